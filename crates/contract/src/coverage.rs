@@ -1,0 +1,64 @@
+//! What a bundle does not prove, as a closed list a policy can require to be empty.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+macro_rules! coverage {
+    ($($variant:ident $code:literal $sentence:literal,)*) => {
+        /// A thing this bundle does not prove.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Coverage {
+            $(#[doc = $sentence] $variant,)*
+        }
+
+        impl Coverage {
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            pub const fn code(self) -> &'static str {
+                match self { $(Self::$variant => $code,)* }
+            }
+
+            pub const fn sentence(self) -> &'static str {
+                match self { $(Self::$variant => $sentence,)* }
+            }
+        }
+    };
+}
+
+coverage! {
+    SandboxNone "sandbox_none" "The engine and the verification ran without a kernel sandbox.",
+    SandboxLandlock "sandbox_landlock" "The sandbox was Landlock and seccomp, without namespaces.",
+    ExamInProcess "exam_in_process" "Code of the patch may share a process with the test runner; no blind check stands beside it.",
+    ExamWithoutControl "exam_without_control" "No altered exam was run that must fail.",
+    TestsNotCompared "tests_not_compared" "Tests were not compared by name with those of the baseline.",
+    NoVerification "no_verification" "Nothing was verified; the contract says why.",
+    EngineWithoutBridge "engine_without_bridge" "The engine's model traffic did not cross the bridge.",
+    ModelScripted "model_scripted" "A scripted model answered.",
+    ModelUnpriced "model_unpriced" "The model has no price.",
+    ModelUsageUnknown "model_usage_unknown" "The model did not say what it used.",
+    HostedToolsAllowed "hosted_tools_allowed" "Tools hosted by the provider were allowed.",
+    CustomCa "custom_ca" "A certificate authority of the operator's own was trusted.",
+    RecordsUnsigned "records_unsigned" "Records relied on were not signed.",
+    SourceNotAdmitted "source_not_admitted" "The engine's source is not admitted.",
+    ApprovalKeyUnprotected "approval_key_unprotected" "The approving key has no passphrase.",
+    SetupWithNetwork "setup_with_network" "Setup could reach the network.",
+    ContentNotInGit "content_not_in_git" "Some content of the repository is not in its git objects and was absent.",
+    ActionsNotObserved "actions_not_observed" "Forbidden actions were not observed while the engine ran.",
+    LimitsByRlimit "limits_by_rlimit" "Limits rest on rlimits, not on a cgroup.",
+    RecorderMissing "recorder_missing" "A recorder of refused attempts was missing.",
+    TargetRedacted "target_redacted" "The target's path is redacted.",
+    PatchRedacted "patch_redacted" "The patch is redacted.",
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_written_code_is_the_serde_name() {
+        for coverage in Coverage::ALL {
+            assert_eq!(serde_json::to_value(coverage).unwrap(), coverage.code());
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The Eligibility Decision and what it was judged from.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+use crate::id::TaskId;
+use crate::reason::Reason;
+use crate::stage::{MutationMode, Stage};
+use crate::status::Purpose;
+use crate::task::RiskClass;
+use crate::time::Stamp;
+
+macro_rules! gates {
+    ($($variant:ident $id:literal,)*) => {
+        /// A gate, named after its step of the preflight.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Gate {
+            $($variant,)*
+        }
+
+        impl Gate {
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            pub const fn id(self) -> &'static str {
+                match self { $(Self::$variant => $id,)* }
+            }
+        }
+    };
+}
+
+gates! {
+    Gate "gate",
+    Stage "stage",
+    KillSwitch "kill_switch",
+    Contract "contract",
+    VerificationCommandPresent "verification_command_present",
+    Records "records",
+    SourceAdmissionAndTreeDigest "source_admission_and_tree_digest",
+    Identity "identity",
+    ModelDecisionAndAdmission "model_decision_and_admission",
+    CredentialSourcePresent "credential_source_present",
+    LocalEndpointConfigured "local_endpoint_configured",
+    TargetAdmission "target_admission",
+    Approval "approval",
+    SandboxAvailable "sandbox_available",
+    TargetIdentity "target_identity",
+    Ownership "ownership",
+    Head "head",
+    CleanStart "clean_start",
+    EndpointReachable "endpoint_reachable",
+    ResponseShape "response_shape",
+}
+
+impl fmt::Display for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.id())
+    }
+}
+
+/// The sandbox profiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(title = "sandbox profile")]
+pub enum Profile {
+    None,
+    Landlock,
+    Strict,
+}
+
+impl Profile {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Landlock => "landlock",
+            Self::Strict => "strict",
+        }
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// Who can open what is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Escalation {
+    Approver,
+    Operator,
+    CoreRoute,
+    Blocked,
+}
+
+impl Escalation {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Approver => "approver",
+            Self::Operator => "operator",
+            Self::CoreRoute => "core_route",
+            Self::Blocked => "blocked",
+        }
+    }
+}
+
+/// One gate that is missing, and what would satisfy it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Refusal {
+    pub gate: Gate,
+    pub reason: Reason,
+    pub text: String,
+    pub remedy: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeniedBackend {
+    pub backend: String,
+    pub reasons: Vec<Reason>,
+}
+
+/// What phase A looks at: settings and files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SettingFacts {
+    /// Whether the engine needs an opened gate.
+    pub gated: bool,
+    /// Why the engine cannot run this task, if it cannot.
+    pub engine_unavailable: Option<String>,
+    /// Programs the contract's commands need and that were not found.
+    pub missing_programs: Vec<String>,
+    pub halted: bool,
+    pub sandbox_asked: Profile,
+    pub sandbox_available: Vec<Profile>,
+    /// Parts of the contract's environment that need a sandbox this machine does not give.
+    pub environment_unavailable: Vec<String>,
+}
+
+/// What phase B looks at: the tree the engine would work on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetFacts {
+    /// Whether it is a repository of the operator's, or the built-in baseline of a case.
+    pub repository: bool,
+    /// Why it cannot be read, if it cannot.
+    pub unreadable: Option<String>,
+    pub owner: Option<String>,
+    pub owned_local: bool,
+    pub baseline_commit: Option<String>,
+    pub baseline_tree: Option<String>,
+    pub dirty_paths: Vec<String>,
+    /// Allowed paths whose content git does not hold.
+    pub absent_allowed: Vec<String>,
+}
+
+/// Everything a decision is a function of, beside the contract itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Inputs {
+    pub contract_digest: Digest,
+    pub engine: String,
+    pub stage: Stage,
+    pub purpose: Purpose,
+    pub time: Stamp,
+    pub settings: SettingFacts,
+    /// Absent until phase A has passed.
+    pub target: Option<TargetFacts>,
+}
+
+/// `eligibility-decision.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "Eligibility Decision")]
+pub struct Decision {
+    pub schema_version: String,
+    pub rules_version: String,
+    /// Digest of `inputs`.
+    pub decision_id: Digest,
+    pub task_id: TaskId,
+    pub contract_digest: Digest,
+    /// The engine that may run, or `none`.
+    pub selected_backend: String,
+    pub denied_backends: Vec<DeniedBackend>,
+    pub risk_class: RiskClass,
+    pub required_gates: Vec<Gate>,
+    pub passed_gates: Vec<Gate>,
+    pub missing_gates: Vec<Gate>,
+    pub not_evaluated: Vec<Gate>,
+    pub allowed_mutation_mode: MutationMode,
+    pub approval_required: bool,
+    pub reasons: Vec<Reason>,
+    /// The same with words and remedies.
+    pub refusals: Vec<Refusal>,
+    pub escalation_path: Escalation,
+    pub inputs: Inputs,
+    pub runtime_default_activation: bool,
+    pub core_promotion_status: NotPromoted,
+}
+
+impl Decision {
+    pub fn is_eligible(&self) -> bool {
+        self.missing_gates.is_empty() && self.not_evaluated.is_empty()
+    }
+}
+
+/// A constant: nothing the program writes promotes anything.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum NotPromoted {
+    #[default]
+    #[serde(rename = "not-promoted")]
+    NotPromoted,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_written_id_is_the_serde_name() {
+        for gate in Gate::ALL {
+            assert_eq!(serde_json::to_value(gate).unwrap(), gate.id());
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! SHA-256 digests and the canonical JSON (RFC 8785) they are taken over.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// A SHA-256 digest, written as 64 lower-case hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String", extend("pattern" = "^[0-9a-f]{64}$"))]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// What a hash chain starts from.
+    pub const ZERO: Self = Self([0; 32]);
+
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// `d28a7a80…0539`, for people.
+    pub fn short(&self) -> String {
+        let hex = self.to_string();
+        format!("{}…{}", &hex[..8], &hex[60..])
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        let mut text = String::with_capacity(64);
+        for byte in self.0 {
+            text.push(char::from(HEX[usize::from(byte >> 4)]));
+            text.push(char::from(HEX[usize::from(byte & 15)]));
+        }
+        f.write_str(&text)
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({self})")
+    }
+}
+
+/// Text that is not 64 lower-case hex digits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseDigestError;
+
+impl fmt::Display for ParseDigestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a digest is 64 lower-case hex digits")
+    }
+}
+
+impl std::error::Error for ParseDigestError {}
+
+impl FromStr for Digest {
+    type Err = ParseDigestError;
+
+    fn from_str(text: &str) -> Result<Self, ParseDigestError> {
+        let digits = text.as_bytes();
+        if digits.len() != 64 {
+            return Err(ParseDigestError);
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = (hex_value(pair[0])? << 4) | hex_value(pair[1])?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+fn hex_value(digit: u8) -> Result<u8, ParseDigestError> {
+    match digit {
+        b'0'..=b'9' => Ok(digit - b'0'),
+        b'a'..=b'f' => Ok(digit - b'a' + 10),
+        _ => Err(ParseDigestError),
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = ParseDigestError;
+
+    fn try_from(text: String) -> Result<Self, ParseDigestError> {
+        text.parse()
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        digest.to_string()
+    }
+}
+
+/// The RFC 8785 bytes of a value. No document of ours holds a float or a key that is not text, so this fails only for
+/// a value that was never one of ours.
+pub fn canonical_bytes<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json_canonicalizer::to_vec(value)
+}
+
+/// The digest of a value's canonical bytes.
+pub fn canonical_digest<T: Serialize>(value: &T) -> Result<Digest, serde_json::Error> {
+    canonical_bytes(value).map(|bytes| Digest::of(&bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_survives_its_text() {
+        let digest = Digest::of(b"cto");
+        assert_eq!(digest.to_string().parse(), Ok(digest));
+        assert_eq!("A".repeat(64).parse::<Digest>(), Err(ParseDigestError));
+        assert_eq!("0".repeat(63).parse::<Digest>(), Err(ParseDigestError));
+        assert_eq!("0".repeat(64).parse(), Ok(Digest::ZERO));
+    }
+
+    #[test]
+    fn canonical_bytes_sort_keys_and_drop_spaces() {
+        let value = serde_json::json!({"b": 1, "a": {"z": "é", "y": null}});
+        assert_eq!(canonical_bytes(&value).unwrap(), r#"{"a":{"y":null,"z":"é"},"b":1}"#.as_bytes());
+    }
+}

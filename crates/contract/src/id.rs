@@ -1,0 +1,166 @@
+//! Identifiers of tasks and runs.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Names a task; it becomes part of file names, so its alphabet is narrow.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct TaskId(String);
+
+/// Names a run: `<UTC time>-<task id>-<suffix>`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RunId(String);
+
+/// Text that cannot be an identifier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseIdError {
+    text: String,
+    rule: &'static str,
+}
+
+impl fmt::Display for ParseIdError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is not {}", crate::text::shown(&self.text), self.rule)
+    }
+}
+
+impl std::error::Error for ParseIdError {}
+
+const TASK_RULE: &str = "a task id: 1 to 64 of letters, digits, `.`, `_`, `-`, beginning with a letter or digit";
+const RUN_RULE: &str = "a run id: <yyyymmddThhmmssZ>-<task id>-<suffix>";
+
+fn is_name(text: &str, longest: usize) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphanumeric())
+        && text.len() <= longest
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
+}
+
+fn is_run_name(text: &str) -> bool {
+    let Some((time, rest)) = text.split_once('-') else { return false };
+    let digits = |range: std::ops::Range<usize>| time.as_bytes()[range].iter().all(u8::is_ascii_digit);
+    is_name(text, 128)
+        && time.len() == 16
+        && digits(0..8)
+        && digits(9..15)
+        && &time[8..9] == "T"
+        && time.ends_with('Z')
+        && rest.rsplit_once('-').is_some_and(|(task, suffix)| is_name(task, 64) && !suffix.is_empty())
+}
+
+impl TaskId {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl RunId {
+    /// `time` as `yyyymmddThhmmssZ`.
+    pub fn new(time: &str, task: &TaskId, suffix: &str) -> Result<Self, ParseIdError> {
+        format!("{time}-{task}-{suffix}").try_into()
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The last part, which people use to name a run.
+    pub fn suffix(&self) -> &str {
+        self.0.rsplit('-').next().unwrap_or(&self.0)
+    }
+}
+
+macro_rules! text_id {
+    ($name:ident, $accepts:expr, $rule:expr) => {
+        impl TryFrom<String> for $name {
+            type Error = ParseIdError;
+
+            fn try_from(text: String) -> Result<Self, ParseIdError> {
+                if $accepts(&text) { Ok(Self(text)) } else { Err(ParseIdError { text, rule: $rule }) }
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+text_id!(TaskId, |text: &str| is_name(text, 64), TASK_RULE);
+text_id!(RunId, is_run_name, RUN_RULE);
+
+impl JsonSchema for TaskId {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "TaskId".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+            "description": "1 to 64 letters, digits, `.`, `_` or `-`, beginning with a letter or digit",
+        })
+    }
+}
+
+impl JsonSchema for RunId {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "RunId".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "pattern": "^[0-9]{8}T[0-9]{6}Z-[A-Za-z0-9][A-Za-z0-9._-]{0,63}-[a-z0-9]+$",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_narrow() {
+        for (text, good) in [
+            ("a", true),
+            ("A.b_c-9", true),
+            ("", false),
+            ("-a", false),
+            ("a b", false),
+            ("é", false),
+            ("a/b", false),
+            ("..", false),
+        ] {
+            assert_eq!(TaskId::try_from(text.to_owned()).is_ok(), good, "{text}");
+        }
+        assert!(TaskId::try_from("a".repeat(65)).is_err());
+        for (text, good) in [
+            ("20261115T003955Z-r1-string-slugify-b9tc", true),
+            ("20261115T003955Z-b9tc", false),
+            ("20261115X003955Z-a-b9tc", false),
+            ("2026é115T00395Z-a-b9tc", false),
+            ("../20261115T003955Z-a-b9tc", false),
+        ] {
+            assert_eq!(RunId::try_from(text.to_owned()).is_ok(), good, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_suffix_names_a_run() {
+        let run = RunId::new("20261115T003955Z", &TaskId::try_from("a-b".to_owned()).unwrap(), "b9tc").unwrap();
+        assert_eq!((run.as_str(), run.suffix()), ("20261115T003955Z-a-b-b9tc", "b9tc"));
+    }
+}

@@ -1,0 +1,44 @@
+//! The nouns of the product: contracts, decisions, events, reports, reasons, statuses.
+//!
+//! Pure: no clock, no file system, no network. What a person writes is loaded through [`source`]; what the program
+//! writes is a serde type here, so that its JSON Schema and its reader are the same declaration.
+
+pub mod case;
+pub mod coverage;
+pub mod decision;
+pub mod digest;
+pub mod event;
+pub mod exam;
+pub mod fake;
+pub mod id;
+pub mod paths;
+pub mod reason;
+pub mod report;
+pub mod schema;
+pub mod source;
+pub mod stage;
+pub mod statement;
+pub mod status;
+pub mod task;
+pub mod text;
+pub mod time;
+
+pub use coverage::Coverage;
+pub use decision::{Decision, Escalation, Gate};
+pub use digest::{Digest, canonical_bytes, canonical_digest};
+pub use event::{Event, EventKind};
+pub use id::{RunId, TaskId};
+pub use reason::Reason;
+pub use report::Report;
+pub use stage::{MutationMode, Stage};
+pub use statement::Statement;
+pub use status::{Purpose, Status};
+pub use task::TaskContract;
+pub use time::Stamp;
+
+/// Version of the bundle's formats (report, events, decision, statement), as written into each of them.
+pub const BUNDLE_VERSION: &str = "1.0";
+/// Version of the rules that judge a decision and a verdict; `verify` judges again only with the same rules.
+pub const RULES_VERSION: &str = "1.0";
+/// Version of the renderer of `report.md`.
+pub const RENDERER_VERSION: &str = "1.0";

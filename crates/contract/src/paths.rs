@@ -1,0 +1,214 @@
+//! Which paths may change: allowed, forbidden and protected globs.
+//!
+//! Globs work on bytes, are case-sensitive, `*` does not cross `/`, `**` does, dotfiles match, nothing negates.
+
+use std::fmt;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// A glob that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseGlobError {
+    pub glob: String,
+    pub problem: String,
+}
+
+impl fmt::Display for ParseGlobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is not a glob: {}", crate::text::shown(&self.glob), self.problem)
+    }
+}
+
+impl std::error::Error for ParseGlobError {}
+
+/// Whether a glob without a slash means the root or any depth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Anchor {
+    Root,
+    AnyDepth,
+}
+
+/// A list of globs, compiled.
+#[derive(Debug, Clone)]
+pub struct PathSet {
+    globs: Vec<String>,
+    set: GlobSet,
+}
+
+impl PathSet {
+    /// Globs relative to the root: a name without a slash is that name in the root.
+    pub fn rooted(globs: &[String]) -> Result<Self, ParseGlobError> {
+        Self::compile(globs, Anchor::Root)
+    }
+
+    /// Globs that match at any depth unless they begin with `/`.
+    pub fn any_depth(globs: &[String]) -> Result<Self, ParseGlobError> {
+        Self::compile(globs, Anchor::AnyDepth)
+    }
+
+    fn compile(globs: &[String], anchor: Anchor) -> Result<Self, ParseGlobError> {
+        let mut set = GlobSetBuilder::new();
+        for glob in globs {
+            for pattern in patterns(glob, anchor)? {
+                set.add(compile_one(glob, &pattern)?);
+            }
+        }
+        let set =
+            set.build().map_err(|problem| ParseGlobError { glob: globs.join(" "), problem: problem.to_string() })?;
+        Ok(Self { globs: globs.to_vec(), set })
+    }
+
+    pub fn is_match(&self, path: &[u8]) -> bool {
+        self.set.is_match(std::path::Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path)))
+    }
+
+    pub fn globs(&self) -> &[String] {
+        &self.globs
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.globs.is_empty()
+    }
+}
+
+fn compile_one(glob: &str, pattern: &str) -> Result<globset::Glob, ParseGlobError> {
+    GlobBuilder::new(pattern)
+        .literal_separator(true)
+        .backslash_escape(true)
+        .build()
+        .map_err(|problem| ParseGlobError { glob: glob.to_owned(), problem: problem.kind().to_string() })
+}
+
+/// One person-written glob as one or two of globset's.
+fn patterns(glob: &str, anchor: Anchor) -> Result<Vec<String>, ParseGlobError> {
+    let refuse = |problem: &str| Err(ParseGlobError { glob: glob.to_owned(), problem: problem.to_owned() });
+    let absolute = glob.starts_with('/');
+    let body = glob.strip_prefix('/').unwrap_or(glob);
+    if body.trim_matches('/').is_empty() {
+        return refuse("it is empty");
+    }
+    if glob.starts_with('!') {
+        return refuse("there is no negation");
+    }
+    if glob.contains('\0') || body.split('/').any(|part| part == "." || part == "..") {
+        return refuse("`.`, `..` and NUL are not allowed");
+    }
+    if body.trim_end_matches('/').split('/').any(str::is_empty) {
+        return refuse("it has an empty part");
+    }
+    if absolute && anchor == Anchor::Root {
+        return refuse("paths are relative to the repository root");
+    }
+    let body = if body.ends_with('/') { format!("{body}**") } else { body.to_owned() };
+    Ok(match anchor {
+        Anchor::AnyDepth if !absolute => vec![format!("**/{body}")],
+        _ => vec![body],
+    })
+}
+
+/// What the contract thinks of one changed path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathVerdict {
+    Allowed,
+    Forbidden,
+    Protected,
+    Outside,
+}
+
+/// The sets of a contract together.
+#[derive(Debug, Clone)]
+pub struct PathRules {
+    pub allowed: PathSet,
+    pub forbidden: PathSet,
+    pub protected: PathSet,
+    /// What the contract releases from the exam set.
+    pub released: PathSet,
+}
+
+impl PathRules {
+    /// Whether a path belongs to the exam set.
+    pub fn is_protected(&self, path: &[u8]) -> bool {
+        self.protected.is_match(path) && !self.released.is_match(path)
+    }
+
+    /// Forbidden wins over all; a protected path may change only where it is also allowed.
+    pub fn judge(&self, path: &[u8]) -> PathVerdict {
+        if self.forbidden.is_match(path) {
+            PathVerdict::Forbidden
+        } else if self.allowed.is_match(path) {
+            PathVerdict::Allowed
+        } else if self.is_protected(path) {
+            PathVerdict::Protected
+        } else {
+            PathVerdict::Outside
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(globs: &[&str], anchor: Anchor) -> Result<PathSet, ParseGlobError> {
+        PathSet::compile(&globs.iter().map(ToString::to_string).collect::<Vec<_>>(), anchor)
+    }
+
+    #[test]
+    fn globs_mean_what_the_contract_says() {
+        let rows: &[(&str, Anchor, &str, bool)] = &[
+            ("strings.py", Anchor::Root, "strings.py", true),
+            ("strings.py", Anchor::Root, "src/strings.py", false),
+            ("strings.py", Anchor::Root, "Strings.py", false),
+            ("*.py", Anchor::Root, "a.py", true),
+            ("*.py", Anchor::Root, "src/a.py", false),
+            ("*", Anchor::Root, ".env", true),
+            ("src/*.py", Anchor::Root, "src/a/b.py", false),
+            ("src/**", Anchor::Root, "src/a/b.py", true),
+            ("src/**/b.py", Anchor::Root, "src/b.py", true),
+            ("src/", Anchor::Root, "src/a/.b", true),
+            ("src/", Anchor::Root, "src", false),
+            ("src/", Anchor::Root, "lib/src/a", false),
+            ("**/x", Anchor::Root, "a/b/x", true),
+            ("a?c", Anchor::Root, "a/c", false),
+            ("secrets/", Anchor::AnyDepth, "a/secrets/k", true),
+            ("secrets/", Anchor::AnyDepth, "secrets/k", true),
+            ("/secrets/", Anchor::AnyDepth, "a/secrets/k", false),
+            ("*.pem", Anchor::AnyDepth, "deep/er/k.pem", true),
+            ("/a.txt", Anchor::AnyDepth, "b/a.txt", false),
+            ("/a.txt", Anchor::AnyDepth, "a.txt", true),
+        ];
+        for (glob, anchor, path, expected) in rows {
+            assert_eq!(set(&[glob], *anchor).unwrap().is_match(path.as_bytes()), *expected, "{glob} {anchor:?} {path}");
+        }
+        assert!(set(&["a\u{e9}*"], Anchor::Root).unwrap().is_match("aéb".as_bytes()));
+        assert!(set(&["*"], Anchor::Root).unwrap().is_match(b"a\xff"), "bytes, not characters");
+    }
+
+    #[test]
+    fn globs_that_cannot_be_meant_are_refused() {
+        for glob in ["", "/", "../a", "a/../b", "./a", "!a", "a//b", "[", "a\0"] {
+            assert!(set(&[glob], Anchor::Root).is_err(), "{glob:?}");
+        }
+        assert!(set(&["/a"], Anchor::Root).is_err());
+    }
+
+    #[test]
+    fn forbidden_wins_and_allowed_releases_protected() {
+        let rules = PathRules {
+            allowed: set(&["src/", "test_a.py"], Anchor::Root).unwrap(),
+            forbidden: set(&["*.lock"], Anchor::AnyDepth).unwrap(),
+            protected: set(&["test_*.py"], Anchor::AnyDepth).unwrap(),
+            released: set(&["test_c.py"], Anchor::AnyDepth).unwrap(),
+        };
+        for (path, verdict) in [
+            ("src/a.py", PathVerdict::Allowed),
+            ("src/a.lock", PathVerdict::Forbidden),
+            ("test_a.py", PathVerdict::Allowed),
+            ("test_b.py", PathVerdict::Protected),
+            ("test_c.py", PathVerdict::Outside),
+            ("README", PathVerdict::Outside),
+        ] {
+            assert_eq!(rules.judge(path.as_bytes()), verdict, "{path}");
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! `report.json`: the machine summary and index of a bundle.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::coverage::Coverage;
+use crate::decision::{NotPromoted, Profile};
+use crate::digest::Digest;
+use crate::event::EventKind;
+use crate::fake::Claims;
+use crate::id::{RunId, TaskId};
+use crate::reason::{Reason, verdict};
+use crate::stage::{MutationMode, Stage};
+use crate::status::{Purpose, Status};
+use crate::time::Stamp;
+
+/// One reason that stands against a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Blocker {
+    pub reason: Reason,
+    pub text: String,
+    pub remedy: String,
+    /// The artifact that shows it.
+    pub evidence: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApprovalStatus {
+    NotRequired,
+    Requested,
+    Granted,
+    Denied,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceAdmissionStatus {
+    Admitted,
+    NotAdmitted,
+    Stale,
+    /// The engine is part of the harness.
+    BuiltIn,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OperatorOutcome {
+    Pending,
+    Accepted,
+    Rejected,
+}
+
+/// When an artifact was written and when it was last checked, on the run's own clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Freshness {
+    pub written_at: Stamp,
+    pub checked_at: Stamp,
+}
+
+/// Which check of the verification a pass is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PassKind {
+    /// The commands on the exam set of the baseline.
+    Exam,
+    /// The commands on the tree as patched.
+    Change,
+    /// The exam altered so that it must fail.
+    Control,
+    /// Input in, output compared by the harness.
+    Blind,
+}
+
+impl PassKind {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Exam => "exam",
+            Self::Change => "change",
+            Self::Control => "control",
+            Self::Blind => "blind",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckResult {
+    Pass,
+    Fail,
+    NotRun,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TestCounts {
+    pub executed: u64,
+    pub passed: u64,
+    pub failed: u64,
+    pub skipped: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TestComparison {
+    pub baseline: Option<TestCounts>,
+    pub result: Option<TestCounts>,
+    pub missing: Vec<String>,
+    pub newly_skipped: Vec<String>,
+}
+
+/// One command of the verification.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VerificationPass {
+    pub kind: PassKind,
+    pub name: String,
+    pub argv: Vec<String>,
+    pub exit: Option<i32>,
+    pub duration_ms: u64,
+    pub timed_out: bool,
+    pub tests: TestComparison,
+    pub result: CheckResult,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Verification {
+    pub passes: Vec<VerificationPass>,
+    pub result: CheckResult,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EngineFacts {
+    pub id: String,
+    pub version: String,
+    pub source_id: String,
+    pub executable_sha256: Digest,
+    pub argv_sha256: Option<Digest>,
+    pub process_started: bool,
+    pub exit_code: Option<i32>,
+    pub duration_ms: Option<u64>,
+    /// Processes the engine left behind and the harness ended.
+    pub leftover_processes: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SandboxSummary {
+    pub asked: Profile,
+    pub profile: Profile,
+    pub violations: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SecretScan {
+    pub status: ScanStatus,
+    pub files_scanned: u64,
+    pub hits: Vec<SecretHit>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ScanStatus {
+    Clean,
+    Redacted,
+    /// This version does not scan; nothing may be concluded.
+    NotScanned,
+}
+
+/// Where a secret stood; never its value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SecretHit {
+    pub rule: String,
+    pub file: String,
+    pub offset: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostFacts {
+    pub system: String,
+    pub kernel: String,
+    pub architecture: String,
+    pub git: String,
+    pub harness_version: String,
+    pub harness_sha256: Digest,
+}
+
+/// `report.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "Run report")]
+pub struct Report {
+    pub schema_version: String,
+    pub rules_version: String,
+    pub renderer_version: String,
+    pub case_id: TaskId,
+    pub task_id: TaskId,
+    pub title: String,
+    pub run_id: RunId,
+    pub status: Status,
+    pub backend: String,
+    pub stage: Stage,
+    pub purpose: Purpose,
+    pub allowed_mutation_mode: MutationMode,
+    pub allowed_mutation_scope: String,
+    pub contract_digest: Digest,
+    pub decision_id: Digest,
+    pub run_started_at: Stamp,
+    pub run_finished_at: Stamp,
+    pub duration_ms: u64,
+    pub backend_exit_code: Option<i32>,
+    pub artifacts_dir: String,
+    pub run_artifact_dir: String,
+    pub runtime_workspace_root: String,
+    pub disposable_repository_dir: Option<String>,
+    pub baseline_commit: Option<String>,
+    pub baseline_tree: Option<String>,
+    pub result_commit: Option<String>,
+    pub result_tree: Option<String>,
+    pub changed_files: Vec<String>,
+    /// Files ignored by the baseline's own rules: left behind, not carried, no failure.
+    pub litter: Vec<String>,
+    /// What the patch cannot carry.
+    pub dirty_paths: Vec<String>,
+    pub allowed_writes_passed: bool,
+    pub forbidden_paths_passed: bool,
+    pub forbidden_actions_attempted: Vec<String>,
+    pub required_events: Vec<EventKind>,
+    pub required_events_passed: bool,
+    pub missing_events: Vec<EventKind>,
+    pub approval_status: ApprovalStatus,
+    pub tests_command: Option<String>,
+    pub tests_passed: Option<bool>,
+    pub verification: Verification,
+    pub blockers: Vec<Blocker>,
+    pub blocker_reasons: Vec<Reason>,
+    pub failure_reason: Option<String>,
+    pub coverage: Vec<Coverage>,
+    pub claims: Option<Claims>,
+    pub source_admission_status: SourceAdmissionStatus,
+    pub source_repository_mutated: Option<bool>,
+    pub engine: EngineFacts,
+    pub model: Option<serde_json::Value>,
+    pub sandbox: SandboxSummary,
+    pub secret_scan: SecretScan,
+    pub branch_policy: String,
+    pub operator_outcome: OperatorOutcome,
+    pub success_criteria: Vec<String>,
+    pub rollback_expectation: Option<String>,
+    pub host: HostFacts,
+    /// Artifact or event to the reason why it does not apply.
+    pub not_applicable: BTreeMap<String, String>,
+    pub artifact_paths: BTreeMap<String, String>,
+    /// SHA-256 of every file but the attestation; this file's own with this entry empty.
+    pub artifact_digests: BTreeMap<String, String>,
+    pub freshness: BTreeMap<String, Freshness>,
+    pub runtime_default_activation: bool,
+    pub core_promotion_status: NotPromoted,
+}
+
+impl Report {
+    /// The status that the blockers make, whatever `status` says.
+    pub fn judged_status(&self) -> Status {
+        verdict(self.blockers.iter().map(|blocker| blocker.reason), self.engine.process_started)
+    }
+}
+
+/// Worst first, one of each reason.
+pub fn sort_blockers(blockers: &mut [Blocker], engine_started: bool) {
+    blockers.sort_by_key(|blocker| blocker.reason.rank(engine_started));
+}

@@ -1,0 +1,36 @@
+//! The published JSON Schemas, by name.
+
+use serde_json::Value;
+
+use crate::source::schema_for;
+
+/// A published schema: its name and how to make it.
+#[derive(Debug, Clone, Copy)]
+pub struct Published {
+    pub name: &'static str,
+    pub about: &'static str,
+    make: fn() -> Value,
+}
+
+impl Published {
+    pub fn schema(&self) -> Value {
+        (self.make)()
+    }
+}
+
+/// Every document this crate declares; other crates add their own to the list they print.
+pub const PUBLISHED: &[Published] = &[
+    published::<crate::task::TaskFile>("contract", "a task contract as a person writes it"),
+    published::<crate::case::CaseFile>("case", "case.yaml of an evaluation case"),
+    published::<crate::task::TaskContract>("task-contract", "task-contract.json: the resolved contract in a bundle"),
+    published::<crate::decision::Decision>("eligibility-decision", "eligibility-decision.json"),
+    published::<crate::report::Report>("report", "report.json"),
+    published::<crate::event::Event>("event", "one line of events.normalized.jsonl"),
+    published::<crate::statement::Statement>("statement", "the in-toto statement inside attestation.dsse.json"),
+    published::<crate::statement::Envelope>("envelope", "attestation.dsse.json"),
+];
+
+/// Declares a published schema.
+pub const fn published<T: schemars::JsonSchema>(name: &'static str, about: &'static str) -> Published {
+    Published { name, about, make: schema_for::<T> }
+}

@@ -1,0 +1,92 @@
+//! Loading what a person wrote: YAML, or JSON of the same shape.
+//!
+//! Owns the one way from bytes to a typed document. The text becomes a tree that knows where everything stands; the tree
+//! is checked against the JSON Schema derived from the type, the same schema that is published; only a tree without a
+//! problem is handed to serde. All problems of a file are reported at once, each with its place.
+
+mod check;
+mod json;
+mod node;
+mod problem;
+mod render;
+mod scalar;
+mod spans;
+mod text;
+mod typed;
+mod yaml;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use problem::Fatal;
+
+pub use check::{check, unenforced};
+pub use node::{Key, Kind, Node, Span};
+pub use problem::{Problem, Problems, Rule};
+pub use render::Style;
+pub use spans::Spans;
+
+#[derive(Clone, Debug)]
+pub struct Loaded<T> {
+    pub value: T,
+    pub spans: Spans,
+    pub text: String,
+}
+
+/// What a reader made of a text. Without a node, reading had to stop at the last problem.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    pub node: Option<Node>,
+    pub problems: Vec<Problem>,
+}
+
+impl Reading {
+    fn new(node: Result<Node, Fatal>, mut problems: Vec<Problem>) -> Reading {
+        let node = node.map_err(|problem| problems.push(*problem)).ok();
+        Reading { node, problems }
+    }
+}
+
+/// The schema of `T` as it is published and enforced: draft 2020-12.
+pub fn schema_for<T: JsonSchema>() -> Value {
+    SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>().to_value()
+}
+
+/// Reads a text into a tree: a name that ends in `.json` is JSON, everything else YAML.
+pub fn read(file: &str, text: &str) -> Reading {
+    let is_json = file.len() >= 5 && file.as_bytes()[file.len() - 5..].eq_ignore_ascii_case(b".json");
+    if is_json { json::read(text) } else { yaml::read(text) }
+}
+
+pub fn load<T: DeserializeOwned + JsonSchema>(file: &str, bytes: &[u8]) -> Result<Loaded<T>, Problems> {
+    let text = text::decode(bytes).map_err(|refused| Problems::new(file, refused.text, vec![*refused.problem]))?;
+    let fail = |problems| Problems::new(file, text.to_owned(), problems);
+    let Reading { node, problems } = read(file, text);
+    let Some(node) = node else {
+        return Err(fail(problems));
+    };
+    let schema = schema_for::<T>();
+    let problems = merged([problems, check(&node, &schema, &schema)]);
+    if !problems.is_empty() {
+        return Err(fail(problems));
+    }
+    let value = typed::typed(&node).map_err(|problem| fail(vec![*problem]))?;
+    Ok(Loaded { value, spans: Spans::new(file, node), text: text.to_owned() })
+}
+
+/// A place that an earlier group already spoke about is not spoken about again: the first says what caused the rest.
+fn merged<const N: usize>(groups: [Vec<Problem>; N]) -> Vec<Problem> {
+    let mut all: Vec<Problem> = Vec::new();
+    for group in groups {
+        let taken: HashSet<_> = all.iter().map(|p| (p.line, p.column)).collect();
+        all.extend(group.into_iter().filter(|p| p.length == 0 || !taken.contains(&(p.line, p.column))));
+    }
+    all
+}

@@ -1,0 +1,74 @@
+//! The spanned tree that both readers build: what was written, and where.
+
+use serde_json::Value;
+
+/// Where something stands in a file: line and column start at 1, column and length count characters.
+/// A length of 0 means the whole document rather than a piece of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    pub line: usize,
+    pub column: usize,
+    pub length: usize,
+}
+
+impl Span {
+    pub const DOCUMENT: Span = Span { line: 1, column: 1, length: 0 };
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    pub kind: Kind,
+    /// A list or map that is the value of a key has the span of that key.
+    pub span: Span,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Null,
+    Bool(bool),
+    Int(i64),
+    /// Every number that is not a plain decimal integer of 64 bits, as written. Never accepted.
+    Float(String),
+    Text(String),
+    Seq(Vec<Node>),
+    Map(Vec<(Key, Node)>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    pub text: String,
+    pub span: Span,
+}
+
+impl Node {
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        match &self.kind {
+            Kind::Map(entries) => entries.iter().find(|(k, _)| k.text == key).map(|(_, node)| node),
+            Kind::Seq(items) => items.get(key.parse::<usize>().ok()?),
+            _ => None,
+        }
+    }
+
+    /// A `Float` becomes its text: no float ever reaches a type.
+    pub fn to_value(&self) -> Value {
+        match &self.kind {
+            Kind::Null => Value::Null,
+            Kind::Bool(yes) => Value::Bool(*yes),
+            Kind::Int(number) => Value::from(*number),
+            Kind::Float(text) | Kind::Text(text) => Value::String(text.clone()),
+            Kind::Seq(items) => items.iter().map(Node::to_value).collect(),
+            Kind::Map(entries) => {
+                Value::Object(entries.iter().map(|(key, node)| (key.text.clone(), node.to_value())).collect())
+            }
+        }
+    }
+
+    /// Settles where the value of a key points: to itself where it is a word on the page, else to its key.
+    pub(super) fn under(mut self, key: &Key) -> Node {
+        let container = matches!(self.kind, Kind::Seq(_) | Kind::Map(_));
+        if container || self.span.length == 0 {
+            self.span = key.span;
+        }
+        self
+    }
+}

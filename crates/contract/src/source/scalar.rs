@@ -1,0 +1,78 @@
+//! What both readers hold every document to: numbers, depth, duplicate keys, no NUL.
+
+use std::collections::HashMap;
+
+use super::node::{Key, Kind, Span};
+use super::problem::{Fatal, Problem, Rule, shown};
+
+const MAX_DEPTH: usize = 32;
+
+/// What an unquoted word means: YAML 1.2 core, with `true`, `false`, `null` and `~` in lower case only.
+pub(super) fn plain(text: &str) -> Kind {
+    match text {
+        "" | "~" | "null" => Kind::Null,
+        "true" => Kind::Bool(true),
+        "false" => Kind::Bool(false),
+        _ if is_number(text) => number(text),
+        _ => Kind::Text(text.to_owned()),
+    }
+}
+
+/// `007` and `+7` mean different things to different readers, so they stay what they are and are refused.
+pub(super) fn number(text: &str) -> Kind {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let plain = digits == "0" || !digits.starts_with(['0', '+']);
+    match text.parse::<i64>() {
+        Ok(number) if plain => Kind::Int(number),
+        _ => Kind::Float(text.to_owned()),
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let based = |prefix: &str, radix| {
+        let digits = text.strip_prefix(prefix).filter(|digits| !digits.is_empty());
+        digits.is_some_and(|digits| digits.chars().all(|c| c.is_digit(radix)))
+    };
+    matches!(unsigned, ".inf" | ".Inf" | ".INF")
+        || matches!(text, ".nan" | ".NaN" | ".NAN")
+        || based("0o", 8)
+        || based("0x", 16)
+        || is_decimal(unsigned)
+}
+
+fn is_decimal(unsigned: &str) -> bool {
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (unsigned, None),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    let exponent = exponent.map(|part| part.strip_prefix(['-', '+']).unwrap_or(part));
+    digits(whole)
+        && digits(fraction)
+        && !(whole.is_empty() && fraction.is_empty())
+        && exponent.is_none_or(|part| !part.is_empty() && digits(part))
+}
+
+pub(super) fn depth_allowed(depth: usize, span: Span) -> Result<(), Fatal> {
+    if depth < MAX_DEPTH { Ok(()) } else { Err(too_deep(span).into()) }
+}
+
+pub(super) fn too_deep(span: Span) -> Problem {
+    Problem::new(span, Rule::TooLarge, format!("nested deeper than {MAX_DEPTH} levels"))
+}
+
+/// `seen` holds the line on which each key of the map was first given.
+pub(super) fn duplicate(seen: &mut HashMap<String, usize>, key: &Key) -> Option<Problem> {
+    let Some(first) = seen.get(&key.text) else {
+        seen.insert(key.text.clone(), key.span.line);
+        return None;
+    };
+    let message = format!("duplicate key `{}`, first given on line {first}", shown(&key.text));
+    Some(Problem::new(key.span, Rule::DuplicateKey, message).with_key(shown(&key.text)))
+}
+
+pub(super) fn nul(text: &str, span: Span) -> Option<Problem> {
+    text.contains('\0').then(|| Problem::new(span, Rule::Encoding, "the text holds a NUL character").with_found(text))
+}

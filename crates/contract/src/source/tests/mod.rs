@@ -1,0 +1,4 @@
+mod documents;
+mod hostile;
+mod sample;
+mod wording;

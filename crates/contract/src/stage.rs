@@ -1,0 +1,113 @@
+//! The six stages and the mutation modes they allow.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How far a task may reach, from nothing to a candidate default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(title = "mutation mode")]
+pub enum MutationMode {
+    None,
+    CopiedFixture,
+    SandboxRepo,
+    OwnedNoncriticalRepo,
+    CandidateDefault,
+}
+
+impl MutationMode {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::CopiedFixture => "copied-fixture",
+            Self::SandboxRepo => "sandbox-repo",
+            Self::OwnedNoncriticalRepo => "owned-noncritical-repo",
+            Self::CandidateDefault => "candidate-default",
+        }
+    }
+
+    /// From here upward a human approval is always required.
+    pub fn needs_approval(self) -> bool {
+        self >= Self::SandboxRepo
+    }
+}
+
+impl fmt::Display for MutationMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A rung of the ladder, 1 to 6.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
+pub struct Stage(u8);
+
+impl Stage {
+    pub const GATED_ENGINE: Self = Self(1);
+    pub const ARTIFICIAL_FIXTURE: Self = Self(2);
+    pub const COPIED_REPOSITORY: Self = Self(3);
+    pub const DISPOSABLE_REPOSITORY: Self = Self(4);
+
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    pub const fn mutation_mode(self) -> MutationMode {
+        match self.0 {
+            1 => MutationMode::None,
+            2 | 3 => MutationMode::CopiedFixture,
+            4 => MutationMode::SandboxRepo,
+            5 => MutationMode::OwnedNoncriticalRepo,
+            _ => MutationMode::CandidateDefault,
+        }
+    }
+
+    /// The exact text of reports.
+    pub const fn allowed_mutation_scope(self) -> &'static str {
+        match self.0 {
+            1 => "none",
+            2 => "copied artificial case only",
+            3 => "copied local repository fixture only",
+            4 => "disposable repository only",
+            5 => "explicitly owned low-risk repository only",
+            _ => "scoped real-repo use only",
+        }
+    }
+}
+
+impl TryFrom<u8> for Stage {
+    type Error = String;
+
+    fn try_from(number: u8) -> Result<Self, String> {
+        if (1..=6).contains(&number) {
+            Ok(Self(number))
+        } else {
+            Err(format!("{number} is not a stage: stages are 1 to 6"))
+        }
+    }
+}
+
+impl From<Stage> for u8 {
+    fn from(stage: Stage) -> Self {
+        stage.0
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl JsonSchema for Stage {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Stage".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "integer", "minimum": 1, "maximum": 6})
+    }
+}

@@ -1,0 +1,67 @@
+//! Making foreign text safe to print.
+
+use std::fmt::Write as _;
+
+/// `text` with control characters shown as pictures, so that an engine's words can neither move the cursor nor pass
+/// for ours. Line breaks are shown too: the result is one line.
+pub fn shown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        push_shown(&mut out, character);
+    }
+    out
+}
+
+/// The same for text of several lines: `\n` and `\t` stay.
+pub fn shown_lines(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\t' => out.push(character),
+            other => push_shown(&mut out, other),
+        }
+    }
+    out
+}
+
+fn push_shown(out: &mut String, character: char) {
+    match character {
+        '\u{7f}' => out.push('␡'),
+        '\0'..='\u{1f}' => out.push(char::from_u32(0x2400 + u32::from(character)).unwrap_or('␛')),
+        '\u{80}'..='\u{9f}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{feff}' => {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
+        }
+        other => out.push(other),
+    }
+}
+
+/// A path's bytes as text for artifacts: UTF-8 as it is, anything else with `\xNN`.
+pub fn path_text(bytes: &[u8]) -> String {
+    bytes.utf8_chunks().fold(String::with_capacity(bytes.len()), |mut out, chunk| {
+        out.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_become_pictures() {
+        insta::assert_snapshot!(shown("a\u{1b}[31mb\nc\u{9b}d\u{202e}e"), @r"a␛[31mb␊c\u{9b}d\u{202e}e");
+        insta::assert_snapshot!(shown_lines("a\tb\r\nc"), @"
+        a	b␍
+        c
+        ");
+        assert_eq!(path_text(b"a\xffb"), "a\\xffb");
+    }
+}

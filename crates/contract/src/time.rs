@@ -1,0 +1,91 @@
+//! Moments as the artifacts write them: RFC 3339, UTC, microseconds.
+
+use std::fmt;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A moment in UTC. Its text has a fixed width, so that texts sort as times do.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Stamp(jiff::Timestamp);
+
+impl Stamp {
+    pub fn from_unix(since_epoch: Duration) -> Option<Self> {
+        let micros = i64::try_from(since_epoch.as_micros()).ok()?;
+        jiff::Timestamp::from_microsecond(micros).ok().map(Self)
+    }
+
+    /// This moment and `span` later; saturates at the end of time.
+    #[must_use]
+    pub fn after(self, span: Duration) -> Self {
+        Self(self.0.checked_add(span).unwrap_or(jiff::Timestamp::MAX))
+    }
+
+    /// `yyyymmddThhmmssZ`, as run ids begin.
+    pub fn compact(self) -> String {
+        self.0.strftime("%Y%m%dT%H%M%SZ").to_string()
+    }
+
+    pub fn timestamp(self) -> jiff::Timestamp {
+        self.0
+    }
+
+    pub fn unix_seconds(self) -> i64 {
+        self.0.as_second()
+    }
+}
+
+impl fmt::Display for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.6}", self.0)
+    }
+}
+
+impl fmt::Debug for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stamp({self})")
+    }
+}
+
+impl TryFrom<String> for Stamp {
+    type Error = jiff::Error;
+
+    fn try_from(text: String) -> Result<Self, jiff::Error> {
+        text.parse().map(Self)
+    }
+}
+
+impl From<Stamp> for String {
+    fn from(stamp: Stamp) -> Self {
+        stamp.to_string()
+    }
+}
+
+impl JsonSchema for Stamp {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Stamp".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6}Z$",
+            "description": "RFC 3339, UTC, microseconds",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_has_a_fixed_width() {
+        let stamp = Stamp::from_unix(Duration::from_secs(1_794_710_395)).unwrap();
+        insta::assert_snapshot!(stamp, @"2026-11-15T02:39:55.000000Z");
+        insta::assert_snapshot!(stamp.compact(), @"20261115T023955Z");
+        assert_eq!(Stamp::try_from(stamp.to_string()).unwrap(), stamp);
+    }
+}

@@ -1,0 +1,254 @@
+//! The command line, as clap sees it. Dumb on purpose: it is resolved once, in `context`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use contract::decision::Profile;
+use evidence::verify::Expectation;
+
+/// Let coding agents change real code without handing over authority.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cto",
+    version,
+    about,
+    propagate_version = true,
+    disable_help_subcommand = true,
+    arg_required_else_help = true,
+    after_help = "Examples:\n  cto demo                                   the whole story, in a temporary home\n  cto run r1-string-slugify                  a governed run of a built-in case\n  cto run task.yaml --repo ~/src/site        a contract, on a copy of a repository you own\n  cto verify @                               check the last bundle\n\nExit codes: 0 pass, 1 fail, 2 wrong usage or invalid input, 3 blocked, 130 interrupted."
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// Where runs, keys and the ledger live [env: CTO_HOME]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) home: Option<PathBuf>,
+    /// The workspace whose cases and settings count [env: CTO_WORKSPACE]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// One JSON document on stdout and nothing else there
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Only the verdict
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// More detail
+    #[arg(long, short, global = true)]
+    pub(crate) verbose: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN")]
+    pub(crate) color: Option<ColorWhen>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorWhen {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// The whole story in one go: a pass, a refusal, a tampering that is caught
+    Demo,
+    /// Make a workspace
+    Init {
+        #[arg(value_name = "DIR", default_value = ".")]
+        dir: PathBuf,
+    },
+    /// What this machine can do, what is missing and how to get it
+    Doctor,
+    /// The Eligibility Decision, nothing run; exit 0 eligible, 3 refused
+    #[command(after_help = "Examples:\n  cto decide r1-string-slugify\n  cto decide task.yaml --repo . --json")]
+    Decide(Asked),
+    /// A governed run, from contract to sealed bundle
+    #[command(
+        after_help = "Examples:\n  cto run r1-string-slugify\n  cto run cases/my-case --keep-workspace\n  cto run task.yaml --repo ~/src/site --json"
+    )]
+    Run {
+        #[command(flatten)]
+        asked: Asked,
+        /// Seconds the engine may take, if less than the contract says
+        #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=604_800))]
+        timeout: Option<u64>,
+        /// Keep the work area under CTO_HOME/work
+        #[arg(long)]
+        keep_workspace: bool,
+    },
+    /// Every case; a table, JUnit with --junit
+    Matrix {
+        /// The engine
+        #[arg(long, value_name = "E", default_value = "fake")]
+        engine: String,
+        /// Runs at once
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+        jobs: Option<u16>,
+        /// Write JUnit XML
+        #[arg(long, value_name = "FILE")]
+        junit: Option<PathBuf>,
+    },
+    /// The runs in the ledger, newest first
+    #[command(after_help = "Examples:\n  cto runs --status fail --limit 10\n  cto runs --since today --json")]
+    Runs {
+        /// Only runs with this status
+        #[arg(long, value_name = "STATUS")]
+        status: Option<StatusFilter>,
+        /// Only runs of this engine
+        #[arg(long, value_name = "E")]
+        engine: Option<String>,
+        /// Only runs of this task
+        #[arg(long, value_name = "ID")]
+        task: Option<String>,
+        /// `today`, a date, or an RFC 3339 time
+        #[arg(long, value_name = "TIME")]
+        since: Option<String>,
+        /// At most this many
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        limit: u32,
+    },
+    /// One run: verdict, why, proof
+    Show { run: String },
+    /// The patch of a run
+    #[command(after_help = "Examples:\n  cto diff @\n  cto diff b9tc | git apply --check")]
+    Diff {
+        run: String,
+        /// Only files of the exam
+        #[arg(long)]
+        protected: bool,
+        /// Only files outside the allowed paths, forbidden ones included
+        #[arg(long)]
+        outside: bool,
+    },
+    /// What the engine printed, or another log of the run
+    Logs {
+        run: String,
+        /// What the verification printed
+        #[arg(long, group = "which")]
+        verification: bool,
+        /// The normalized events
+        #[arg(long, group = "which")]
+        events: bool,
+        /// What the harness did and checked
+        #[arg(long, group = "which")]
+        trace: bool,
+    },
+    /// Check bundles offline and judge them again
+    #[command(
+        after_help = "Examples:\n  cto verify @\n  cto verify ./bundle --key harness.pub --expect coverage=empty\n\nExit codes: 0 every check holds, 1 one does not, 2 not a bundle."
+    )]
+    Verify {
+        /// A run, or the path of a bundle
+        #[arg(required = true, value_name = "RUN|PATH")]
+        bundles: Vec<String>,
+        /// The public key to check with: an OpenSSH line or PEM
+        #[arg(long, value_name = "FILE")]
+        key: Vec<PathBuf>,
+        /// contract=DIGEST, baseline=COMMIT, signer=KEYID, max-age=N(s|m|h|d), coverage=empty
+        #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
+        expect: Vec<Expectation>,
+    },
+    /// Seal what was interrupted
+    Recover,
+    /// Evaluation cases
+    #[command(subcommand)]
+    Case(CaseCommand),
+    /// The harness's and the operator's signing keys
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// The published JSON Schemas
+    Schema {
+        /// Which one; without it, the list
+        name: Option<String>,
+    },
+    /// A reason code in words, with its remedy
+    Explain {
+        /// Which one; without it, the list
+        reason: Option<String>,
+    },
+    /// Every effective setting and where it came from
+    Config,
+    /// Shell completions
+    Completions { shell: clap_complete::Shell },
+    /// The manual page, or all of them with --out
+    Man {
+        /// Write one page a command into this directory
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Asked {
+    /// A case id, a case folder or a contract file
+    pub(crate) task: String,
+    /// The engine
+    #[arg(long, value_name = "E", default_value = "fake")]
+    pub(crate) engine: String,
+    /// The stage, 1 to 6; 2 for a case and 3 with a repository unless said
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=6))]
+    pub(crate) stage: Option<u8>,
+    /// The sandbox profile
+    #[arg(long, value_name = "P")]
+    pub(crate) sandbox: Option<ProfileName>,
+    /// The owned local repository to copy and work on
+    #[arg(long, value_name = "DIR")]
+    pub(crate) repo: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProfileName {
+    Strict,
+    Landlock,
+    None,
+}
+
+impl From<ProfileName> for Profile {
+    fn from(name: ProfileName) -> Self {
+        match name {
+            ProfileName::Strict => Self::Strict,
+            ProfileName::Landlock => Self::Landlock,
+            ProfileName::None => Self::None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatusFilter {
+    Running,
+    Pass,
+    Fail,
+    Blocked,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CaseCommand {
+    /// The cases that can be run by id
+    List,
+    /// Make a new case that passes, to start from
+    New {
+        id: String,
+        /// Where to put it; the workspace's cases/ unless said
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+    /// Check cases: they load, and end as they say
+    Check {
+        /// Case ids or folders
+        #[arg(required = true)]
+        cases: Vec<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeyCommand {
+    /// Make the keys that are missing
+    Init,
+    /// Show the public keys
+    Show,
+}

@@ -1,0 +1,186 @@
+//! `cto case list|new|check`.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use contract::TaskId;
+use harness::Task;
+use serde_json::json;
+
+use super::{INTERRUPTED, matrix};
+use crate::args::CaseCommand;
+use crate::context::Context;
+use crate::error::CommandError;
+
+pub(crate) fn case(context: &Context, command: &CaseCommand) -> Result<u8, CommandError> {
+    match command {
+        CaseCommand::List => list(context),
+        CaseCommand::New { id, dir } => new(context, id, dir.as_deref()),
+        CaseCommand::Check { cases } => check(context, cases),
+    }
+}
+
+/// Ids of every case that can be run by id.
+pub(super) fn ids(context: &Context) -> Result<Vec<String>, CommandError> {
+    let mut ids: Vec<String> = fixtures::builtin().iter().map(|case| case.id.to_owned()).collect();
+    if let Some(folder) = context.config.workspace.as_ref().map(|workspace| workspace.join("cases"))
+        && folder.is_dir()
+    {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.path().join("case.yaml").is_file() {
+                ids.extend(entry.file_name().into_string().ok());
+            }
+        }
+    }
+    ids.sort();
+    ids.dedup();
+    Ok(ids)
+}
+
+fn list(context: &Context) -> Result<u8, CommandError> {
+    let output = context.output;
+    let mut rows = Vec::new();
+    for id in ids(context)? {
+        let task = context.load_task(&id, None)?;
+        rows.push((id, task));
+    }
+    if output.json {
+        let cases: Vec<_> = rows
+            .iter()
+            .map(|(id, task)| json!({"case_id": id, "expect": task.expect, "title": task.contract.title}))
+            .collect();
+        output.print_json(&cases)?;
+        return Ok(0);
+    }
+    let mut text = String::new();
+    for (id, task) in &rows {
+        let status = task.expect.as_ref().map_or("pass", |expect| expect.status.as_str());
+        let _ = writeln!(text, "{id:<32} {status:<8} {}", contract::text::shown(&task.contract.title));
+    }
+    output.print(&text);
+    Ok(0)
+}
+
+const NEW_CASE: &str = r#"schema_version: "1"
+task_id: @ID@
+title: add a usage line
+brief: |
+  greet.sh prints nothing when it is called without a name. Make it print "usage: greet.sh NAME" and exit 2.
+risk_class: low
+allowed_paths:
+  - greet.sh
+forbidden_actions: [push, merge, deploy, close, pr_open, issue_close, public_publication, credential_change, vendor_source_mutation, cortex_core_mutation]
+mutation_mode: copied-fixture
+verification_commands:
+  - argv: [sh, test.sh]
+    timeout_seconds: 30
+# An altered exam that must fail, and input whose answer stands only here: without them a pass proves less.
+control_patch: control.patch
+blind_checks:
+  - argv: [sh, greet.sh, Ada]
+    expect_stdout: "hello, Ada\n"
+required_events: [run.started, task.contract.created, plan.updated, patch.applied, git.diff.checked, verification.completed, run.completed]
+# What the built-in fake engine does with it: applies the patch you would want from a real one.
+fake:
+  patch: good.patch
+expect:
+  status: pass
+"#;
+
+const NEW_FILES: &[(&str, &str)] = &[
+    ("files/greet.sh", "if [ -n \"$1\" ]; then\n  echo \"hello, $1\"\nfi\n"),
+    (
+        "files/test.sh",
+        "set -e\n[ \"$(sh greet.sh Bob)\" = \"hello, Bob\" ]\nif sh greet.sh >out 2>&1; then exit 1; fi\ngrep -q \"usage: greet.sh NAME\" out\n",
+    ),
+    (
+        "good.patch",
+        "--- a/greet.sh\n+++ b/greet.sh\n@@ -1,3 +1,5 @@\n-if [ -n \"$1\" ]; then\n-  echo \"hello, $1\"\n-fi\n+if [ -z \"$1\" ]; then\n+  echo \"usage: greet.sh NAME\"\n+  exit 2\n+fi\n+echo \"hello, $1\"\n",
+    ),
+    (
+        "control.patch",
+        "--- a/test.sh\n+++ b/test.sh\n@@ -1,2 +1,2 @@\n set -e\n-[ \"$(sh greet.sh Bob)\" = \"hello, Bob\" ]\n+[ \"$(sh greet.sh Bob)\" = \"goodbye, Bob\" ]\n",
+    ),
+];
+
+fn new(context: &Context, id: &str, dir: Option<&Path>) -> Result<u8, CommandError> {
+    let id = TaskId::try_from(id.to_owned()).map_err(CommandError::usage)?;
+    if fixtures::find(id.as_str()).is_some() {
+        return Err(CommandError::usage(format!("`{id}` is a built-in case")).hint("choose another id"));
+    }
+    let folder = match (dir, &context.config.workspace) {
+        (Some(dir), _) => dir.join(id.as_str()),
+        (None, Some(workspace)) => workspace.join("cases").join(id.as_str()),
+        (None, None) => {
+            return Err(
+                CommandError::usage("there is no workspace to put a case in").hint("cto init, or say --dir DIR")
+            );
+        }
+    };
+    write_new(&folder, &id)
+        .map_err(|error| CommandError::usage(format!("cannot make {}: {error}", folder.display())))?;
+    let output = context.output;
+    if output.json {
+        output.print_json(&json!({"case_id": id, "path": folder.display().to_string()}))?;
+    } else {
+        let shown = contract::text::shown(&folder.display().to_string());
+        output.print(&format!(
+            "made {shown}\n{}  {}\n",
+            output.paint.dim("next"),
+            output.paint.command(&format!("cto case check {shown}"))
+        ));
+    }
+    Ok(0)
+}
+
+fn write_new(folder: &PathBuf, id: &TaskId) -> std::io::Result<()> {
+    if let Some(parent) = folder.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::create_dir(folder)?;
+    fs::create_dir(folder.join("files"))?;
+    fs::write(folder.join("case.yaml"), NEW_CASE.replace("@ID@", id.as_str()))?;
+    NEW_FILES.iter().try_for_each(|(name, text)| fs::write(folder.join(name), text))
+}
+
+/// Loads each case, runs it in a temporary home and compares the end with what it declares.
+fn check(context: &Context, cases: &[String]) -> Result<u8, CommandError> {
+    let scratch = tempfile::tempdir()?;
+    let harness = context.harness_at(scratch.path())?;
+    let output = context.output;
+    let mut rows = Vec::new();
+    for name in cases {
+        let path = Path::new(name);
+        let task = if path.is_dir() { Task::load(path, None)? } else { context.load_task(name, None)? };
+        let id = task.contract.task_id.to_string();
+        let Some(row) = matrix::run_one(context, &harness, "fake", &id, &task)? else { return Ok(INTERRUPTED) };
+        if !output.json {
+            let verdict = if row.as_declared { "pass" } else { "fail" };
+            let reasons: Vec<&str> = row.reasons.iter().map(|reason| reason.code()).collect();
+            output.print(&format!("{verdict} {id} ended {} {}\n", row.status, reasons.join(",")));
+            weaknesses(&task).iter().for_each(|text| output.print(&format!("note {id} {text}\n")));
+        }
+        rows.push((row, weaknesses(&task)));
+    }
+    if output.json {
+        let all: Vec<_> = rows.iter().map(|(row, weak)| json!({"row": row, "weaknesses": weak})).collect();
+        output.print_json(&all)?;
+    }
+    Ok(u8::from(!rows.iter().all(|(row, _)| row.as_declared)))
+}
+
+/// What a pass of this case would not prove.
+fn weaknesses(task: &Task) -> Vec<&'static str> {
+    let contract = &task.contract;
+    let exam = !contract.verification_commands.is_empty();
+    let mut found = Vec::new();
+    if exam && contract.control_patch.is_none() {
+        found.push("has no control_patch: a pass carries exam_without_control");
+    }
+    if exam && contract.blind_checks.is_empty() {
+        found.push("has no blind_checks: a pass carries exam_in_process");
+    }
+    found
+}

@@ -1,0 +1,76 @@
+//! `cto diff`: the patch of a run.
+
+use std::fs;
+
+use contract::TaskContract;
+use contract::paths::PathVerdict;
+use contract::text::shown_lines;
+use evidence::names;
+use evidence::patch::changed_paths;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::output::Output;
+
+pub(crate) fn diff(context: &Context, run: &str, protected: bool, outside: bool) -> Result<u8, CommandError> {
+    let found = context.find_run(run)?;
+    let read = |name: &str| {
+        let hint = format!("cto verify {}", found.id);
+        fs::read(found.bundle.join(name))
+            .map_err(|error| CommandError::fail(format!("{name} of {} cannot be read: {error}", found.id)).hint(hint))
+    };
+    let patch = read(names::PATCH)?;
+    let contract: TaskContract = serde_json::from_slice(&read(names::CONTRACT)?)?;
+    let rules = contract.path_rules().map_err(CommandError::fail)?;
+    let wanted = |path: &[u8]| {
+        let verdict = rules.judge(path);
+        let all = !protected && !outside;
+        all || (protected && rules.is_protected(path))
+            || (outside && matches!(verdict, PathVerdict::Outside | PathVerdict::Forbidden))
+    };
+    let kept: Vec<&[u8]> = sections(&patch)
+        .into_iter()
+        .filter(|section| changed_paths(section).is_ok_and(|paths| paths.iter().all(|path| wanted(path))))
+        .collect();
+    let output = context.output;
+    if output.json {
+        let files: Vec<String> = changed_paths(&patch)
+            .map_err(CommandError::fail)?
+            .iter()
+            .map(|path| contract::text::path_text(path))
+            .collect();
+        output.print_json(
+            &json!({"changed_files": files, "patch": String::from_utf8_lossy(&kept.concat()), "run_id": found.id}),
+        )?;
+    } else if output.terminal {
+        output.print(&painted(output, &kept.concat()));
+    } else {
+        output.print_bytes(&kept.concat());
+    }
+    Ok(0)
+}
+
+/// The patch cut before each header.
+fn sections(patch: &[u8]) -> Vec<&[u8]> {
+    let header = b"diff --git ";
+    let mut starts: Vec<usize> = (0..patch.len())
+        .filter(|at| patch[*at..].starts_with(header) && (*at == 0 || patch[*at - 1] == b'\n'))
+        .collect();
+    starts.push(patch.len());
+    starts.windows(2).map(|pair| &patch[pair[0]..pair[1]]).collect()
+}
+
+fn painted(output: Output, patch: &[u8]) -> String {
+    let text = shown_lines(&String::from_utf8_lossy(patch));
+    if text.is_empty() {
+        return "nothing changed\n".to_owned();
+    }
+    let paint = |line: &str| match line.as_bytes().first() {
+        Some(b'+') => output.paint.like(contract::Status::Pass, line),
+        Some(b'-') => output.paint.like(contract::Status::Fail, line),
+        Some(b'@') => output.paint.command(line),
+        _ => line.to_owned(),
+    };
+    text.lines().map(|line| paint(line) + "\n").collect()
+}

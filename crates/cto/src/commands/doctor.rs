@@ -1,0 +1,207 @@
+//! `cto doctor`: what this machine can do, what is missing and how to get it.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Instant;
+
+use contract::Status;
+use harness::Home;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::output::{Output, duration};
+
+/// How one thing stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Level {
+    Ok,
+    /// It works without.
+    Warn,
+    /// Nothing works without.
+    Missing,
+}
+
+#[derive(Debug, Serialize)]
+struct Finding {
+    level: Level,
+    name: &'static str,
+    text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+pub(crate) fn doctor(context: &Context) -> Result<u8, CommandError> {
+    let began = Instant::now();
+    let findings = examine(context);
+    let ready = findings.iter().all(|finding| finding.level != Level::Missing);
+    let status = if ready { Status::Pass } else { Status::Blocked };
+    let output = context.output;
+    if output.json {
+        output.print_json(&serde_json::json!({"findings": findings, "status": status}))?;
+    } else if output.terminal {
+        let tail = if ready {
+            "ready for stages 1 to 3 with the fake engine"
+        } else {
+            "something is missing that every run needs"
+        };
+        let mut out = output.headline(
+            &format!("{}  {tail}", output.paint.status(status)),
+            status.as_str().len() + 2 + tail.len(),
+            &duration(began.elapsed()),
+        );
+        out.push_str("\n\n");
+        findings.iter().for_each(|finding| people(&mut out, output, finding));
+        output.print(&out);
+    } else {
+        output.print(&findings.iter().map(line).collect::<String>());
+    }
+    Ok(status.exit_code())
+}
+
+fn examine(context: &Context) -> Vec<Finding> {
+    let tools = &context.config.tools;
+    let system = rustix::system::uname();
+    let kernel = format!("{} {}", system.sysname().to_string_lossy(), system.release().to_string_lossy());
+    let mut findings = vec![Finding { level: Level::Ok, name: "kernel", text: kernel, remedy: None }];
+    findings.push(Finding {
+        level: Level::Warn,
+        name: "sandbox",
+        text: "profile none only: this version has no kernel sandbox, so nothing above stage 3".to_owned(),
+        remedy: None,
+    });
+    findings.push(git(tools));
+    findings.push(home(context));
+    for (program, what) in [
+        ("python3", "the Python cases"),
+        ("node", "the Node case"),
+        ("cargo", "the Rust case"),
+        ("ssh-keygen", "the operator's key"),
+    ] {
+        findings.push(program_finding(tools, program, what));
+    }
+    for engine in gate::REGISTRY {
+        findings.push(Finding {
+            level: Level::Ok,
+            name: engine.id,
+            text: format!("engine, {}", engine.about),
+            remedy: None,
+        });
+    }
+    findings
+}
+
+fn git(tools: &harness::Tools) -> Finding {
+    let wanted = tree::GitVersion::OLDEST;
+    let remedy = Some(format!("install git {wanted} or newer"));
+    match tree::Git::find(&tools.operator_path).and_then(|git| git.version()) {
+        Ok(version) if version >= wanted => {
+            Finding { level: Level::Ok, name: "git", text: version.to_string(), remedy: None }
+        }
+        Ok(version) => Finding { level: Level::Missing, name: "git", text: format!("{version} is too old"), remedy },
+        Err(error) => Finding { level: Level::Missing, name: "git", text: error.to_string(), remedy },
+    }
+}
+
+fn program_finding(tools: &harness::Tools, program: &'static str, what: &str) -> Finding {
+    match sandbox::find_program(program, &tools.path(&[]), Path::new("/")) {
+        Some(path) => Finding { level: Level::Ok, name: program, text: path.display().to_string(), remedy: None },
+        None => Finding {
+            level: Level::Warn,
+            name: program,
+            text: format!("not found; {what} need it"),
+            remedy: Some(format!("install {program}")),
+        },
+    }
+}
+
+fn home(context: &Context) -> Finding {
+    let path = &context.config.home;
+    let shown = contract::text::shown(&path.display().to_string());
+    let home = match Home::existing(path) {
+        Ok(home) => home,
+        Err(harness::OpenHomeError::Missing(_)) => {
+            return Finding {
+                level: Level::Ok,
+                name: "home",
+                text: format!("{shown}, made by the first run"),
+                remedy: None,
+            };
+        }
+        Err(error) => {
+            return Finding {
+                level: Level::Missing,
+                name: "home",
+                text: error.to_string(),
+                remedy: Some(error.remedy()),
+            };
+        }
+    };
+    let free = rustix::fs::statvfs(path).map(|stat| stat.f_bavail * stat.f_frsize / (1 << 30)).unwrap_or(0);
+    let ledger = match home.ledger_to_read() {
+        Ok(Some(ledger)) => ledger,
+        Ok(None) => {
+            return Finding {
+                level: Level::Ok,
+                name: "home",
+                text: format!("{shown}, {free} GiB free, no run yet"),
+                remedy: None,
+            };
+        }
+        Err(error) => {
+            return Finding {
+                level: Level::Missing,
+                name: "home",
+                text: error.to_string(),
+                remedy: Some(error.remedy()),
+            };
+        }
+    };
+    match ledger.verify() {
+        Ok(check) if check.is_intact() => Finding {
+            level: Level::Ok,
+            name: "home",
+            text: format!("{shown}, {free} GiB free, {} ledger entries, chain holds", check.entries),
+            remedy: None,
+        },
+        Ok(check) => {
+            let text = format!("the ledger's chain does not hold: {} problems", check.problems.len());
+            Finding {
+                level: Level::Missing,
+                name: "home",
+                text,
+                remedy: Some("restore ledger.db from a backup".to_owned()),
+            }
+        }
+        Err(error) => Finding {
+            level: Level::Missing,
+            name: "home",
+            text: error.to_string(),
+            remedy: Some("restore ledger.db from a backup".to_owned()),
+        },
+    }
+}
+
+fn people(out: &mut String, output: Output, finding: &Finding) {
+    let paint = output.paint;
+    let mark = match finding.level {
+        Level::Ok => paint.tick(),
+        Level::Warn => paint.like(Status::Blocked, "!"),
+        Level::Missing => paint.like(Status::Fail, "✗"),
+    };
+    let _ = writeln!(out, "  {mark} {:<12} {}", finding.name, contract::text::shown(&finding.text));
+    if let Some(remedy) = &finding.remedy {
+        let _ = writeln!(out, "    {:<12} {} {}", "", paint.arrow(), paint.command(remedy));
+    }
+}
+
+fn line(finding: &Finding) -> String {
+    let level = match finding.level {
+        Level::Ok => "ok",
+        Level::Warn => "warn",
+        Level::Missing => "missing",
+    };
+    let fix = finding.remedy.as_ref().map(|remedy| format!(" fix: {remedy}")).unwrap_or_default();
+    format!("{level} {} {}{fix}\n", finding.name, contract::text::shown(&finding.text))
+}

@@ -1,0 +1,249 @@
+//! `cto matrix`: every case through the real run path, compared with how it says it ends.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use contract::case::Expect;
+use contract::text::shown;
+use contract::{Purpose, Reason, Status};
+use harness::{Harness, Quiet, Task, Watch, govern};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::INTERRUPTED;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::output::{Output, count, duration, millis};
+
+/// `matrix.json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "Matrix")]
+pub(crate) struct Matrix {
+    pub(crate) schema_version: String,
+    pub(crate) status: Status,
+    pub(crate) engine: String,
+    pub(crate) cases: Vec<Row>,
+    pub(crate) runtime_default_activation: bool,
+}
+
+/// One case.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Row {
+    pub(crate) case_id: String,
+    pub(crate) run_id: String,
+    pub(crate) status: Status,
+    pub(crate) reasons: Vec<Reason>,
+    pub(crate) expected_status: Status,
+    pub(crate) expected_reasons: Vec<Reason>,
+    pub(crate) as_declared: bool,
+    pub(crate) duration_ms: u64,
+    /// SHA-256 of the bundle's attestation.
+    pub(crate) attestation_sha256: contract::Digest,
+}
+
+pub(crate) fn matrix(
+    context: &Context,
+    engine: &str,
+    jobs: Option<u16>,
+    junit: Option<&Path>,
+) -> Result<u8, CommandError> {
+    let began = Instant::now();
+    let harness = context.harness()?;
+    let tasks = tasks(context)?;
+    let jobs = jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
+    let rows = run_all(context, &harness, engine, &tasks, jobs)?;
+    if rows.len() < tasks.len() {
+        return Ok(INTERRUPTED);
+    }
+    let all = rows.iter().all(|row| row.as_declared);
+    let status = if all { Status::Pass } else { Status::Fail };
+    let matrix = Matrix {
+        schema_version: "1.0".to_owned(),
+        status,
+        engine: engine.to_owned(),
+        cases: rows,
+        runtime_default_activation: false,
+    };
+    let sealed = harness::seal_collection(
+        &harness,
+        &format!("run-all-{engine}"),
+        engine,
+        "matrix.json",
+        &matrix,
+        wrong(&matrix),
+    )?;
+    if let Some(file) = junit {
+        std::fs::write(file, junit_xml(&matrix))
+            .map_err(|error| CommandError::usage(format!("cannot write {}: {error}", file.display())))?;
+    }
+    let output = context.output;
+    if output.json {
+        output.print_json(&matrix)?;
+    } else if output.terminal {
+        output.print(&table(output, &matrix, sealed.report.run_id.suffix(), began.elapsed(), jobs));
+    } else {
+        output.print(&lines(&matrix, sealed.report.run_id.as_str()));
+    }
+    Ok(status.exit_code())
+}
+
+/// Every built-in case and every case of the workspace.
+fn tasks(context: &Context) -> Result<Vec<(String, Task)>, CommandError> {
+    let mut tasks = Vec::new();
+    for id in super::case::ids(context)? {
+        let task = context.load_task(&id, None)?;
+        tasks.push((id, task));
+    }
+    Ok(tasks)
+}
+
+fn run_all(
+    context: &Context,
+    harness: &Harness,
+    engine: &str,
+    tasks: &[(String, Task)],
+    jobs: usize,
+) -> Result<Vec<Row>, CommandError> {
+    let next = AtomicUsize::new(0);
+    let rows = Mutex::new(Vec::new());
+    let work = || -> Result<(), CommandError> {
+        while let Some((id, task)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let Some(row) = run_one(context, harness, engine, id, task)? else { return Ok(()) };
+            if let Ok(mut rows) = rows.lock() {
+                rows.push(row);
+            }
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs.min(tasks.len())).map(|_| scope.spawn(work)).collect();
+        workers
+            .into_iter()
+            .try_for_each(|worker| worker.join().unwrap_or_else(|_| Err(CommandError::fail("a worker ended early"))))
+    })?;
+    let mut rows = rows.into_inner().unwrap_or_default();
+    rows.sort_by(|a: &Row, b: &Row| a.case_id.cmp(&b.case_id));
+    Ok(rows)
+}
+
+/// None when a signal ended it.
+pub(super) fn run_one(
+    context: &Context,
+    harness: &Harness,
+    engine: &str,
+    id: &str,
+    task: &Task,
+) -> Result<Option<Row>, CommandError> {
+    let ask = context.plain_ask(engine, task, Purpose::Validation)?;
+    let outcome = govern(harness, task, &ask, Watch { cancel: &context.cancel, observer: &Quiet })?;
+    if outcome.interrupted {
+        return Ok(None);
+    }
+    let report = outcome.sealed.report;
+    let expect = task.expect.clone().unwrap_or_default();
+    Ok(Some(Row {
+        case_id: id.to_owned(),
+        run_id: report.run_id.to_string(),
+        status: report.status,
+        as_declared: as_declared(&expect, report.status, &report.blocker_reasons),
+        reasons: report.blocker_reasons,
+        expected_status: expect.status,
+        expected_reasons: expect.reasons,
+        duration_ms: report.duration_ms,
+        attestation_sha256: outcome.sealed.attestation_sha256,
+    }))
+}
+
+/// The same status and the same reasons, whatever their order.
+fn as_declared(expect: &Expect, status: Status, reasons: &[Reason]) -> bool {
+    let sorted = |reasons: &[Reason]| {
+        let mut reasons = reasons.to_vec();
+        reasons.sort();
+        reasons
+    };
+    expect.status == status && sorted(&expect.reasons) == sorted(reasons)
+}
+
+fn wrong(matrix: &Matrix) -> Option<String> {
+    let wrong: Vec<&str> = matrix.cases.iter().filter(|row| !row.as_declared).map(|row| row.case_id.as_str()).collect();
+    (!wrong.is_empty()).then(|| format!("did not end as declared: {}", wrong.join(", ")))
+}
+
+fn ended(reasons: &[Reason]) -> String {
+    reasons.iter().map(|reason| reason.code()).collect::<Vec<_>>().join(", ")
+}
+
+fn table(output: Output, matrix: &Matrix, bundle: &str, took: Duration, jobs: usize) -> String {
+    let paint = output.paint;
+    let good = matrix.cases.iter().filter(|row| row.as_declared).count();
+    let tail = format!("{good} of {} cases on {} ended as declared", matrix.cases.len(), matrix.engine);
+    let right = format!("{}, {}", duration(took), count(jobs, "job", "jobs"));
+    let mut out = output.headline(&format!("{}  {tail}", paint.status(matrix.status)), 6 + tail.len(), &right);
+    out.push_str("\n\n");
+    for row in &matrix.cases {
+        let mark = if row.as_declared { paint.tick() } else { paint.like(Status::Fail, "✗") };
+        let pad = " ".repeat(8 - row.status.as_str().len());
+        let _ = writeln!(
+            out,
+            "  {mark} {:<32} {}{pad} {:>8}  {}",
+            row.case_id,
+            paint.status(row.status),
+            millis(row.duration_ms),
+            ended(&row.reasons)
+        );
+        if !row.as_declared {
+            let _ = writeln!(out, "    {:<32} declared: {} {}", "", row.expected_status, ended(&row.expected_reasons));
+        }
+    }
+    let _ = writeln!(out, "\n  {}    {bundle}  sealed", paint.dim("bundle"));
+    out
+}
+
+fn lines(matrix: &Matrix, bundle: &str) -> String {
+    let mut out = format!("{} {bundle}\n", matrix.status);
+    for row in &matrix.cases {
+        let declared = if row.as_declared { "as-declared" } else { "not-as-declared" };
+        let reasons: Vec<&str> = row.reasons.iter().map(|reason| reason.code()).collect();
+        let _ = writeln!(
+            out,
+            "case {} {} {declared} {} {}",
+            row.case_id,
+            row.status,
+            row.run_id,
+            if reasons.is_empty() { "-".to_owned() } else { reasons.join(",") }
+        );
+    }
+    out
+}
+
+fn junit_xml(matrix: &Matrix) -> String {
+    let escape =
+        |text: &str| shown(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+    let failures = matrix.cases.iter().filter(|row| !row.as_declared).count();
+    let mut out = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"cto matrix {}\" tests=\"{}\" failures=\"{failures}\">\n",
+        escape(&matrix.engine),
+        matrix.cases.len()
+    );
+    for row in &matrix.cases {
+        let seconds = format!("{}.{:03}", row.duration_ms / 1000, row.duration_ms % 1000);
+        let _ =
+            write!(out, "  <testcase classname=\"cto.matrix\" name=\"{}\" time=\"{seconds}\">", escape(&row.case_id));
+        if !row.as_declared {
+            let text = format!(
+                "ended {} ({}), declared {} ({})",
+                row.status,
+                ended(&row.reasons),
+                row.expected_status,
+                ended(&row.expected_reasons)
+            );
+            let _ = write!(out, "<failure message=\"{}\"/>", escape(&text));
+        }
+        out.push_str("</testcase>\n");
+    }
+    out.push_str("</testsuite>\n");
+    out
+}

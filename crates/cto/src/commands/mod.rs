@@ -1,0 +1,100 @@
+//! One file a command. Each takes the context and its arguments and gives an exit code or an error.
+
+mod case;
+mod config;
+mod decide;
+mod demo;
+mod diff;
+mod doctor;
+mod explain;
+mod init;
+mod key;
+mod logs;
+mod matrix;
+mod plumbing;
+mod recover;
+mod run;
+mod runs;
+mod schema;
+mod show;
+mod verify;
+
+use std::ffi::OsString;
+use std::io;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::Parser as _;
+use clap::error::ErrorKind as ClapError;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::args::{Cli, Command};
+use crate::config::Config;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::output::Output;
+
+/// The exit code of a run that a signal ended.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Parses, resolves, runs, and prints an error once.
+pub(crate) fn main(arguments: Vec<OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let asked_for = matches!(error.kind(), ClapError::DisplayHelp | ClapError::DisplayVersion);
+            // A reader that went away is not an error of ours.
+            let _ = error.print();
+            return ExitCode::from(if asked_for { 0 } else { 2 });
+        }
+    };
+    let output = crate::config::output(&cli.global);
+    match dispatch(cli, output) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            output.error(&error);
+            ExitCode::from(error.kind.exit_code())
+        }
+    }
+}
+
+fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
+    let context = || -> Result<Context, CommandError> {
+        Ok(Context { output, config: Config::resolve(&cli.global)?, cancel: on_signals()? })
+    };
+    match cli.command {
+        Command::Demo => demo::demo(&context()?),
+        Command::Init { dir } => init::init(&context()?, &dir),
+        Command::Doctor => doctor::doctor(&context()?),
+        Command::Decide(asked) => decide::decide(&context()?, &asked),
+        Command::Run { asked, timeout, keep_workspace } => run::run(&context()?, &asked, timeout, keep_workspace),
+        Command::Matrix { engine, jobs, junit } => matrix::matrix(&context()?, &engine, jobs, junit.as_deref()),
+        Command::Runs { status, engine, task, since, limit } => {
+            runs::runs(&context()?, &runs::Wanted { status, engine, task, since, limit })
+        }
+        Command::Show { run } => show::show(&context()?, &run),
+        Command::Diff { run, protected, outside } => diff::diff(&context()?, &run, protected, outside),
+        Command::Logs { run, verification, events, trace } => {
+            logs::logs(&context()?, &run, logs::which(verification, events, trace))
+        }
+        Command::Verify { bundles, key, expect } => verify::verify(&context()?, &bundles, &key, &expect),
+        Command::Recover => recover::recover(&context()?),
+        Command::Case(command) => case::case(&context()?, &command),
+        Command::Key(command) => key::key(&context()?, &command),
+        Command::Schema { name } => schema::schema(output, name.as_deref()),
+        Command::Explain { reason } => explain::explain(output, reason.as_deref()),
+        Command::Config => config::config(&context()?),
+        Command::Completions { shell } => plumbing::completions(output, shell),
+        Command::Man { out } => plumbing::man(output, out.as_deref()),
+    }
+}
+
+/// Ctrl-C, SIGTERM and a lost terminal set a flag; the run then ends with complete evidence.
+fn on_signals() -> io::Result<Arc<AtomicBool>> {
+    let cancel = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&cancel))?;
+    }
+    Ok(cancel)
+}

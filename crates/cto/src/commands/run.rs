@@ -1,0 +1,39 @@
+//! `cto run`: a governed run.
+
+use contract::Purpose;
+use harness::{Quiet, Watch, WatchRun, govern};
+
+use super::INTERRUPTED;
+use crate::args::Asked;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::progress::Progress;
+use crate::run_view;
+
+pub(crate) fn run(
+    context: &Context,
+    asked: &Asked,
+    timeout: Option<u64>,
+    keep_workspace: bool,
+) -> Result<u8, CommandError> {
+    let task = context.load_task(&asked.task, asked.repo.as_deref())?;
+    let mut ask = context.ask(asked, &task, Purpose::Governed)?;
+    ask.timeout_seconds = timeout;
+    ask.keep_workspace = keep_workspace;
+    let harness = context.harness()?;
+    let title = format!("{}  {}  stage {}", task.contract.task_id, ask.engine, ask.stage);
+    let progress = context.output.progress.then(|| Progress::new(context.output, &title));
+    let observer: &dyn WatchRun = progress.as_ref().map_or(&Quiet, |progress| progress);
+    let outcome = govern(&harness, &task, &ask, Watch { cancel: &context.cancel, observer });
+    if let Some(progress) = &progress {
+        progress.clear();
+    }
+    let outcome = outcome?;
+    let (report, output) = (&outcome.sealed.report, context.output);
+    if output.json {
+        output.print_json_bytes(&outcome.sealed.report_bytes);
+    } else {
+        output.print(&run_view::view(output, report, &outcome.sealed.dir));
+    }
+    Ok(if outcome.interrupted { INTERRUPTED } else { report.status.exit_code() })
+}

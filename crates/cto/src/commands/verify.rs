@@ -1,0 +1,194 @@
+//! `cto verify`: bundles checked offline and judged again.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use contract::Status;
+use contract::text::shown;
+use evidence::PublicKey;
+use evidence::verify::{Checked, Expectation, OpenBundleError};
+use harness::{Home, RunClock};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::output::{Output, count, duration};
+
+pub(crate) fn verify(
+    context: &Context,
+    bundles: &[String],
+    keys: &[PathBuf],
+    expect: &[Expectation],
+) -> Result<u8, CommandError> {
+    let keys = trusted(context, keys)?;
+    let expect = with_clock(expect)?;
+    let mut worst = 0;
+    let mut documents = Vec::new();
+    for bundle in bundles {
+        let path = locate(context, bundle)?;
+        let began = Instant::now();
+        let checked = match evidence::verify::verify(&path, &keys, &expect) {
+            Ok(checked) => checked,
+            Err(error) if bundles.len() == 1 => return Err(not_a_bundle(&error)),
+            Err(error) => {
+                context.output.error(&CommandError::usage(&error));
+                worst = worst.max(2);
+                continue;
+            }
+        };
+        worst = worst.max(u8::from(!checked.failures.is_empty()));
+        if context.output.json {
+            documents.push(document(&checked));
+        } else {
+            let name = if path == Path::new(bundle) { bundle.clone() } else { path.display().to_string() };
+            context.output.print(&view(context.output, &name, bundle, &checked, began.elapsed()));
+        }
+    }
+    if context.output.json {
+        match documents.as_slice() {
+            [one] if bundles.len() == 1 => context.output.print_json(one)?,
+            all => context.output.print_json(&all)?,
+        }
+    }
+    Ok(worst)
+}
+
+fn not_a_bundle(error: &OpenBundleError) -> CommandError {
+    CommandError::usage(error).hint("give a run id, or the directory that holds report.json")
+}
+
+/// A path where there is one, else a run.
+fn locate(context: &Context, bundle: &str) -> Result<PathBuf, CommandError> {
+    let path = Path::new(bundle);
+    let is_path = bundle.contains('/') || bundle == "." || bundle == ".." || path.exists();
+    if is_path { Ok(path.to_owned()) } else { context.find_run(bundle).map(|found| found.bundle) }
+}
+
+/// Keys given on the command line are the only ones that count; without any, those of the home.
+fn trusted(context: &Context, files: &[PathBuf]) -> Result<Vec<PublicKey>, CommandError> {
+    if files.is_empty() {
+        return match Home::existing(&context.config.home) {
+            Ok(home) => Ok(home.trusted_keys()?),
+            Err(_) => Ok(Vec::new()),
+        };
+    }
+    files.iter().map(|file| PublicKey::read(file).map_err(CommandError::usage)).collect()
+}
+
+fn with_clock(expect: &[Expectation]) -> Result<Vec<Expectation>, CommandError> {
+    let now = RunClock::start().map_err(CommandError::blocked)?.started();
+    let turn = |expectation: &Expectation| match expectation {
+        Expectation::MaxAge(age) => {
+            let seconds = u64::try_from(now.unix_seconds()).unwrap_or(0).saturating_sub(*age);
+            contract::Stamp::from_unix(Duration::from_secs(seconds))
+                .map(Expectation::NotBefore)
+                .ok_or_else(|| CommandError::usage("max-age is too long"))
+        }
+        other => Ok(other.clone()),
+    };
+    expect.iter().map(turn).collect()
+}
+
+/// What `--json` prints.
+pub(crate) fn document(checked: &Checked) -> serde_json::Value {
+    json!({
+        "checked": checked.checked,
+        "errors": checked.failures,
+        "judged_again": checked.judged_again,
+        "ok": checked.failures.is_empty(),
+        "path": checked.path.display().to_string(),
+        "run_id": checked.report.as_ref().map(|report| report.run_id.clone()),
+        "signer": checked.signer,
+        "status": checked.report.as_ref().map(|report| report.status),
+    })
+}
+
+fn view(output: Output, name: &str, asked: &str, checked: &Checked, took: Duration) -> String {
+    match &checked.report {
+        Some(_) if output.terminal => holds(output, name, asked, checked, took),
+        Some(report) => format!(
+            "pass {} checks={} verdict={} files={} bytes={}\n",
+            shown(name),
+            checked.checked,
+            report.status,
+            checked.files,
+            checked.bytes
+        ),
+        None if output.terminal => broken(output, name, checked, took),
+        None => broken_lines(name, checked),
+    }
+}
+
+fn holds(output: Output, name: &str, asked: &str, checked: &Checked, took: Duration) -> String {
+    let paint = output.paint;
+    let Some(report) = &checked.report else { return String::new() };
+    let tail = format!("{}  {} of {} checks hold", report.run_id.suffix(), checked.checked, checked.checked);
+    let mut out =
+        output.headline(&format!("{}  {tail}", paint.status(Status::Pass)), 6 + tail.chars().count(), &duration(took));
+    let again =
+        if checked.judged_again { "judged again, as signed" } else { "not judged again: made under other rules" };
+    let coverage: Vec<&str> = report.coverage.iter().map(|coverage| coverage.code()).collect();
+    let _ = write!(out, "\n\n  {:<10} {}", "bundle", shown(name));
+    let _ = write!(out, "\n  {:<10} {} of {} files", "digests", checked.files, checked.files);
+    let _ = write!(out, "\n  {:<10} {}, chain holds", "events", checked.events);
+    let _ = write!(out, "\n  {:<10} ed25519 {}", "signed by", checked.signer.as_deref().unwrap_or("–"));
+    let _ = write!(out, "\n  {:<10} {}, {again}", "verdict", paint.status(report.status));
+    let _ = write!(
+        out,
+        "\n  {:<10} {}",
+        "unproven",
+        if coverage.is_empty() { "nothing".to_owned() } else { coverage.join(", ") }
+    );
+    let _ = writeln!(out, "\n\n{}  {}", paint.dim("next"), paint.command(&format!("cto show {asked}")));
+    out
+}
+
+/// The claimed verdict is not printed: a bundle that does not verify has none.
+fn broken(output: Output, name: &str, checked: &Checked, took: Duration) -> String {
+    let paint = output.paint;
+    let total = checked.checked.max(checked.failures.len() as u64);
+    let verb = if checked.failures.len() == 1 { "does" } else { "do" };
+    let tail = format!(
+        "{}  {} of {total} checks {verb} not hold. Its verdict is not to be relied on.",
+        shown(name),
+        checked.failures.len()
+    );
+    let mut out =
+        output.headline(&format!("{}  {tail}", paint.status(Status::Fail)), 6 + tail.chars().count(), &duration(took));
+    out.push_str("\n\n");
+    for failure in &checked.failures {
+        let line = failure.line.map(|line| format!(", line {line}")).unwrap_or_default();
+        let _ = writeln!(out, "  {:<26} {}{line}", failure.file, paint.like(Status::Fail, &failure.check));
+        let _ = writeln!(out, "  {:<26} expected  {}", "", failure.expected);
+        let _ = writeln!(out, "  {:<26} found     {}", "", failure.found);
+    }
+    let _ = writeln!(out, "\n{}  {}", paint.dim("next"), paint.command("ask the sender for the original"));
+    out
+}
+
+fn broken_lines(name: &str, checked: &Checked) -> String {
+    let mut out = format!("fail {} checks={} failed={}\n", shown(name), checked.checked, checked.failures.len());
+    for failure in &checked.failures {
+        let line = failure.line.map(|line| format!(" line={line}")).unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "failed {} {}{line} expected={} found={}",
+            failure.file, failure.check, failure.expected, failure.found
+        );
+    }
+    out
+}
+
+/// The first failure in a few words, for the demo.
+pub(crate) fn first_failure(checked: &Checked) -> String {
+    checked.failures.first().map_or_else(
+        || count(0, "failure", "failures"),
+        |failure| {
+            let cut = |text: &str| {
+                if text.len() == 64 { format!("{}…{}", &text[..8], &text[60..]) } else { text.to_owned() }
+            };
+            format!("{}   expected {}   found {}", failure.file, cut(&failure.expected), cut(&failure.found))
+        },
+    )
+}

@@ -1,0 +1,194 @@
+//! Settings: built-in, then /etc, then the user's file, then the workspace's, then the environment, then flags. The one
+//! place that reads the environment.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
+
+use contract::decision::Profile;
+use harness::Tools;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::args::{ColorWhen, Global};
+use crate::error::CommandError;
+use crate::output::{Output, Paint};
+
+/// A configuration file: `/etc/cto/config.yaml`, the user's `config.yaml`, a workspace's `harness.yaml`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(title = "Configuration")]
+pub(crate) struct ConfigFile {
+    /// The weakest profile that is accepted; a later layer can only ask for a stricter one.
+    pub(crate) sandbox: Option<Profile>,
+}
+
+/// One effective setting and the layer it came from.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Setting {
+    pub(crate) name: &'static str,
+    pub(crate) value: String,
+    pub(crate) source: String,
+}
+
+/// Everything resolved, once.
+#[derive(Debug)]
+pub(crate) struct Config {
+    pub(crate) home: PathBuf,
+    /// The operator named the home: a missing one is then a mistake.
+    pub(crate) home_named: bool,
+    pub(crate) workspace: Option<PathBuf>,
+    pub(crate) sandbox_floor: Option<Profile>,
+    pub(crate) tools: Tools,
+    pub(crate) settings: Vec<Setting>,
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+fn path_variable(name: &str) -> Option<PathBuf> {
+    variable(name).map(PathBuf::from)
+}
+
+impl Config {
+    pub(crate) fn resolve(global: &Global) -> Result<Self, CommandError> {
+        let mut settings = Vec::new();
+        let (home, home_source, home_named) = home(global)?;
+        settings.push(Setting { name: "home", value: home.display().to_string(), source: home_source });
+        let workspace = workspace(global, &home)?;
+        if let Some((path, source)) = &workspace {
+            settings.push(Setting { name: "workspace", value: path.display().to_string(), source: source.clone() });
+        }
+        let workspace = workspace.map(|(path, _)| path);
+        let sandbox_floor = sandbox_floor(&layers(workspace.as_deref()), &mut settings)?;
+        Ok(Self { home, home_named, workspace, sandbox_floor, tools: tools(), settings })
+    }
+}
+
+/// Flag, environment, the older Hermes profile where it exists, the platform's data directory.
+fn home(global: &Global) -> Result<(PathBuf, String, bool), CommandError> {
+    if let Some(home) = &global.home {
+        return Ok((home.clone(), "--home".to_owned(), true));
+    }
+    if let Some(home) = path_variable("CTO_HOME") {
+        return Ok((home, "CTO_HOME".to_owned(), true));
+    }
+    let user = path_variable("HOME");
+    let hermes = path_variable("HERMES_HOME").or_else(|| user.as_ref().map(|user| user.join(".hermes")));
+    if let Some(profile) = hermes.map(|hermes| hermes.join("profiles/cto-planb")).filter(|profile| profile.is_dir()) {
+        return Ok((profile, "the Hermes profile".to_owned(), false));
+    }
+    let data = path_variable("XDG_DATA_HOME").or_else(|| user.map(|user| user.join(".local/share")));
+    let data = data.ok_or_else(|| {
+        CommandError::usage("there is no HOME to keep runs in").hint("name a directory with --home DIR or CTO_HOME")
+    })?;
+    Ok((data.join("cto"), "built-in".to_owned(), false))
+}
+
+/// A workspace counts only if `cto init` registered it in this home.
+fn workspace(global: &Global, home: &Path) -> Result<Option<(PathBuf, String)>, CommandError> {
+    let named = global
+        .workspace
+        .clone()
+        .map(|path| (path, "--workspace"))
+        .or_else(|| path_variable("CTO_WORKSPACE").map(|path| (path, "CTO_WORKSPACE")));
+    let registered = registered_workspaces(home);
+    if let Some((path, source)) = named {
+        let full = fs::canonicalize(&path)
+            .map_err(|error| CommandError::usage(format!("cannot use {} as the workspace: {error}", path.display())))?;
+        if !registered.contains(&full) {
+            let hint = format!("cto init {}", full.display());
+            return Err(CommandError::usage(format!("{} is not a registered workspace", full.display())).hint(hint));
+        }
+        return Ok(Some((full, source.to_owned())));
+    }
+    let here = std::env::current_dir().ok();
+    Ok(here.and_then(|here| {
+        here.ancestors()
+            .find(|dir| registered.iter().any(|known| known == dir))
+            .map(|dir| (dir.to_owned(), "current directory".to_owned()))
+    }))
+}
+
+fn registered_workspaces(home: &Path) -> Vec<PathBuf> {
+    let text = fs::read_to_string(home.join("trust/workspaces")).unwrap_or_default();
+    text.lines().map(PathBuf::from).collect()
+}
+
+/// The configuration files, weakest first.
+fn layers(workspace: Option<&Path>) -> Vec<PathBuf> {
+    let user = path_variable("XDG_CONFIG_HOME").or_else(|| path_variable("HOME").map(|home| home.join(".config")));
+    let mut files = vec![PathBuf::from("/etc/cto/config.yaml")];
+    files.extend(user.map(|dir| dir.join("cto/config.yaml")));
+    files.extend(workspace.map(|dir| dir.join("harness.yaml")));
+    files
+}
+
+fn read_layer(path: &Path) -> Result<Option<ConfigFile>, CommandError> {
+    match fs::read(path) {
+        Ok(bytes) if bytes.iter().all(u8::is_ascii_whitespace) => Ok(None),
+        Ok(bytes) => Ok(Some(contract::source::load(&path.display().to_string(), &bytes)?.value)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(CommandError::usage(format!("cannot read {}: {error}", path.display()))),
+    }
+}
+
+/// The strictest profile any layer asks for.
+fn sandbox_floor(layers: &[PathBuf], settings: &mut Vec<Setting>) -> Result<Option<Profile>, CommandError> {
+    let mut floor = None;
+    let mut source = "built-in".to_owned();
+    for path in layers {
+        let Some(profile) = read_layer(path)?.and_then(|file| file.sandbox) else { continue };
+        if floor.is_none_or(|known| profile > known) {
+            (floor, source) = (Some(profile), path.display().to_string());
+        }
+    }
+    let value = floor.unwrap_or(Profile::None).to_string();
+    settings.push(Setting { name: "sandbox", value, source });
+    Ok(floor)
+}
+
+fn tools() -> Tools {
+    let operator_path = variable("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
+    let rustup_home = path_variable("RUSTUP_HOME")
+        .or_else(|| path_variable("HOME").map(|home| home.join(".rustup")))
+        .filter(|dir| dir.is_dir());
+    Tools { operator_path, rustup_home }
+}
+
+/// How to speak; needs no file, so that errors in files can be told in colour too.
+pub(crate) fn output(global: &Global) -> Output {
+    let stdout = io::stdout().is_terminal();
+    let stderr = io::stderr().is_terminal();
+    let plain = variable("NO_COLOR").is_some() || variable("TERM").is_some_and(|term| term == "dumb");
+    let wanted = |terminal: bool| match global.color {
+        Some(ColorWhen::Always) => true,
+        Some(ColorWhen::Never) => false,
+        Some(ColorWhen::Auto) | None => terminal && !plain,
+    };
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| variable(name)).unwrap_or_default();
+    let unicode = locale.to_string_lossy().to_uppercase().contains("UTF");
+    let width =
+        variable("COLUMNS").and_then(|columns| columns.to_str()?.parse().ok()).or_else(terminal_width).unwrap_or(100);
+    Output {
+        json: global.json,
+        quiet: global.quiet,
+        verbose: global.verbose,
+        terminal: stdout && !global.json,
+        progress: stderr
+            && stdout
+            && !global.json
+            && !global.quiet
+            && variable("TERM").is_none_or(|term| term != "dumb"),
+        paint: Paint { color: wanted(stdout) && !global.json, unicode },
+        paint_errors: Paint { color: wanted(stderr), unicode },
+        width: width.clamp(40, 100),
+    }
+}
+
+fn terminal_width() -> Option<usize> {
+    rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col)).filter(|width| *width > 0)
+}

@@ -1,0 +1,187 @@
+//! What every command works with: settings, output, and the ways to the home, its runs and tasks.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use contract::decision::Profile;
+use contract::{Purpose, RunId, Stage};
+use harness::{Ask, Harness, Home, LoadTaskError, Task};
+use ledger::{Found, Ledger, RunRow};
+
+use crate::args::Asked;
+use crate::config::Config;
+use crate::error::CommandError;
+use crate::output::Output;
+
+/// Handed to every command.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) output: Output,
+    pub(crate) config: Config,
+    /// Set by Ctrl-C, SIGTERM and a lost terminal.
+    pub(crate) cancel: Arc<AtomicBool>,
+}
+
+/// A run's bundle and its row, if the ledger knows it.
+#[derive(Debug)]
+pub(crate) struct FoundRun {
+    pub(crate) id: String,
+    pub(crate) bundle: PathBuf,
+}
+
+impl Context {
+    /// A harness on the configured home, which is made where it is missing. Seals what was interrupted before.
+    pub(crate) fn harness(&self) -> Result<Harness, CommandError> {
+        let harness = self.harness_at(&self.config.home)?;
+        self.recover(&harness)?;
+        Ok(harness)
+    }
+
+    pub(crate) fn harness_at(&self, home: &Path) -> Result<Harness, CommandError> {
+        let exe = std::env::current_exe()?;
+        Ok(Harness::open(home, exe, self.config.tools.clone())?)
+    }
+
+    fn recover(&self, harness: &Harness) -> Result<(), CommandError> {
+        for report in harness::recover(harness)?.sealed {
+            self.output.note(&format!("sealed {} ({}), which was interrupted\n", report.run_id, report.status));
+        }
+        Ok(())
+    }
+
+    /// The home for commands that look; `None` where nothing was ever run. Seals what was interrupted first.
+    pub(crate) fn home_to_look(&self) -> Result<Option<Home>, CommandError> {
+        let home = match Home::existing(&self.config.home) {
+            Ok(home) => home,
+            Err(harness::OpenHomeError::Missing(_)) if !self.config.home_named => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let Some(ledger) = home.ledger_to_read()? else { return Ok(Some(home)) };
+        if !ledger.runs_open()?.is_empty() {
+            drop(ledger);
+            self.recover(&self.harness_at(home.root())?)?;
+        }
+        Ok(Some(home))
+    }
+
+    pub(crate) fn ledger(&self, home: &Home) -> Result<Option<Ledger>, CommandError> {
+        Ok(home.ledger_to_read()?)
+    }
+
+    /// A run by id, unique prefix, suffix, `@` or `@-N`.
+    pub(crate) fn find_run(&self, reference: &str) -> Result<FoundRun, CommandError> {
+        let unknown =
+            || CommandError::usage(format!("no run matches `{}`", contract::text::shown(reference))).hint("cto runs");
+        let home = self.home_to_look()?.ok_or_else(unknown)?;
+        let ledger = self.ledger(&home)?.ok_or_else(unknown)?;
+        match ledger.run_find(reference)? {
+            Found::One(row) => self.found(&home, *row),
+            Found::None => Err(unknown()),
+            Found::Many(ids) => {
+                let some: Vec<&str> = ids.iter().take(4).map(String::as_str).collect();
+                let message = format!(
+                    "`{}` stands for {} runs: {}",
+                    contract::text::shown(reference),
+                    ids.len(),
+                    some.join(", ")
+                );
+                Err(CommandError::usage(message).hint("use more of the id"))
+            }
+        }
+    }
+
+    fn found(&self, home: &Home, row: RunRow) -> Result<FoundRun, CommandError> {
+        if row.status == ledger::RunStatus::Running {
+            return Err(
+                CommandError::blocked(format!("{} is still running", row.run_id)).hint("cto runs --status running")
+            );
+        }
+        let id = RunId::try_from(row.run_id.clone()).map_err(CommandError::fail)?;
+        let bundle = home.bundle(&id);
+        if !bundle.is_dir() {
+            let message = format!("the bundle of {} is gone: {} does not exist", row.run_id, bundle.display());
+            return Err(CommandError::fail(message).hint("restore it from a backup; the ledger still knows its digest"));
+        }
+        Ok(FoundRun { id: row.run_id, bundle })
+    }
+
+    /// A task by case id or path.
+    pub(crate) fn load_task(&self, name: &str, repository: Option<&Path>) -> Result<Task, CommandError> {
+        let repository = repository.map(std::path::absolute).transpose()?;
+        let repository = repository.as_deref();
+        let is_path = name.contains('/')
+            || Path::new(name).extension().is_some_and(|ext| ext == "yaml" || ext == "yml" || ext == "json");
+        if is_path {
+            return Ok(Task::load(Path::new(name), repository)?);
+        }
+        if let Some(task) = Task::builtin(name) {
+            let mut task = task?;
+            if let Some(repository) = repository {
+                task.work_on(repository);
+            }
+            return Ok(task);
+        }
+        match self.workspace_case(name) {
+            Some(folder) => Ok(Task::load(&folder, repository)?),
+            None => Err(self.unknown_task(name)),
+        }
+    }
+
+    fn workspace_case(&self, name: &str) -> Option<PathBuf> {
+        let plain = contract::TaskId::try_from(name.to_owned()).ok()?;
+        let folder = self.config.workspace.as_ref()?.join("cases").join(plain.as_str());
+        folder.is_dir().then_some(folder)
+    }
+
+    fn unknown_task(&self, name: &str) -> CommandError {
+        let known = fixtures::builtin().iter().map(|case| (strsim::damerau_levenshtein(case.id, name), case.id));
+        let suggestion = known.min().filter(|(distance, id)| *distance <= id.len() / 3).map(|(_, id)| id.to_owned());
+        LoadTaskError::Unknown { name: name.to_owned(), suggestion }.into()
+    }
+
+    /// What is asked for, in full.
+    pub(crate) fn ask(&self, asked: &Asked, task: &Task, purpose: Purpose) -> Result<Ask, CommandError> {
+        self.known_engine(&asked.engine)?;
+        let stage = match asked.stage {
+            Some(number) => Stage::try_from(number).map_err(CommandError::usage)?,
+            None => task.default_stage(),
+        };
+        let sandbox = self.sandbox(asked.sandbox.map(Profile::from))?;
+        Ok(Ask { engine: asked.engine.clone(), stage, purpose, sandbox, timeout_seconds: None, keep_workspace: false })
+    }
+
+    /// What is asked for by commands that ask nothing special.
+    pub(crate) fn plain_ask(&self, engine: &str, task: &Task, purpose: Purpose) -> Result<Ask, CommandError> {
+        self.known_engine(engine)?;
+        let sandbox = self.sandbox(None)?;
+        Ok(Ask {
+            engine: engine.to_owned(),
+            stage: task.default_stage(),
+            purpose,
+            sandbox,
+            timeout_seconds: None,
+            keep_workspace: false,
+        })
+    }
+
+    fn known_engine(&self, engine: &str) -> Result<(), CommandError> {
+        if gate::REGISTRY.iter().any(|entry| entry.id == engine) {
+            return Ok(());
+        }
+        let known: Vec<&str> = gate::REGISTRY.iter().map(|entry| entry.id).collect();
+        Err(CommandError::usage(format!("there is no engine `{}`", contract::text::shown(engine)))
+            .hint(format!("engines: {}", known.join(", "))))
+    }
+
+    /// A flag can ask for a stricter profile than the configuration, never for a weaker one.
+    fn sandbox(&self, asked: Option<Profile>) -> Result<Profile, CommandError> {
+        match (asked, self.config.sandbox_floor) {
+            (Some(asked), Some(floor)) if asked < floor => Err(CommandError::usage(format!(
+                "--sandbox {asked} is weaker than `{floor}`, which the configuration demands"
+            ))
+            .hint("cto config")),
+            (asked, floor) => Ok(asked.or(floor).unwrap_or(Profile::None)),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Errors at the edge: what happened, and what to do about it. Printed once.
+
+use std::fmt;
+
+use contract::source::Problems;
+
+/// Which exit code an error has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ErrorKind {
+    /// Wrong usage or invalid input.
+    Usage,
+    /// Something that was checked does not hold.
+    Fail,
+    /// A precondition is missing.
+    Blocked,
+}
+
+impl ErrorKind {
+    pub(crate) const fn exit_code(self) -> u8 {
+        match self {
+            Self::Usage => 2,
+            Self::Fail => 1,
+            Self::Blocked => 3,
+        }
+    }
+}
+
+/// An error a stranger can act on.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    pub(crate) kind: ErrorKind,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+    /// What is wrong in a file a person wrote, with every place.
+    pub(crate) problems: Option<Box<Problems>>,
+}
+
+impl CommandError {
+    fn new(kind: ErrorKind, message: impl fmt::Display) -> Self {
+        Self { kind, message: message.to_string(), hint: None, problems: None }
+    }
+
+    pub(crate) fn usage(message: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::Usage, message)
+    }
+
+    pub(crate) fn fail(message: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::Fail, message)
+    }
+
+    pub(crate) fn blocked(message: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::Blocked, message)
+    }
+
+    pub(crate) fn hint(mut self, hint: impl fmt::Display) -> Self {
+        self.hint = Some(hint.to_string());
+        self
+    }
+}
+
+impl From<Problems> for CommandError {
+    fn from(problems: Problems) -> Self {
+        let count = problems.problems.len();
+        let noun = if count == 1 { "error" } else { "errors" };
+        let message = format!("{count} {noun} in {}. Nothing ran.", contract::text::shown(&problems.file));
+        Self { problems: Some(Box::new(problems)), ..Self::usage(message).hint("cto schema contract     every field") }
+    }
+}
+
+impl From<harness::LoadTaskError> for CommandError {
+    fn from(error: harness::LoadTaskError) -> Self {
+        match error {
+            harness::LoadTaskError::Invalid(problems) => problems.into(),
+            harness::LoadTaskError::Unknown { .. } => Self::usage(&error).hint("cto case list"),
+            harness::LoadTaskError::NoRepository(_) => {
+                Self::usage(&error).hint("add --repo DIR, or source_repository to the contract")
+            }
+            other => Self::usage(other),
+        }
+    }
+}
+
+impl From<harness::OpenHomeError> for CommandError {
+    fn from(error: harness::OpenHomeError) -> Self {
+        let hint = error.remedy();
+        match error {
+            harness::OpenHomeError::Ledger(_) | harness::OpenHomeError::Key(_) => Self::blocked(error).hint(hint),
+            _ => Self::usage(error).hint(hint),
+        }
+    }
+}
+
+impl From<harness::OpenHarnessError> for CommandError {
+    fn from(error: harness::OpenHarnessError) -> Self {
+        match error {
+            harness::OpenHarnessError::Home(error) => error.into(),
+            other => {
+                let hint = other.remedy();
+                Self::blocked(other).hint(hint)
+            }
+        }
+    }
+}
+
+impl From<harness::GovernError> for CommandError {
+    fn from(error: harness::GovernError) -> Self {
+        Self::blocked(&error).hint("cto doctor")
+    }
+}
+
+impl From<harness::RecoverError> for CommandError {
+    fn from(error: harness::RecoverError) -> Self {
+        Self::blocked(&error).hint("free disk space or mend what is named, then: cto recover")
+    }
+}
+
+impl From<harness::DecideError> for CommandError {
+    fn from(error: harness::DecideError) -> Self {
+        Self::blocked(&error).hint("cto doctor")
+    }
+}
+
+impl From<ledger::ReadLedgerError> for CommandError {
+    fn from(error: ledger::ReadLedgerError) -> Self {
+        Self::blocked(&error).hint("cto doctor")
+    }
+}
+
+impl From<std::io::Error> for CommandError {
+    fn from(error: std::io::Error) -> Self {
+        Self::blocked(error)
+    }
+}
+
+impl From<serde_json::Error> for CommandError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::blocked(format!("cannot encode the answer: {error}"))
+    }
+}

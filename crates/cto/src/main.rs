@@ -1,0 +1,26 @@
+//! `cto`: coding agents change real code without being handed authority.
+//!
+//! The edge of the program: arguments, configuration, output, exit codes. What is decided, run and proven is decided, run
+//! and proven in the other crates.
+
+mod args;
+mod commands;
+mod config;
+mod context;
+mod error;
+mod output;
+mod progress;
+mod run_view;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // The two hidden roles come first: a supervising stage must start in about a millisecond.
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    match arguments.get(1).and_then(|first| first.to_str()) {
+        Some(sandbox::STAGE_ARG) => sandbox::stage_main(),
+        Some("__fake") => fixtures::fake_main(&arguments[2..]),
+        _ => commands::main(arguments),
+    }
+}

@@ -1,0 +1,205 @@
+//! Where words go: stdout for results, stderr for progress and diagnostics, colour only where it is wanted.
+
+use std::io::{self, IsTerminal as _};
+use std::time::Duration;
+
+use contract::Status;
+use serde::Serialize;
+
+use crate::error::{CommandError, ErrorKind};
+
+/// How a command speaks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Output {
+    pub(crate) json: bool,
+    pub(crate) quiet: bool,
+    pub(crate) verbose: bool,
+    /// stdout is a terminal: aligned, for people.
+    pub(crate) terminal: bool,
+    /// stderr is a terminal and progress is wanted.
+    pub(crate) progress: bool,
+    pub(crate) paint: Paint,
+    pub(crate) paint_errors: Paint,
+    pub(crate) width: usize,
+}
+
+/// Colour or its absence. Every meaning is also a word.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paint {
+    pub(crate) color: bool,
+    /// The locale can show arrows and ticks.
+    pub(crate) unicode: bool,
+}
+
+impl Paint {
+    fn with(self, code: &str, text: &str) -> String {
+        if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    pub(crate) fn status(self, status: Status) -> String {
+        self.with(Self::status_code(status, "1;"), status.as_str())
+    }
+
+    /// A word in the colour of a verdict, not bold.
+    pub(crate) fn like(self, status: Status, text: &str) -> String {
+        self.with(Self::status_code(status, ""), text)
+    }
+
+    fn status_code(status: Status, bold: &'static str) -> &'static str {
+        match (status, bold.is_empty()) {
+            (Status::Pass, false) => "1;32",
+            (Status::Pass, true) => "32",
+            (Status::Fail, false) => "1;31",
+            (Status::Fail, true) => "31",
+            (Status::Blocked, false) => "1;33",
+            (Status::Blocked, true) => "33",
+        }
+    }
+
+    pub(crate) fn running(self) -> String {
+        self.with("1;34", "running")
+    }
+
+    pub(crate) fn error(self, text: &str) -> String {
+        self.with("1;31", text)
+    }
+
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.with("2", text)
+    }
+
+    pub(crate) fn command(self, text: &str) -> String {
+        self.with("36", text)
+    }
+
+    pub(crate) fn arrow(self) -> &'static str {
+        if self.unicode { "→" } else { "->" }
+    }
+
+    pub(crate) fn tick(self) -> String {
+        self.like(Status::Pass, if self.unicode { "✓" } else { "ok" })
+    }
+
+    pub(crate) fn cross(self) -> String {
+        self.like(Status::Blocked, if self.unicode { "✗" } else { "no" })
+    }
+}
+
+impl Output {
+    /// Prints a result. A reader that went away is not an error of ours.
+    pub(crate) fn print(self, text: &str) {
+        let _ = write_all(&mut io::stdout().lock(), text.as_bytes());
+    }
+
+    pub(crate) fn print_bytes(self, bytes: &[u8]) {
+        let _ = write_all(&mut io::stdout().lock(), bytes);
+    }
+
+    /// One JSON document, as it is on disk; a newline only for a person's prompt.
+    pub(crate) fn print_json_bytes(self, bytes: &[u8]) {
+        self.print_bytes(bytes);
+        if self.terminal {
+            self.print("\n");
+        }
+    }
+
+    pub(crate) fn print_json<T: Serialize>(self, value: &T) -> Result<(), CommandError> {
+        let mut text = serde_json::to_string(value)?;
+        text.push('\n');
+        self.print(&text);
+        Ok(())
+    }
+
+    pub(crate) fn note(self, text: &str) {
+        let _ = write_all(&mut io::stderr().lock(), text.as_bytes());
+    }
+
+    /// An error, once, with what to do.
+    pub(crate) fn error(self, error: &CommandError) {
+        let paint = self.paint_errors;
+        if let Some(problems) = &error.problems {
+            for problem in &problems.problems {
+                let people = io::stderr().is_terminal();
+                let text = if people {
+                    problem.render(&problems.text, contract::source::Style { color: paint.color })
+                } else {
+                    problem.plain()
+                };
+                self.note(&format!("{}\n", text.trim_end()));
+            }
+        }
+        let head = match error.kind {
+            _ if error.problems.is_some() => String::new(),
+            ErrorKind::Blocked => format!("{}: ", paint.error("blocked")),
+            _ => format!("{}: ", paint.error("error")),
+        };
+        self.note(&format!("{head}{}\n", contract::text::shown_lines(&error.message)));
+        if let Some(hint) = &error.hint {
+            self.note(&format!("{}  {}\n", paint.dim("next"), paint.command(hint)));
+        }
+        if self.json {
+            self.print(&format!("{}\n", error_document(error)));
+        }
+    }
+
+    /// A first line with its right-hand column, at most as wide as the terminal.
+    pub(crate) fn headline(self, left: &str, left_width: usize, right: &str) -> String {
+        let space = self.width.saturating_sub(left_width + right.chars().count());
+        if space < 2 { left.to_owned() } else { format!("{left}{}{}", " ".repeat(space), self.paint.dim(right)) }
+    }
+}
+
+fn error_document(error: &CommandError) -> serde_json::Value {
+    match &error.problems {
+        Some(problems) => serde_json::json!({"errors": problems.problems, "status": "invalid"}),
+        None => {
+            serde_json::json!({"errors": [{"hint": error.hint, "message": error.message}], "status": match error.kind {
+                ErrorKind::Usage => "invalid",
+                ErrorKind::Fail => "fail",
+                ErrorKind::Blocked => "blocked",
+            }})
+        }
+    }
+}
+
+fn write_all(to: &mut impl io::Write, bytes: &[u8]) -> io::Result<()> {
+    to.write_all(bytes)?;
+    to.flush()
+}
+
+/// `40 ms`, `9.2 s`, `5:18`.
+pub(crate) fn duration(span: Duration) -> String {
+    let millis = span.as_millis();
+    match millis {
+        0..1000 => format!("{millis} ms"),
+        1000..60_000 => format!("{:.1} s", span.as_secs_f64()),
+        _ => format!("{}:{:02}", span.as_secs() / 60, span.as_secs() % 60),
+    }
+}
+
+pub(crate) fn millis(ms: u64) -> String {
+    duration(Duration::from_millis(ms))
+}
+
+/// `1 file`, `2 files`.
+pub(crate) fn count(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+/// Breaks a sentence into lines of at most `width`.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        if last > 0 && last + 1 + word.chars().count() > width {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}

@@ -1,0 +1,179 @@
+//! A run for people: verdict, why, what to do next. The same for `run` and `show`.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use contract::report::{CheckResult, PassKind, Report};
+use contract::text::shown;
+use contract::{Reason, Status};
+use evidence::render::verdict_sentence;
+
+use crate::output::{Output, count, millis, wrap};
+
+/// Width of the column of reason codes.
+const CODE: usize = 26;
+
+/// The whole view; aligned on a terminal, one fact a line on a pipe. Writing to a String cannot fail.
+pub(crate) fn view(output: Output, report: &Report, bundle: &Path) -> String {
+    if output.terminal { people(output, report) } else { lines(report, bundle) }
+}
+
+fn people(output: Output, report: &Report) -> String {
+    let paint = output.paint;
+    let status = report.status;
+    let left = format!("{}  {}  {}  stage {}", status, report.task_id, report.backend, report.stage);
+    let painted = format!("{}  {}  {}  stage {}", paint.status(status), report.task_id, report.backend, report.stage);
+    let mut out = output.headline(&painted, left.chars().count(), &millis(report.duration_ms));
+    out.push('\n');
+    if output.quiet {
+        return out;
+    }
+    let indent = status.as_str().len() + 2;
+    if status != Status::Pass {
+        let _ = writeln!(out, "{}{}", " ".repeat(indent), refusal_sentence(report));
+    }
+    out.push('\n');
+    for blocker in &report.blockers {
+        reason(&mut out, output, status, blocker.reason, &blocker.text, &command(report, &blocker.remedy));
+    }
+    if !report.blockers.is_empty() {
+        out.push('\n');
+    }
+    facts(&mut out, output, report);
+    let _ = writeln!(out, "\n{}  {}", paint.dim("next"), paint.command(&next(report)));
+    out
+}
+
+/// A remedy speaks of `RUN`; here it is this one.
+fn command(report: &Report, remedy: &str) -> String {
+    remedy.replace("RUN", report.run_id.suffix()).replace("TASK", report.task_id.as_str())
+}
+
+fn reason(out: &mut String, output: Output, status: Status, reason: Reason, text: &str, remedy: &str) {
+    let paint = output.paint;
+    let code = format!("{:<CODE$}", reason.code());
+    let width = output.width.saturating_sub(CODE + 2).max(30);
+    for (index, line) in wrap(&shown(text), width).iter().enumerate() {
+        let label = if index == 0 { paint.like(status, &code) } else { " ".repeat(CODE) };
+        let _ = writeln!(out, "  {label}{line}");
+    }
+    let _ = writeln!(out, "  {}{} {}", " ".repeat(CODE), paint.arrow(), paint.command(&shown(remedy)));
+}
+
+fn refusal_sentence(report: &Report) -> String {
+    let missing = report.blockers.len();
+    match report.status {
+        Status::Blocked if !report.engine.process_started => {
+            let subject = if missing == 1 {
+                "1 reason stands against it".to_owned()
+            } else {
+                format!("{missing} reasons stand against it")
+            };
+            format!("{subject}. The engine did not start and nothing was touched.")
+        }
+        _ => verdict_sentence(report),
+    }
+}
+
+fn facts(out: &mut String, output: Output, report: &Report) {
+    let paint = output.paint;
+    let mut line = |label: &str, text: &str| {
+        let _ = writeln!(out, "  {} {text}", paint.dim(&format!("{label:<9}")));
+    };
+    if report.engine.process_started {
+        line("diff", &diff_text(report));
+        line("verified", &verification_text(report));
+        line(
+            "sandbox",
+            &format!(
+                "{}, exit {}",
+                report.sandbox.profile,
+                report.backend_exit_code.map_or("–".to_owned(), |code| code.to_string())
+            ),
+        );
+    }
+    line(
+        "bundle",
+        &format!("{}  sealed, {}", report.run_id.suffix(), count(report.artifact_paths.len(), "file", "files")),
+    );
+    if !report.coverage.is_empty() {
+        let codes: Vec<&str> = report.coverage.iter().map(|coverage| coverage.code()).collect();
+        for (index, text) in wrap(&codes.join(", "), output.width.saturating_sub(14)).iter().enumerate() {
+            line(if index == 0 { "unproven" } else { "" }, text);
+        }
+    }
+}
+
+fn diff_text(report: &Report) -> String {
+    let files = count(report.changed_files.len(), "file", "files");
+    if report.changed_files.is_empty() {
+        "nothing changed".to_owned()
+    } else if report.allowed_writes_passed {
+        format!("{files}, all inside allowed paths")
+    } else {
+        format!("{files}, not all inside allowed paths")
+    }
+}
+
+fn verification_text(report: &Report) -> String {
+    if report.verification.passes.is_empty() {
+        return report
+            .not_applicable
+            .get("verification")
+            .map_or_else(|| "nothing was run".to_owned(), |why| shown(why));
+    }
+    let kinds = [PassKind::Exam, PassKind::Change, PassKind::Control, PassKind::Blind];
+    let parts = kinds.iter().filter_map(|kind| {
+        let passes: Vec<_> = report.verification.passes.iter().filter(|pass| pass.kind == *kind).collect();
+        let held = passes.iter().filter(|pass| pass.result == CheckResult::Pass).count();
+        (!passes.is_empty()).then(|| format!("{} {held} of {}", kind.as_str(), passes.len()))
+    });
+    format!("{} on baseline + patch", parts.collect::<Vec<_>>().join(", "))
+}
+
+fn next(report: &Report) -> String {
+    let run = report.run_id.suffix();
+    match report.status {
+        Status::Pass if report.changed_files.is_empty() => format!("cto verify {run}"),
+        Status::Pass => format!("cto diff {run}"),
+        Status::Fail => format!("cto show {run} -v"),
+        Status::Blocked => format!("cto decide {}     check again, runs nothing", report.task_id),
+    }
+}
+
+/// The piped form: `key value`, the first line `<status> <run_id>`.
+fn lines(report: &Report, bundle: &Path) -> String {
+    let mut out = format!("{} {}\n", report.status, report.run_id);
+    let _ = writeln!(
+        out,
+        "engine {} {} stage {} took {}ms",
+        report.backend, report.engine.version, report.stage, report.duration_ms
+    );
+    for blocker in &report.blockers {
+        let label = if report.engine.process_started { "reason" } else { "missing" };
+        let _ = writeln!(
+            out,
+            "{label} {} {} fix: {}",
+            blocker.reason,
+            shown(&blocker.text),
+            shown(&command(report, &blocker.remedy))
+        );
+    }
+    if report.engine.process_started {
+        let _ = writeln!(out, "diff files={} inside={}", report.changed_files.len(), report.allowed_writes_passed);
+        for pass in &report.verification.passes {
+            let exit = pass.exit.map_or("none".to_owned(), |exit| exit.to_string());
+            let result = if pass.result == CheckResult::Pass { "pass" } else { "fail" };
+            let _ =
+                writeln!(out, "check {} {result} exit={exit} took={}ms", pass.name.replace(' ', "-"), pass.duration_ms);
+        }
+    } else {
+        let _ = writeln!(out, "engine_executed false");
+    }
+    let _ = writeln!(out, "sandbox {}", report.sandbox.profile);
+    for coverage in &report.coverage {
+        let _ = writeln!(out, "not-proven {}", coverage.code());
+    }
+    let _ = writeln!(out, "bundle {}", shown(&bundle.display().to_string()));
+    out
+}

@@ -1,0 +1,26 @@
+//! DSSE: the signed envelope around the in-toto statement. One signature, exact bytes.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use contract::canonical_bytes;
+use contract::statement::{Envelope, PAYLOAD_TYPE, Signature, Statement};
+
+use crate::key::HarnessKey;
+
+/// The bytes that are signed: DSSE's pre-authentication encoding.
+pub fn pre_authentication(payload_type: &str, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
+/// Signs a statement; the result is the exact content of `attestation.dsse.json`.
+pub fn sign(statement: &Statement, key: &HarnessKey) -> Result<Vec<u8>, serde_json::Error> {
+    let payload = canonical_bytes(statement)?;
+    let signature = key.sign(&pre_authentication(PAYLOAD_TYPE, &payload));
+    canonical_bytes(&Envelope {
+        payload: STANDARD.encode(&payload),
+        payload_type: PAYLOAD_TYPE.to_owned(),
+        signatures: vec![Signature { keyid: key.public().key_id(), sig: STANDARD.encode(signature) }],
+    })
+}

@@ -1,0 +1,210 @@
+//! The harness's ed25519 key, and public keys as people hand them over.
+
+use std::fmt;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use contract::Digest;
+use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
+
+/// PKCS#8 of an ed25519 seed is these 16 bytes and the seed; SPKI of a public key these 12 and the key.
+const PKCS8_PREFIX: &[u8] = &[0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
+const SPKI_PREFIX: &[u8] = &[0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0];
+const SSH_TYPE: &[u8] = b"ssh-ed25519";
+
+/// A public key that may have signed a bundle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicKey {
+    key: VerifyingKey,
+}
+
+/// The key that seals bundles. Made on first use, never inside a sandbox.
+pub struct HarnessKey {
+    key: SigningKey,
+}
+
+impl fmt::Debug for HarnessKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HarnessKey({})", self.public().key_id())
+    }
+}
+
+/// Why a key could not be had.
+#[derive(Debug)]
+pub enum ReadKeyError {
+    Io(PathBuf, io::Error),
+    /// Neither an OpenSSH ed25519 line nor a PEM of an ed25519 key.
+    Format(PathBuf),
+    Random(getrandom::Error),
+}
+
+impl fmt::Display for ReadKeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(path, error) => write!(f, "cannot read or write the key {}: {error}", path.display()),
+            Self::Format(path) => {
+                write!(
+                    f,
+                    "{} is not an ed25519 key: expected an OpenSSH line (`ssh-ed25519 AAAA...`) or PEM",
+                    path.display()
+                )
+            }
+            Self::Random(error) => write!(f, "cannot get random bytes for a key: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ReadKeyError {}
+
+impl PublicKey {
+    /// An OpenSSH public key line, or PEM (`BEGIN PUBLIC KEY`).
+    pub fn parse(text: &str) -> Option<Self> {
+        let bytes = if text.contains("-----BEGIN PUBLIC KEY-----") {
+            from_pem(text, "PUBLIC KEY", SPKI_PREFIX)
+        } else {
+            from_openssh(text)
+        }?;
+        VerifyingKey::from_bytes(&bytes).ok().map(|key| Self { key })
+    }
+
+    pub fn read(path: &Path) -> Result<Self, ReadKeyError> {
+        let text = fs::read_to_string(path).map_err(|error| ReadKeyError::Io(path.to_owned(), error))?;
+        Self::parse(&text).ok_or_else(|| ReadKeyError::Format(path.to_owned()))
+    }
+
+    fn blob(&self) -> Vec<u8> {
+        [&11_u32.to_be_bytes()[..], SSH_TYPE, &32_u32.to_be_bytes()[..], self.key.as_bytes()].concat()
+    }
+
+    /// `SHA256:<base64>`, as `ssh-keygen -l` prints it.
+    pub fn key_id(&self) -> String {
+        let digest = Digest::of(&self.blob()).to_string();
+        let raw: Vec<u8> = (0..32).filter_map(|i| u8::from_str_radix(&digest[2 * i..2 * i + 2], 16).ok()).collect();
+        format!("SHA256:{}", STANDARD_NO_PAD.encode(raw))
+    }
+
+    pub fn openssh(&self, comment: &str) -> String {
+        format!("ssh-ed25519 {} {comment}\n", STANDARD.encode(self.blob()))
+    }
+
+    /// Strict: no small-order keys, no malleable signatures.
+    pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
+        let Ok(signature) = Signature::from_slice(signature) else { return false };
+        self.key.verify_strict(message, &signature).is_ok()
+    }
+}
+
+impl HarnessKey {
+    /// Reads the key, or makes it (0600, its public half beside it) where there is none.
+    pub fn open_or_create(path: &Path) -> Result<Self, ReadKeyError> {
+        match Self::open(path) {
+            Err(ReadKeyError::Io(_, error)) if error.kind() == io::ErrorKind::NotFound => Self::create(path),
+            other => other,
+        }
+    }
+
+    pub fn open(path: &Path) -> Result<Self, ReadKeyError> {
+        let text = fs::read_to_string(path).map_err(|error| ReadKeyError::Io(path.to_owned(), error))?;
+        let seed = from_pem(&text, "PRIVATE KEY", PKCS8_PREFIX).ok_or_else(|| ReadKeyError::Format(path.to_owned()))?;
+        Ok(Self { key: SigningKey::from_bytes(&seed) })
+    }
+
+    /// Two processes may do this at once: the key is written aside and linked into place, and whoever comes second
+    /// reads the first one's.
+    fn create(path: &Path) -> Result<Self, ReadKeyError> {
+        let io_error = |error| ReadKeyError::Io(path.to_owned(), error);
+        let mut random = [0; 40];
+        getrandom::fill(&mut random).map_err(ReadKeyError::Random)?;
+        let (seed, unique) = random.split_at(32);
+        let seed: [u8; 32] = seed.try_into().map_err(|_| ReadKeyError::Format(path.to_owned()))?;
+        let made = Self { key: SigningKey::from_bytes(&seed) };
+        let unique = Digest::of(unique).to_string();
+        let aside = path.with_extension(format!("new-{}", &unique[..16]));
+        let pem = to_pem("PRIVATE KEY", &[PKCS8_PREFIX, &seed].concat());
+        write_new(&aside, pem.as_bytes(), 0o600).map_err(io_error)?;
+        let linked = fs::hard_link(&aside, path);
+        fs::remove_file(&aside).map_err(io_error)?;
+        match linked {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Self::open(path),
+            other => other.map_err(io_error)?,
+        }
+        let public = path.with_extension("pub");
+        match write_new(&public, made.public().openssh("cto-harness").as_bytes(), 0o644) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(ReadKeyError::Io(public, error)),
+            _ => Ok(made),
+        }
+    }
+
+    pub fn public(&self) -> PublicKey {
+        PublicKey { key: self.key.verifying_key() }
+    }
+
+    pub fn sign(&self, message: &[u8]) -> [u8; 64] {
+        self.key.sign(message).to_bytes()
+    }
+}
+
+fn write_new(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+fn to_pem(label: &str, der: &[u8]) -> String {
+    format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", STANDARD.encode(der))
+}
+
+fn from_pem(text: &str, label: &str, prefix: &[u8]) -> Option<[u8; 32]> {
+    let body = text.split_once(&format!("-----BEGIN {label}-----"))?.1;
+    let body = body.split_once(&format!("-----END {label}-----"))?.0;
+    let compact: String = body.split_whitespace().collect();
+    let der = STANDARD.decode(compact).ok()?;
+    der.strip_prefix(prefix)?.try_into().ok()
+}
+
+fn from_openssh(text: &str) -> Option<[u8; 32]> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))?;
+    let encoded = line.split_whitespace().skip_while(|word| *word != "ssh-ed25519").nth(1)?;
+    let blob = STANDARD.decode(encoded).ok()?;
+    let rest = blob.strip_prefix(&11_u32.to_be_bytes()[..])?.strip_prefix(SSH_TYPE)?;
+    rest.strip_prefix(&32_u32.to_be_bytes()[..])?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_made_once_and_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("harness.pem");
+        let made = HarnessKey::open_or_create(&path).unwrap();
+        let again = HarnessKey::open_or_create(&path).unwrap();
+        assert_eq!(made.public(), again.public());
+        let public = PublicKey::read(&path.with_extension("pub")).unwrap();
+        assert_eq!(public, made.public());
+        assert!(public.verifies(b"message", &made.sign(b"message")));
+        assert!(!public.verifies(b"massage", &made.sign(b"message")));
+        assert_eq!(
+            PublicKey::parse(&to_pem("PUBLIC KEY", &[SPKI_PREFIX, public.key.as_bytes()].concat())),
+            Some(public)
+        );
+    }
+
+    #[test]
+    fn text_that_is_no_key_is_refused() {
+        for text in [
+            "",
+            "ssh-rsa AAAA",
+            "ssh-ed25519",
+            "ssh-ed25519 !!!!",
+            "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n",
+        ] {
+            assert_eq!(PublicKey::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The bundle: canonical bytes, chained events, digests, seal and verification.
+//!
+//! Writes and reads files and nothing else: no clock (times are given), no environment, no process. A bundle is made in
+//! `active/` and appears under `harness-runs/` only by the rename that ends [`seal::seal`].
+
+pub mod artifact;
+pub mod chain;
+pub mod dsse;
+pub mod key;
+pub mod patch;
+pub mod render;
+pub mod seal;
+pub mod verify;
+
+pub use artifact::{Draft, WriteArtifactError};
+pub use key::{HarnessKey, PublicKey};
+
+/// The names of the files of a bundle.
+pub mod names {
+    pub const REPORT: &str = "report.json";
+    pub const REPORT_MD: &str = "report.md";
+    pub const EVENTS: &str = "events.normalized.jsonl";
+    pub const PATCH: &str = "patch.diff";
+    pub const TEST_LOG: &str = "test.log";
+    pub const TRACE: &str = "trace.jsonl";
+    pub const CONTRACT: &str = "task-contract.json";
+    pub const DECISION: &str = "eligibility-decision.json";
+    pub const SANDBOX: &str = "sandbox.json";
+    pub const ATTESTATION: &str = "attestation.dsse.json";
+    pub const BASELINE: &str = "baseline.tar";
+    pub const BACKEND: &str = "backend";
+
+    /// The files every bundle has, whatever became of the run.
+    pub const ALWAYS: &[&str] =
+        &[REPORT, REPORT_MD, EVENTS, PATCH, TEST_LOG, TRACE, CONTRACT, DECISION, SANDBOX, ATTESTATION];
+}

@@ -1,0 +1,127 @@
+//! Which paths a patch touches, read from the patch itself.
+//!
+//! Used only to judge a bundle again: a run's own changed paths come from comparing trees. Content lines of a patch
+//! always begin with a space, `+`, `-` or `\`, and lines of a binary hunk hold no spaces, so a line that begins with
+//! `diff --git ` is always a header.
+
+use std::fmt;
+
+/// A header that our own writer would not have written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadPatchError {
+    pub line: usize,
+}
+
+impl fmt::Display for ReadPatchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} is not a readable patch header", self.line)
+    }
+}
+
+impl std::error::Error for ReadPatchError {}
+
+/// The paths of a patch in its order, each once.
+pub fn changed_paths(patch: &[u8]) -> Result<Vec<Vec<u8>>, ReadPatchError> {
+    let mut paths: Vec<Vec<u8>> = Vec::new();
+    for (index, line) in patch.split(|byte| *byte == b'\n').enumerate() {
+        let Some(names) = line.strip_prefix(b"diff --git ") else {
+            if index == 0 && !patch.is_empty() {
+                return Err(ReadPatchError { line: 1 });
+            }
+            continue;
+        };
+        let path = header_path(names).ok_or(ReadPatchError { line: index + 1 })?;
+        // A file that becomes a link is a deletion and a creation of the same path.
+        if paths.last() != Some(&path) {
+            paths.push(path);
+        }
+    }
+    Ok(paths)
+}
+
+/// `a/P b/P`, each side quoted where it has odd bytes.
+fn header_path(names: &[u8]) -> Option<Vec<u8>> {
+    let (old, new) = if names.first() == Some(&b'"') {
+        let (old, rest) = unquote(names)?;
+        let (new, rest) = unquote(rest.strip_prefix(b" ")?)?;
+        rest.is_empty().then_some(())?;
+        (old, new)
+    } else {
+        let middle = names.len() / 2;
+        (names.get(middle) == Some(&b' ')).then_some(())?;
+        (names[..middle].to_vec(), names[middle + 1..].to_vec())
+    };
+    let (old, new) = (old.strip_prefix(b"a/")?, new.strip_prefix(b"b/")?);
+    (old == new && !old.is_empty()).then(|| old.to_vec())
+}
+
+/// A C-quoted name as git writes it; gives the bytes and what follows the closing quote.
+fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let mut rest = text.strip_prefix(b"\"")?;
+    let mut out = Vec::new();
+    loop {
+        let (byte, after) = rest.split_first()?;
+        rest = after;
+        match byte {
+            b'"' => return Some((out, rest)),
+            b'\\' => {
+                let (escape, after) = rest.split_first()?;
+                rest = after;
+                match escape {
+                    b'0'..=b'3' => {
+                        out.push(octal([*escape, *rest.first()?, *rest.get(1)?])?);
+                        rest = &rest[2..];
+                    }
+                    _ => out.push(plain_escape(*escape)?),
+                }
+            }
+            other => out.push(*other),
+        }
+    }
+}
+
+fn octal(digits: [u8; 3]) -> Option<u8> {
+    digits.iter().try_fold(0_u8, |value, digit| {
+        let digit = matches!(digit, b'0'..=b'7').then(|| digit - b'0')?;
+        value.checked_mul(8)?.checked_add(digit)
+    })
+}
+
+fn plain_escape(escape: u8) -> Option<u8> {
+    Some(match escape {
+        b'a' => 7,
+        b'b' => 8,
+        b't' => b'\t',
+        b'n' => b'\n',
+        b'v' => 11,
+        b'f' => 12,
+        b'r' => b'\r',
+        b'"' | b'\\' => escape,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_read() {
+        let patch = b"diff --git a/x y b/x y\nnew file mode 100644\n--- /dev/null\n+++ b/x y\n@@ -0,0 +1 @@\n+diff --git a/no b/no\ndiff --git \"a/t\\tq\\\"\\303\\251\" \"b/t\\tq\\\"\\303\\251\"\n";
+        assert_eq!(changed_paths(patch).unwrap(), vec![b"x y".to_vec(), "t\tq\"é".as_bytes().to_vec()]);
+        assert_eq!(changed_paths(b"").unwrap(), Vec::<Vec<u8>>::new());
+    }
+
+    #[test]
+    fn other_headers_are_refused() {
+        for patch in [
+            &b"diff --git a/x b/y\n"[..],
+            b"diff --git x x\n",
+            b"garbage\n",
+            b"diff --git \"a/\\9\" \"b/\\9\"\n",
+            b"diff --git \"a/x\n",
+        ] {
+            assert!(changed_paths(patch).is_err(), "{}", String::from_utf8_lossy(patch));
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! `report.md`: the report for a person, readable on its own. A function of `report.json` alone, so that it can be
+//! rendered again and compared.
+
+use std::fmt::Write as _;
+
+use contract::report::{CheckResult, Report, VerificationPass};
+use contract::text::shown;
+use contract::{Reason, Status};
+
+/// Renders the report. It shows no digest of artifacts: those are known only after it is written.
+pub fn report_md(report: &Report) -> String {
+    let mut out = String::new();
+    heading(&mut out, report);
+    blockers(&mut out, report);
+    change(&mut out, report);
+    verification(&mut out, report);
+    proof(&mut out, report);
+    identity(&mut out, report);
+    out
+}
+
+/// One sentence that says what the verdict means.
+pub fn verdict_sentence(report: &Report) -> String {
+    match report.status {
+        Status::Pass if report.changed_files.is_empty() => "The proof holds; nothing had to change.".to_owned(),
+        Status::Pass => {
+            let files = count(report.changed_files.len(), "file", "files");
+            format!(
+                "The proof holds: {files} changed inside the allowed paths, and the verification passes on baseline + patch."
+            )
+        }
+        Status::Fail => "It ran and the proof does not hold.".to_owned(),
+        Status::Blocked if report.engine.process_started => "Something stopped the run before a verdict.".to_owned(),
+        Status::Blocked => "The engine did not start and nothing was touched.".to_owned(),
+    }
+}
+
+fn count(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+// Writing to a String cannot fail, so the results of `write!` below are dropped.
+
+fn heading(out: &mut String, report: &Report) {
+    let _ = writeln!(out, "# {}: {}\n", report.status, inline(&report.title));
+    let _ = writeln!(out, "{}\n", verdict_sentence(report));
+    let _ = writeln!(out, "| | |\n| --- | --- |");
+    row(out, "run", &code(report.run_id.as_str()));
+    row(out, "task", &code(report.task_id.as_str()));
+    row(
+        out,
+        "engine",
+        &format!(
+            "{} {}, stage {} ({})",
+            report.backend, report.engine.version, report.stage, report.allowed_mutation_scope
+        ),
+    );
+    row(out, "started", &report.run_started_at.to_string());
+    row(out, "took", &format!("{} ms", report.duration_ms));
+    row(out, "purpose", report.purpose.as_str());
+}
+
+fn row(out: &mut String, label: &str, value: &str) {
+    let _ = writeln!(out, "| {label} | {value} |");
+}
+
+fn blockers(out: &mut String, report: &Report) {
+    if report.blockers.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n## Why\n");
+    for blocker in &report.blockers {
+        let _ = writeln!(out, "- `{}`: {}  ", blocker.reason, inline(&blocker.text));
+        let _ = writeln!(out, "  evidence: {}; remedy: {}", code(&blocker.evidence), inline(&blocker.remedy));
+    }
+}
+
+fn change(out: &mut String, report: &Report) {
+    let _ = writeln!(out, "\n## What changed\n");
+    if report.changed_files.is_empty() {
+        let _ = writeln!(out, "Nothing. `patch.diff` is empty.");
+    }
+    for path in &report.changed_files {
+        let _ = writeln!(out, "- {}", code(path));
+    }
+    for (title, paths) in [
+        ("Left behind that the patch cannot carry", &report.dirty_paths),
+        ("Ignored by the baseline's own rules", &report.litter),
+    ] {
+        if !paths.is_empty() {
+            let _ = writeln!(out, "\n{title}:\n");
+            paths.iter().for_each(|path| {
+                let _ = writeln!(out, "- {}", code(path));
+            });
+        }
+    }
+}
+
+fn verification(out: &mut String, report: &Report) {
+    let _ = writeln!(out, "\n## Verification\n");
+    if report.verification.passes.is_empty() {
+        let _ = writeln!(
+            out,
+            "Nothing was run: {}",
+            report.not_applicable.get("verification").map_or("see test.log", String::as_str)
+        );
+        return;
+    }
+    let _ = writeln!(out, "| check | command | exit | result |\n| --- | --- | --- | --- |");
+    for pass in &report.verification.passes {
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} |",
+            pass.kind.as_str(),
+            code(&pass.argv.join(" ")),
+            exit_text(pass),
+            result_text(pass.result)
+        );
+    }
+}
+
+fn exit_text(pass: &VerificationPass) -> String {
+    match pass.exit {
+        _ if pass.timed_out => "timed out".to_owned(),
+        Some(exit) => exit.to_string(),
+        None => "–".to_owned(),
+    }
+}
+
+fn result_text(result: CheckResult) -> &'static str {
+    match result {
+        CheckResult::Pass => "pass",
+        CheckResult::Fail => "fail",
+        CheckResult::NotRun => "not run",
+    }
+}
+
+fn proof(out: &mut String, report: &Report) {
+    let _ = writeln!(out, "\n## What this does not prove\n");
+    if report.coverage.is_empty() {
+        let _ = writeln!(out, "Nothing is missing from the coverage list.");
+    }
+    for coverage in &report.coverage {
+        let _ = writeln!(out, "- `{}`: {}", coverage.code(), coverage.sentence());
+    }
+    if !report.not_applicable.is_empty() {
+        let _ = writeln!(out, "\nNot applicable:\n");
+        for (what, why) in &report.not_applicable {
+            let _ = writeln!(out, "- {}: {}", code(what), inline(why));
+        }
+    }
+}
+
+fn identity(out: &mut String, report: &Report) {
+    let _ = writeln!(out, "\n## Identity\n\n| | |\n| --- | --- |");
+    row(out, "contract", &code(&report.contract_digest.to_string()));
+    row(out, "decision", &code(&report.decision_id.to_string()));
+    row(out, "baseline", &code(report.baseline_commit.as_deref().unwrap_or("–")));
+    row(out, "result tree", &code(report.result_tree.as_deref().unwrap_or("–")));
+    row(out, "sandbox", report.sandbox.profile.as_str());
+    row(out, "approval", approval_text(report));
+    row(out, "default activation", "false");
+    row(out, "core promotion", "not-promoted");
+    let _ = writeln!(out, "\nCheck it: `cto verify` with this directory and the harness's public key.");
+}
+
+fn approval_text(report: &Report) -> &'static str {
+    use contract::report::ApprovalStatus::{Denied, Granted, NotRequired, Requested};
+    match report.approval_status {
+        NotRequired => "not-required",
+        Requested => "requested",
+        Granted => "granted",
+        Denied => "denied",
+    }
+}
+
+/// Foreign text in a line of Markdown: one line, no markup of its own.
+fn inline(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in shown(text).chars() {
+        if matches!(character, '|' | '<' | '>' | '*' | '_' | '[' | ']' | '\\') {
+            out.push('\\');
+        }
+        out.push(character);
+    }
+    out
+}
+
+/// Foreign text as code.
+fn code(text: &str) -> String {
+    let text = shown(text).replace('|', "\\|");
+    if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
+}
+
+/// The human text of the worst blocker, as `failure_reason` carries it.
+pub fn failure_reason(reason: Reason, text: &str, engine: &str, exit: Option<i32>) -> String {
+    match (reason, exit) {
+        (Reason::EngineFailed, Some(code)) => format!("{engine} engine failed with exit code {code}"),
+        (Reason::LifecycleTimeoutAfterValidPatch, _) => format!("{engine} engine failed with exit code 124"),
+        (Reason::ProviderUnavailable, _) => format!("provider unavailable: {text}"),
+        _ => text.to_owned(),
+    }
+}

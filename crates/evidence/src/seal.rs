@@ -1,0 +1,215 @@
+//! Sealing: digests, report, statement, signature, fsync, rename. In that order, so that what stands under
+//! `harness-runs/` is always whole.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use contract::report::{Freshness, Report};
+use contract::statement::{
+    PREDICATE_TYPE, Predicate, STATEMENT_TYPE, SealedBy, SignedCheck, SignedEngine, SignedEvents, SignedHarness,
+    SignedLedger, SignedModel, SignedSandbox, Statement, Subject, SubjectDigest,
+};
+use contract::{BUNDLE_VERSION, Digest, EventKind, canonical_bytes, canonical_digest};
+
+use crate::artifact::{Draft, WriteArtifactError};
+use crate::key::HarnessKey;
+use crate::{dsse, names, render};
+
+/// Why a bundle could not be sealed.
+#[derive(Debug)]
+pub enum SealBundleError {
+    Write(WriteArtifactError),
+    Encode(serde_json::Error),
+    /// The last event is not `run.completed`.
+    NotCompleted,
+    Sync(PathBuf, io::Error),
+}
+
+impl fmt::Display for SealBundleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Write(error) => error.fmt(f),
+            Self::Encode(error) => write!(f, "cannot encode the report: {error}"),
+            Self::NotCompleted => f.write_str("the last event is not run.completed"),
+            Self::Sync(path, error) => write!(f, "cannot make {} durable: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for SealBundleError {}
+
+impl From<WriteArtifactError> for SealBundleError {
+    fn from(error: WriteArtifactError) -> Self {
+        Self::Write(error)
+    }
+}
+
+impl From<serde_json::Error> for SealBundleError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Encode(error)
+    }
+}
+
+/// Who signs, and where the ledger stood when the run started.
+#[derive(Debug)]
+pub struct Signing<'a> {
+    pub key: &'a HarnessKey,
+    pub ledger: SignedLedger,
+    pub sealed_by: SealedBy,
+}
+
+/// A bundle under `harness-runs/`.
+#[derive(Debug)]
+pub struct Sealed {
+    pub dir: PathBuf,
+    pub report: Report,
+    /// The exact bytes of `report.json`.
+    pub report_bytes: Vec<u8>,
+    pub attestation_sha256: Digest,
+    pub files: usize,
+}
+
+/// Seals a draft whose last event is `run.completed` and moves it to `to`.
+pub fn seal(mut draft: Draft, mut report: Report, signing: &Signing<'_>, to: &Path) -> Result<Sealed, SealBundleError> {
+    if draft.events_seen().last() != Some(&EventKind::RunCompleted) {
+        return Err(SealBundleError::NotCompleted);
+    }
+    draft.close_logs();
+    let finished = report.run_finished_at;
+    draft.write(names::REPORT_MD, render::report_md(&report).as_bytes(), finished)?;
+    let report_bytes = complete_report(&mut report, &draft)?;
+    draft.write(names::REPORT, &report_bytes, finished)?;
+    let statement = statement(&report, &draft, signing)?;
+    let attestation = dsse::sign(&statement, signing.key)?;
+    draft.write(names::ATTESTATION, &attestation, finished)?;
+    make_durable(&draft)?;
+    fs::rename(draft.dir(), to).map_err(|error| SealBundleError::Sync(to.to_owned(), error))?;
+    sync_parents(draft.dir(), to)?;
+    let files = draft.files().len();
+    Ok(Sealed { dir: to.to_owned(), report, report_bytes, attestation_sha256: Digest::of(&attestation), files })
+}
+
+/// Fills in the index of artifacts; the entry of the report itself is computed with that entry empty.
+fn complete_report(report: &mut Report, draft: &Draft) -> Result<Vec<u8>, serde_json::Error> {
+    let names = || draft.files().keys().cloned().chain([names::REPORT.to_owned(), names::ATTESTATION.to_owned()]);
+    report.artifact_paths = names().map(|name| (name.clone(), name)).collect();
+    report.artifact_digests =
+        draft.files().iter().map(|(name, written)| (name.clone(), written.sha256.to_string())).collect();
+    report.artifact_digests.insert(names::REPORT.to_owned(), String::new());
+    report.freshness = freshness(report, draft);
+    let own = canonical_digest(report)?;
+    report.artifact_digests.insert(names::REPORT.to_owned(), own.to_string());
+    canonical_bytes(report)
+}
+
+fn freshness(report: &Report, draft: &Draft) -> BTreeMap<String, Freshness> {
+    let finished = report.run_finished_at;
+    let payload = draft.files().iter().map(|(name, written)| (name.clone(), written.written_at));
+    let last = [names::REPORT, names::ATTESTATION].map(|name| (name.to_owned(), finished));
+    payload.chain(last).map(|(name, written_at)| (name, Freshness { written_at, checked_at: finished })).collect()
+}
+
+fn statement(report: &Report, draft: &Draft, signing: &Signing<'_>) -> Result<Statement, serde_json::Error> {
+    let subject = draft
+        .files()
+        .iter()
+        .map(|(name, written)| Subject { name: name.clone(), digest: SubjectDigest { sha256: written.sha256 } });
+    Ok(Statement {
+        kind: STATEMENT_TYPE.to_owned(),
+        subject: subject.collect(),
+        predicate_type: PREDICATE_TYPE.to_owned(),
+        predicate: predicate(report, draft, signing)?,
+    })
+}
+
+fn predicate(report: &Report, draft: &Draft, signing: &Signing<'_>) -> Result<Predicate, serde_json::Error> {
+    let head = draft.head();
+    let patch = draft.files().get(names::PATCH).map_or(Digest::of(b""), |written| written.sha256);
+    Ok(Predicate {
+        schema_version: BUNDLE_VERSION.to_owned(),
+        run_id: report.run_id.clone(),
+        task_id: report.task_id.clone(),
+        stage: report.stage,
+        purpose: report.purpose,
+        contract_digest: report.contract_digest,
+        request_digest: None,
+        decision_id: report.decision_id,
+        approval_digest: None,
+        harness: SignedHarness {
+            version: report.host.harness_version.clone(),
+            executable_sha256: report.host.harness_sha256,
+        },
+        baseline_commit: report.baseline_commit.clone(),
+        baseline_tree: report.baseline_tree.clone(),
+        result_tree: report.result_tree.clone(),
+        patch_sha256: patch,
+        engine: SignedEngine {
+            id: report.engine.id.clone(),
+            source_id: report.engine.source_id.clone(),
+            tree_sha256: report.engine.executable_sha256,
+            argv_sha256: report.engine.argv_sha256,
+            process_started: report.engine.process_started,
+        },
+        model: SignedModel::default(),
+        sandbox: SignedSandbox { asked: report.sandbox.asked, applied: report.sandbox.profile, probe_sha256: None },
+        verification: signed_checks(report)?,
+        verdict: report.status,
+        blockers: report.blocker_reasons.clone(),
+        coverage: report.coverage.clone(),
+        events: SignedEvents { head: head.digest, count: head.count },
+        ledger: signing.ledger.clone(),
+        key: signing.key.public().key_id(),
+        started_at: report.run_started_at,
+        finished_at: report.run_finished_at,
+        sealed_by: signing.sealed_by,
+    })
+}
+
+/// What of the verification is signed; also used to compare a bundle with its statement.
+pub(crate) fn signed_checks(report: &Report) -> Result<Vec<SignedCheck>, serde_json::Error> {
+    let passes = report.verification.passes.iter();
+    passes
+        .map(|pass| {
+            let argv_sha256 = canonical_digest(&pass.argv)?;
+            Ok(SignedCheck {
+                kind: pass.kind,
+                argv_sha256,
+                exit: pass.exit,
+                tests: pass.tests.clone(),
+                result: pass.result,
+            })
+        })
+        .collect()
+}
+
+/// Every file, then every directory. The files are independent, so a few threads let the file system commit them together.
+fn make_durable(draft: &Draft) -> Result<(), SealBundleError> {
+    let names: Vec<&String> = draft.files().keys().collect();
+    let share = names.len().div_ceil(8).max(1);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = names
+            .chunks(share)
+            .map(|chunk| scope.spawn(move || chunk.iter().try_for_each(|name| sync_path(&draft.dir().join(name)))))
+            .collect();
+        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|_| Err(panicked(draft.dir()))))
+    })?;
+    for name in draft.directories().iter().rev() {
+        sync_path(&draft.dir().join(name))?;
+    }
+    draft.lock().sync_all().map_err(|error| SealBundleError::Sync(draft.dir().to_owned(), error))
+}
+
+fn panicked(dir: &Path) -> SealBundleError {
+    SealBundleError::Sync(dir.to_owned(), io::Error::other("a worker ended early"))
+}
+
+fn sync_path(path: &Path) -> Result<(), SealBundleError> {
+    File::open(path).and_then(|file| file.sync_all()).map_err(|error| SealBundleError::Sync(path.to_owned(), error))
+}
+
+fn sync_parents(from: &Path, to: &Path) -> Result<(), SealBundleError> {
+    [from, to].iter().filter_map(|path| path.parent()).try_for_each(sync_path)
+}

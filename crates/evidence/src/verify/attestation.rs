@@ -1,0 +1,77 @@
+//! The envelope: exact bytes, one signature, a key the caller trusts.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use contract::canonical_bytes;
+use contract::statement::{Envelope, PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE, Statement};
+
+use super::Checks;
+use super::files::Tree;
+use crate::dsse::pre_authentication;
+use crate::key::PublicKey;
+use crate::names::ATTESTATION as FILE;
+
+/// A statement whose signature holds.
+pub(super) struct Signed {
+    pub(super) statement: Statement,
+    pub(super) key_id: String,
+}
+
+/// Gives the statement only when the signature is by a trusted key.
+pub(super) fn check(tree: &Tree, keys: &[PublicKey], checks: &mut Checks) -> Option<Signed> {
+    let bytes = tree.content(FILE)?;
+    let envelope: Envelope = match serde_json::from_slice(bytes) {
+        Ok(envelope) => envelope,
+        Err(error) => {
+            checks.check(false, FILE, "envelope", "a DSSE envelope", error);
+            return None;
+        }
+    };
+    let exact = canonical_bytes(&envelope).is_ok_and(|again| again == bytes);
+    if !checks.check(exact, FILE, "envelope", "RFC 8785 bytes", "other bytes") {
+        return None;
+    }
+    checks.same(FILE, "payload_type", PAYLOAD_TYPE, envelope.payload_type.as_str());
+    let [signature] = envelope.signatures.as_slice() else {
+        checks.check(false, FILE, "signature_count", 1, envelope.signatures.len());
+        return None;
+    };
+    let Some(key) = keys.iter().find(|key| key.key_id() == signature.keyid) else {
+        let expected = if keys.is_empty() { "a key to check with (--key FILE)".to_owned() } else { known(keys) };
+        checks.check(false, FILE, "signer", expected, &signature.keyid);
+        return None;
+    };
+    let (Some(payload), Some(sig)) = (decode(&envelope.payload), decode(&signature.sig)) else {
+        checks.check(false, FILE, "base64", "canonical base64", "other text");
+        return None;
+    };
+    let holds = key.verifies(&pre_authentication(&envelope.payload_type, &payload), &sig);
+    if !checks.check(holds, FILE, "signature", "a valid ed25519 signature", "an invalid one") {
+        return None;
+    }
+    let statement = read_statement(&payload, checks)?;
+    checks.same(FILE, "key", key.key_id(), statement.predicate.key.clone());
+    Some(Signed { statement, key_id: key.key_id() })
+}
+
+fn known(keys: &[PublicKey]) -> String {
+    keys.iter().map(PublicKey::key_id).collect::<Vec<_>>().join(", ")
+}
+
+/// Base64 has more than one text for the same bytes; only the one we write is accepted.
+fn decode(text: &str) -> Option<Vec<u8>> {
+    STANDARD.decode(text).ok().filter(|bytes| STANDARD.encode(bytes) == text)
+}
+
+fn read_statement(payload: &[u8], checks: &mut Checks) -> Option<Statement> {
+    let statement: Statement = match serde_json::from_slice(payload) {
+        Ok(statement) => statement,
+        Err(error) => {
+            checks.check(false, FILE, "statement", "an in-toto statement of a run", error);
+            return None;
+        }
+    };
+    checks.same(FILE, "statement_type", STATEMENT_TYPE, statement.kind.as_str());
+    checks.same(FILE, "predicate_type", PREDICATE_TYPE, statement.predicate_type.as_str());
+    Some(statement)
+}

@@ -1,0 +1,119 @@
+//! What a caller demands of a bundle beyond its being whole.
+
+use std::fmt;
+use std::str::FromStr;
+
+use contract::{Digest, Report, Stamp, Statement};
+
+use super::Checks;
+use crate::names;
+
+/// `--expect KEY=VALUE`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expectation {
+    Contract(Digest),
+    Baseline(String),
+    Signer(String),
+    /// Finished after this moment; made from `max-age` and the caller's clock.
+    NotBefore(Stamp),
+    /// In seconds, until the caller turns it into [`Expectation::NotBefore`].
+    MaxAge(u64),
+    CoverageEmpty,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseExpectationError(String);
+
+impl fmt::Display for ParseExpectationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = contract::text::shown(&self.0);
+        write!(
+            f,
+            "`{text}` is not an expectation: contract=<digest>, baseline=<commit>, signer=<key id>, max-age=<N>(s|m|h|d), coverage=empty"
+        )
+    }
+}
+
+impl std::error::Error for ParseExpectationError {}
+
+impl FromStr for Expectation {
+    type Err = ParseExpectationError;
+
+    fn from_str(text: &str) -> Result<Self, ParseExpectationError> {
+        let wrong = || ParseExpectationError(text.to_owned());
+        let (key, value) = text.split_once('=').filter(|(_, value)| !value.is_empty()).ok_or_else(wrong)?;
+        match key {
+            "contract" => value.parse().map(Self::Contract).map_err(|_| wrong()),
+            "baseline" => Ok(Self::Baseline(value.to_owned())),
+            "signer" => Ok(Self::Signer(value.to_owned())),
+            "max-age" => seconds(value).map(Self::MaxAge).ok_or_else(wrong),
+            "coverage" if value == "empty" => Ok(Self::CoverageEmpty),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+fn seconds(text: &str) -> Option<u64> {
+    let unit = match text.chars().last()? {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86400,
+        _ => return None,
+    };
+    text[..text.len() - 1].parse::<u64>().ok()?.checked_mul(unit)
+}
+
+pub(super) fn check(expectations: &[Expectation], statement: &Statement, report: &Report, checks: &mut Checks) {
+    let signed = &statement.predicate;
+    for expectation in expectations {
+        match expectation {
+            Expectation::Contract(digest) => {
+                checks.same(names::CONTRACT, "expect_contract", *digest, signed.contract_digest)
+            }
+            Expectation::Baseline(commit) => {
+                let found = signed.baseline_commit.as_deref().unwrap_or("none");
+                checks.check(found.starts_with(commit.as_str()), names::REPORT, "expect_baseline", commit, found)
+            }
+            Expectation::Signer(key) => {
+                checks.same(names::ATTESTATION, "expect_signer", key.as_str(), signed.key.as_str())
+            }
+            Expectation::NotBefore(moment) => checks.check(
+                signed.finished_at >= *moment,
+                names::REPORT,
+                "expect_max_age",
+                format!("after {moment}"),
+                signed.finished_at,
+            ),
+            Expectation::MaxAge(age) => checks.check(false, names::REPORT, "expect_max_age", age, "no clock was given"),
+            Expectation::CoverageEmpty => {
+                let codes: Vec<&str> = report.coverage.iter().map(|coverage| coverage.code()).collect();
+                checks.check(codes.is_empty(), names::REPORT, "expect_coverage", "empty", codes.join(", "))
+            }
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expectations_are_read_or_refused() {
+        assert_eq!("max-age=2h".parse(), Ok(Expectation::MaxAge(7200)));
+        assert_eq!("coverage=empty".parse(), Ok(Expectation::CoverageEmpty));
+        for text in [
+            "",
+            "contract",
+            "contract=",
+            "contract=ab",
+            "max-age=2",
+            "max-age=x",
+            "max-age=é",
+            "coverage=full",
+            "colour=red",
+        ] {
+            assert!(text.parse::<Expectation>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Checking a bundle offline, and judging again what can be recomputed.
+//!
+//! Trusts nothing in the bundle: no path, no link, no key. A bundle that does not verify has no verdict.
+
+mod attestation;
+mod expect;
+mod files;
+mod judge;
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use contract::{Report, Statement};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::key::PublicKey;
+use crate::names;
+
+pub use expect::{Expectation, ParseExpectationError};
+
+/// One check that does not hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Failure {
+    pub file: String,
+    pub check: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    pub expected: String,
+    pub found: String,
+}
+
+/// What came of checking one bundle.
+#[derive(Debug)]
+pub struct Checked {
+    pub path: PathBuf,
+    pub checked: u64,
+    pub failures: Vec<Failure>,
+    /// The report, only when every check holds.
+    pub report: Option<Report>,
+    pub statement: Option<Statement>,
+    pub signer: Option<String>,
+    pub files: usize,
+    pub bytes: u64,
+    pub events: u64,
+    /// False when the bundle's rules are of another version: integrity is checked, the verdict is not judged again.
+    pub judged_again: bool,
+}
+
+/// The path is not a bundle at all.
+#[derive(Debug)]
+pub enum OpenBundleError {
+    NotADirectory(PathBuf),
+    Missing(PathBuf),
+    /// Neither a report nor an attestation in it.
+    NotABundle(PathBuf),
+    Read(PathBuf, io::Error),
+}
+
+impl fmt::Display for OpenBundleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotADirectory(path) => write!(f, "{} is not a bundle: it is not a directory", path.display()),
+            Self::Missing(path) => write!(f, "{} does not exist", path.display()),
+            Self::NotABundle(path) => {
+                write!(
+                    f,
+                    "{} is not a bundle: it has neither {} nor {}",
+                    path.display(),
+                    names::REPORT,
+                    names::ATTESTATION
+                )
+            }
+            Self::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for OpenBundleError {}
+
+/// Collects checks as they are made.
+#[derive(Debug, Default)]
+pub(crate) struct Checks {
+    made: u64,
+    failures: Vec<Failure>,
+}
+
+impl Checks {
+    /// Counts a check; a failed one is kept with what was expected and found.
+    fn check(
+        &mut self,
+        holds: bool,
+        file: &str,
+        check: &str,
+        expected: impl fmt::Display,
+        found: impl fmt::Display,
+    ) -> bool {
+        self.made += 1;
+        if !holds {
+            self.fail(file, check, None, expected, found);
+        }
+        holds
+    }
+
+    fn same<T: PartialEq + fmt::Display>(&mut self, file: &str, check: &str, expected: T, found: T) -> bool {
+        self.check(expected == found, file, check, &expected, &found)
+    }
+
+    fn fail(
+        &mut self,
+        file: &str,
+        check: &str,
+        line: Option<u64>,
+        expected: impl fmt::Display,
+        found: impl fmt::Display,
+    ) {
+        let cut = |value: &dyn fmt::Display| contract::text::shown(&value.to_string()).chars().take(300).collect();
+        self.failures.push(Failure {
+            file: contract::text::shown(file),
+            check: check.to_owned(),
+            line,
+            expected: cut(&expected),
+            found: cut(&found),
+        });
+    }
+}
+
+/// Checks one bundle against the keys the caller trusts.
+pub fn verify(path: &Path, keys: &[PublicKey], expectations: &[Expectation]) -> Result<Checked, OpenBundleError> {
+    let mut checks = Checks::default();
+    let tree = files::read(path, &mut checks)?;
+    let signed = attestation::check(&tree, keys, &mut checks);
+    if let Some(signed) = &signed {
+        files::check_subjects(&tree, &signed.statement, &mut checks);
+    }
+    files::check_presence(&tree, &mut checks);
+    files::check_canonical(&tree, &mut checks);
+    let judged = judge::check(&tree, signed.as_ref().map(|signed| &signed.statement), &mut checks);
+    if let (Some(signed), Some(judged)) = (&signed, &judged) {
+        expect::check(expectations, &signed.statement, &judged.report, &mut checks);
+    }
+    let holds = checks.failures.is_empty();
+    let (report, events, judged_again) = match judged {
+        Some(judged) => (holds.then_some(judged.report), judged.events, judged.again),
+        None => (None, 0, false),
+    };
+    Ok(Checked {
+        path: path.to_owned(),
+        checked: checks.made,
+        failures: checks.failures,
+        report,
+        signer: signed.as_ref().map(|signed| signed.key_id.clone()),
+        statement: signed.filter(|_| holds).map(|signed| signed.statement),
+        files: tree.files.len(),
+        bytes: tree.bytes,
+        events,
+        judged_again,
+    })
+}

@@ -1,0 +1,118 @@
+//! Judgement: (contract, inputs) in, Eligibility Decision out. Default deny, pure, recomputable from a bundle.
+//!
+//! Phase A needs only files and settings, phase B looks at the target. A phase is judged only when the one before it
+//! passed; what was not reached is `not_evaluated`. An [`Admission`] can be had from [`judge`] alone, so that running an
+//! ungated task does not compile.
+
+mod rules;
+
+use contract::decision::{Decision, DeniedBackend, Escalation, Inputs, NotPromoted, Refusal};
+use contract::{BUNDLE_VERSION, Gate, MutationMode, RULES_VERSION, Reason, TaskContract, canonical_digest};
+
+pub use rules::REGISTRY;
+
+/// The proof that every gate passed.
+#[derive(Debug)]
+pub struct Admission {
+    decision: Decision,
+}
+
+/// The proof that a decision refused.
+#[derive(Debug)]
+pub struct Refused {
+    decision: Decision,
+}
+
+/// What a judgement ends in. `Pending`: all that could be judged passed, but facts of a later phase are not gathered.
+#[derive(Debug)]
+pub enum Judged {
+    Admitted(Admission),
+    Refused(Refused),
+    Pending(Decision),
+}
+
+impl Admission {
+    pub fn decision(&self) -> &Decision {
+        &self.decision
+    }
+}
+
+impl Refused {
+    pub fn decision(&self) -> &Decision {
+        &self.decision
+    }
+}
+
+impl Judged {
+    pub fn decision(&self) -> &Decision {
+        match self {
+            Self::Admitted(admission) => &admission.decision,
+            Self::Refused(refused) => &refused.decision,
+            Self::Pending(decision) => decision,
+        }
+    }
+}
+
+/// Judges a request.
+pub fn judge(contract: &TaskContract, inputs: Inputs) -> Result<Judged, serde_json::Error> {
+    let decision = decide(contract, inputs)?;
+    Ok(if !decision.missing_gates.is_empty() {
+        Judged::Refused(Refused { decision })
+    } else if decision.not_evaluated.is_empty() {
+        Judged::Admitted(Admission { decision })
+    } else {
+        Judged::Pending(decision)
+    })
+}
+
+/// The decision as a document; a pure function of its arguments.
+pub fn decide(contract: &TaskContract, inputs: Inputs) -> Result<Decision, serde_json::Error> {
+    let outcome = rules::evaluate(contract, &inputs);
+    let mut reasons: Vec<Reason> = outcome.refusals.iter().map(|refusal| refusal.reason).collect();
+    reasons.sort_by_key(|reason| reason.rank(false));
+    reasons.dedup();
+    let refused = !outcome.refusals.is_empty();
+    Ok(Decision {
+        schema_version: BUNDLE_VERSION.to_owned(),
+        rules_version: RULES_VERSION.to_owned(),
+        decision_id: canonical_digest(&inputs)?,
+        task_id: contract.task_id.clone(),
+        contract_digest: inputs.contract_digest,
+        selected_backend: if refused { "none".to_owned() } else { inputs.engine.clone() },
+        denied_backends: denied(&inputs, &reasons),
+        risk_class: contract.risk_class,
+        required_gates: outcome.required,
+        passed_gates: outcome.passed,
+        missing_gates: outcome.missing,
+        not_evaluated: outcome.not_evaluated,
+        allowed_mutation_mode: if refused {
+            MutationMode::None
+        } else {
+            inputs.stage.mutation_mode().min(contract.mutation_mode)
+        },
+        approval_required: contract.approval_required || inputs.stage.mutation_mode().needs_approval(),
+        escalation_path: escalation(&outcome.refusals),
+        reasons,
+        refusals: outcome.refusals,
+        inputs,
+        runtime_default_activation: false,
+        core_promotion_status: NotPromoted::NotPromoted,
+    })
+}
+
+fn denied(inputs: &Inputs, reasons: &[Reason]) -> Vec<DeniedBackend> {
+    if reasons.is_empty() {
+        Vec::new()
+    } else {
+        vec![DeniedBackend { backend: inputs.engine.clone(), reasons: reasons.to_vec() }]
+    }
+}
+
+fn escalation(refusals: &[Refusal]) -> Escalation {
+    match refusals {
+        [] => Escalation::Operator,
+        [..] if refusals.iter().any(|refusal| refusal.reason == Reason::Halted) => Escalation::Blocked,
+        [..] if refusals.iter().all(|refusal| refusal.gate == Gate::Approval) => Escalation::Approver,
+        _ => Escalation::Operator,
+    }
+}

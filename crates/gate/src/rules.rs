@@ -1,0 +1,298 @@
+//! The gates themselves, in the order in which they are judged.
+
+use contract::decision::{Inputs, Profile, Refusal, SettingFacts, TargetFacts};
+use contract::task::RiskClass;
+use contract::{Gate, MutationMode, Reason, Stage, TaskContract, text};
+
+/// An engine the program knows.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineEntry {
+    pub id: &'static str,
+    pub about: &'static str,
+    /// Whether it runs only where the operator opened its gate.
+    pub gated_by_env: bool,
+}
+
+/// One dispatch path for all engines: what is not listed does not exist.
+pub const REGISTRY: &[EngineEntry] =
+    &[EngineEntry { id: "fake", about: "built in, deterministic: does what the case says", gated_by_env: false }];
+
+pub(crate) struct Outcome {
+    pub(crate) required: Vec<Gate>,
+    pub(crate) passed: Vec<Gate>,
+    pub(crate) missing: Vec<Gate>,
+    pub(crate) not_evaluated: Vec<Gate>,
+    pub(crate) refusals: Vec<Refusal>,
+}
+
+type Rule = fn(&TaskContract, &Inputs) -> Vec<Refusal>;
+type TargetRule = fn(&TaskContract, &Inputs, &TargetFacts) -> Vec<Refusal>;
+
+const PHASE_A: &[(Gate, Rule)] = &[
+    (Gate::Gate, gate),
+    (Gate::Stage, stage),
+    (Gate::KillSwitch, kill_switch),
+    (Gate::Contract, scope),
+    (Gate::VerificationCommandPresent, verification_command_present),
+    (Gate::Identity, identity),
+    (Gate::TargetAdmission, target_admission),
+    (Gate::Approval, approval),
+    (Gate::SandboxAvailable, sandbox_available),
+];
+
+const PHASE_B: &[(Gate, TargetRule)] = &[
+    (Gate::TargetIdentity, target_identity),
+    (Gate::Ownership, ownership),
+    (Gate::Head, head),
+    (Gate::CleanStart, clean_start),
+];
+
+pub(crate) fn evaluate(contract: &TaskContract, inputs: &Inputs) -> Outcome {
+    let mut outcome = Outcome {
+        required: Vec::new(),
+        passed: Vec::new(),
+        missing: Vec::new(),
+        not_evaluated: Vec::new(),
+        refusals: Vec::new(),
+    };
+    for (gate, rule) in PHASE_A {
+        outcome.record(*gate, rule(contract, inputs));
+    }
+    let reached = outcome.missing.is_empty();
+    // Stage 1 touches no tree, so there is none to look at.
+    let phase_b = if inputs.stage == Stage::GATED_ENGINE { &[][..] } else { PHASE_B };
+    for (gate, rule) in phase_b {
+        match &inputs.target {
+            Some(target) if reached => outcome.record(*gate, rule(contract, inputs, target)),
+            _ => {
+                outcome.required.push(*gate);
+                outcome.not_evaluated.push(*gate);
+            }
+        }
+    }
+    outcome
+}
+
+impl Outcome {
+    fn record(&mut self, gate: Gate, refusals: Vec<Refusal>) {
+        self.required.push(gate);
+        if refusals.is_empty() {
+            self.passed.push(gate)
+        } else {
+            self.missing.push(gate)
+        }
+        self.refusals.extend(refusals);
+    }
+}
+
+fn refuse(gate: Gate, reason: Reason, text: impl Into<String>, remedy: impl Into<String>) -> Vec<Refusal> {
+    vec![Refusal { gate, reason, text: text.into(), remedy: remedy.into() }]
+}
+
+fn gate(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
+    if !inputs.settings.gated {
+        return Vec::new();
+    }
+    let name = inputs.engine.to_uppercase();
+    refuse(
+        Gate::Gate,
+        Reason::GateMissing,
+        format!("the gate of engine `{}` is not open", inputs.engine),
+        format!("export CTO_HARNESS_ALLOW_{name}=1 CTO_HARNESS_{name}_STAGE={}", inputs.stage),
+    )
+}
+
+fn stage(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
+    let mode = inputs.stage.mutation_mode();
+    if mode > contract.mutation_mode {
+        return refuse(
+            Gate::Stage,
+            Reason::GateMissing,
+            format!("stage {} means `{mode}`; the contract allows `{}`", inputs.stage, contract.mutation_mode),
+            format!("ask for a lower --stage, or set mutation_mode: {mode} in the contract"),
+        );
+    }
+    if inputs.stage >= Stage::DISPOSABLE_REPOSITORY {
+        return refuse(
+            Gate::Stage,
+            Reason::StageNotEarned,
+            format!("stage {} is not earned by engine `{}`", inputs.stage, inputs.engine),
+            "run at --stage 2 (a case) or --stage 3 (a copied repository)",
+        );
+    }
+    Vec::new()
+}
+
+fn kill_switch(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
+    if inputs.settings.halted {
+        refuse(Gate::KillSwitch, Reason::Halted, "the kill switch is set", Reason::Halted.remedy())
+    } else {
+        Vec::new()
+    }
+}
+
+fn scope(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
+    let missing = |text: &str, remedy: &str| refuse(Gate::Contract, Reason::GateMissing, text, remedy);
+    let mut refusals = Vec::new();
+    if contract.allowed_paths.is_empty() && inputs.stage.mutation_mode() > MutationMode::None {
+        refusals.extend(missing(
+            "the contract allows no path to change",
+            "name the paths that may change in allowed_paths",
+        ));
+    }
+    if contract.forbidden_actions.is_empty() {
+        refusals.extend(missing(
+            "the contract forbids no action",
+            "list forbidden_actions; cto schema contract names all ten",
+        ));
+    }
+    if contract.risk_class == RiskClass::Critical {
+        refusals.extend(missing("a task of risk class `critical` is always blocked", "split off a part of lower risk"));
+    }
+    refusals
+}
+
+fn verification_command_present(contract: &TaskContract, _: &Inputs) -> Vec<Refusal> {
+    if contract.verification_commands.is_empty() && contract.no_test_rationale.is_none() {
+        let remedy = Reason::MissingTestCommand.remedy();
+        return refuse(
+            Gate::VerificationCommandPresent,
+            Reason::MissingTestCommand,
+            "the contract has no verification command",
+            remedy,
+        );
+    }
+    Vec::new()
+}
+
+fn identity(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
+    let SettingFacts { engine_unavailable, missing_programs, .. } = &inputs.settings;
+    let mut refusals = Vec::new();
+    if let Some(why) = engine_unavailable {
+        refusals.extend(refuse(
+            Gate::Identity,
+            Reason::ProviderUnavailable,
+            why.clone(),
+            "add `fake` to the case, or choose another engine with --engine",
+        ));
+    }
+    for program in missing_programs {
+        let program = text::shown(program);
+        refusals.extend(refuse(
+            Gate::Identity,
+            Reason::ProviderUnavailable,
+            format!("the verification needs `{program}`, which was not found"),
+            format!("install {program}, or name its directory in environment.path"),
+        ));
+    }
+    refusals
+}
+
+fn target_admission(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
+    if contract.target_repository.is_some() || inputs.stage.number() >= 5 {
+        return refuse(
+            Gate::TargetAdmission,
+            Reason::TargetNotAdmitted,
+            "no admission record for the target repository",
+            "use source_repository (--repo DIR) at stage 3, which changes a copy",
+        );
+    }
+    Vec::new()
+}
+
+fn approval(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
+    if contract.approval_required || inputs.stage.mutation_mode().needs_approval() {
+        return refuse(
+            Gate::Approval,
+            Reason::ApprovalMissing,
+            "no signed approval for this contract",
+            Reason::ApprovalMissing.remedy(),
+        );
+    }
+    Vec::new()
+}
+
+fn sandbox_available(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
+    let SettingFacts { sandbox_asked, sandbox_available, environment_unavailable, .. } = &inputs.settings;
+    let unavailable =
+        |text: String, remedy: &str| refuse(Gate::SandboxAvailable, Reason::SandboxUnavailable, text, remedy);
+    let mut refusals = Vec::new();
+    if !sandbox_available.contains(sandbox_asked) {
+        refusals.extend(unavailable(
+            format!("sandbox profile `{sandbox_asked}` is not available"),
+            "cto doctor; or --sandbox none at stage 2",
+        ));
+    }
+    let highest = if inputs.engine == "fake" { Stage::COPIED_REPOSITORY } else { Stage::ARTIFICIAL_FIXTURE };
+    if *sandbox_asked == Profile::None && inputs.stage > highest {
+        refusals.extend(unavailable(
+            format!("profile `none` is not accepted at stage {}", inputs.stage),
+            "ask for --sandbox strict",
+        ));
+    }
+    for part in environment_unavailable {
+        refusals.extend(unavailable(
+            format!("environment.{part} needs a sandbox profile that is not available"),
+            "cto doctor; or leave it out of the contract",
+        ));
+    }
+    refusals
+}
+
+fn target_identity(_: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
+    match &target.unreadable {
+        Some(why) => refuse(
+            Gate::TargetIdentity,
+            Reason::ProviderUnavailable,
+            why.clone(),
+            "name a git repository with --repo DIR",
+        ),
+        None => Vec::new(),
+    }
+}
+
+fn ownership(_: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
+    if target.repository && !(target.owned_local && target.owner.is_some()) {
+        let remedy = Reason::UnownedRepository.remedy();
+        return refuse(
+            Gate::Ownership,
+            Reason::UnownedRepository,
+            "nothing says that the source repository is owned",
+            remedy,
+        );
+    }
+    Vec::new()
+}
+
+fn head(_: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
+    if target.unreadable.is_none() && target.baseline_commit.is_none() {
+        return refuse(
+            Gate::Head,
+            Reason::ProviderUnavailable,
+            "the repository has no commit to start from",
+            "commit something first",
+        );
+    }
+    let absent = target.absent_allowed.iter();
+    absent
+        .flat_map(|path| {
+            let text = format!("`{}` may change, but git does not hold its content", text::shown(path));
+            refuse(Gate::Head, Reason::ProviderUnavailable, text, "leave it out of allowed_paths")
+        })
+        .collect()
+}
+
+fn clean_start(_: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
+    let Some(first) = target.dirty_paths.first() else { return Vec::new() };
+    let more = match target.dirty_paths.len() {
+        1 => String::new(),
+        count => format!(" and {} more", count - 1),
+    };
+    let remedy = "git stash -u     (in the repository)";
+    refuse(
+        Gate::CleanStart,
+        Reason::DirtyStartingTree,
+        format!("not clean before work: `{}`{more}", text::shown(first)),
+        remedy,
+    )
+}

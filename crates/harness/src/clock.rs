@@ -1,0 +1,55 @@
+//! The run's one clock: wall time read once, monotonic time after that.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use contract::Stamp;
+
+/// Times of a run never go backwards, whatever the machine's clock does meanwhile.
+#[derive(Debug, Clone, Copy)]
+pub struct RunClock {
+    start: Stamp,
+    /// What `now` counts from.
+    base: Stamp,
+    began: Instant,
+}
+
+/// The wall clock is set to a moment that cannot be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadClockError;
+
+impl std::fmt::Display for ReadClockError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the system clock is before 1970 or beyond the year 9999")
+    }
+}
+
+impl std::error::Error for ReadClockError {}
+
+impl RunClock {
+    #[expect(clippy::disallowed_methods, reason = "the one door to the wall clock")]
+    pub fn start() -> Result<Self, ReadClockError> {
+        let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_err(|_| ReadClockError)?;
+        let start = Stamp::from_unix(since_epoch).ok_or(ReadClockError)?;
+        Ok(Self { start, base: start, began: Instant::now() })
+    }
+
+    /// The clock of a run that somebody else began: never earlier than `last`, the last moment it recorded.
+    pub(crate) fn resume(start: Stamp, last: Stamp) -> Result<Self, ReadClockError> {
+        let now = Self::start()?;
+        Ok(Self { start, base: now.base.max(last).max(start), ..now })
+    }
+
+    pub fn started(&self) -> Stamp {
+        self.start
+    }
+
+    pub fn now(&self) -> Stamp {
+        self.base.after(self.began.elapsed())
+    }
+
+    /// Since the run started.
+    pub fn elapsed(&self) -> Duration {
+        let micros = self.now().timestamp().as_microsecond() - self.start.timestamp().as_microsecond();
+        Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+    }
+}

@@ -1,0 +1,118 @@
+//! A bundle about other bundles: a matrix. Sealed like a run, by the same steps, without an engine.
+
+use contract::decision::Profile;
+use contract::statement::SealedBy;
+use contract::task::{ContractVersion, Environment, ForbiddenAction, Limits, RiskClass};
+use contract::{EventKind, MutationMode, Purpose, Reason, Stage, TaskContract, TaskId};
+use evidence::seal::Sealed;
+use serde::Serialize;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use crate::decide::{Ask, Decided};
+use crate::recover::seal_stopped;
+use crate::report::Evidence;
+use crate::run::{Harness, OpenRunError, Run, Stopped};
+use crate::spine::GovernError;
+use crate::task::{Origin, Task};
+use crate::watch::{Quiet, Watch};
+
+/// Seals `document` as `file` in a directory of its own under `harness-runs/`. `wrong` says what does not hold, if so.
+pub fn seal_collection<T: Serialize>(
+    harness: &Harness,
+    name: &str,
+    engine: &str,
+    file: &str,
+    document: &T,
+    wrong: Option<String>,
+) -> Result<Sealed, GovernError> {
+    let task =
+        task(name).map_err(|error| GovernError::Open(OpenRunError::Io(name.into(), std::io::Error::other(error))))?;
+    let ask = Ask {
+        engine: engine.to_owned(),
+        stage: Stage::GATED_ENGINE,
+        purpose: Purpose::Validation,
+        sandbox: Profile::None,
+        timeout_seconds: None,
+        keep_workspace: false,
+    };
+    let cancel = AtomicBool::new(false);
+    let run =
+        Run::open(harness, &task, &ask, Watch { cancel: &cancel, observer: &Quiet }).map_err(GovernError::Open)?;
+    let run_id = run.id().clone();
+    collect(run, file, document, wrong)
+        .or_else(|stopped| seal_stopped(harness, &run_id, &stopped).map_err(GovernError::Seal))
+}
+
+fn collect<T: Serialize>(run: Run<'_>, file: &str, document: &T, wrong: Option<String>) -> Result<Sealed, Stopped> {
+    let evidence: Evidence<'_> = match run.decide()? {
+        Decided::Preflight(mut admitted) => {
+            let run = &mut admitted.run;
+            let at = run.clock.now();
+            run.draft.write_json(file, document, at)?;
+            if let Some(text) = wrong {
+                run.findings.block(Reason::VerificationFailed, text, file);
+                run.event(EventKind::VerificationCompleted, json!({"result": "fail"}))?;
+            }
+            admitted.into()
+        }
+        Decided::Refused(refused) => refused.into(),
+        Decided::Admitted(admitted, _) => admitted.into(),
+    };
+    evidence.report()?.seal(SealedBy::Run)
+}
+
+/// The contract of a collection: it changes nothing and says why it has no test of its own.
+fn task(name: &str) -> Result<Task, contract::id::ParseIdError> {
+    let task_id = TaskId::try_from(name.to_owned())?;
+    let contract = TaskContract {
+        schema_version: ContractVersion::One,
+        title: format!("every case: {task_id}"),
+        brief: "Run every case and compare its end with what it declares.".to_owned(),
+        branch_policy: "current".to_owned(),
+        task_id,
+        target_repository: None,
+        source_repository: None,
+        source_owner: None,
+        source_classification: None,
+        authority_basis: None,
+        risk_class: RiskClass::Low,
+        allowed_paths: Vec::new(),
+        forbidden_paths: Vec::new(),
+        protected_paths: Vec::new(),
+        exam_may_change: Vec::new(),
+        tests_may_go: Vec::new(),
+        forbidden_actions: ForbiddenAction::ALL.to_vec(),
+        mutation_mode: MutationMode::None,
+        approval_required: false,
+        diff_required: false,
+        verification_commands: Vec::new(),
+        no_test_rationale: Some("each case has its own verification and its own bundle".to_owned()),
+        blind_checks: Vec::new(),
+        control_patch: None,
+        verification_files: Vec::new(),
+        environment: Environment::default(),
+        success_criteria: vec!["every case ends as it declares".to_owned()],
+        rollback_expectation: None,
+        limits: Limits {
+            wall_seconds: 1800,
+            memory_bytes: 1 << 32,
+            processes: 512,
+            disk_bytes: 1 << 32,
+            output_bytes: 32 << 20,
+            model_requests: None,
+            model_tokens: None,
+            money_micros: None,
+        },
+        evidence_expectations: Vec::new(),
+    };
+    let origin = Origin::Case(BTreeMap::new());
+    Ok(Task {
+        contract,
+        origin,
+        fake: Some(contract::case::FakeSteps::default()),
+        required_events: Vec::new(),
+        expect: None,
+    })
+}

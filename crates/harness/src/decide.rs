@@ -1,0 +1,291 @@
+//! Gathering facts for the gate and asking it, phase by phase.
+
+use std::path::Path;
+
+use contract::decision::{Inputs, Profile, SettingFacts, TargetFacts};
+use contract::{Decision, EventKind, Gate, Purpose, Reason, Stage};
+use evidence::names;
+use gate::{Admission, Judged, Refused};
+use serde_json::json;
+
+use crate::run::{Harness, Run, Stopped};
+use crate::target::{Target, inspect};
+use crate::task::{Origin, Task};
+use crate::watch::{Step, StepState};
+
+/// What is asked for. It says what is wanted; the gate says what is allowed.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    pub engine: String,
+    pub stage: Stage,
+    pub purpose: Purpose,
+    pub sandbox: Profile,
+    /// The smaller of it and the contract's limit holds.
+    pub timeout_seconds: Option<u64>,
+    pub keep_workspace: bool,
+}
+
+/// The sandbox profiles this build can apply.
+pub(crate) const AVAILABLE: &[Profile] = &[Profile::None];
+
+/// Why `decide` could not answer at all.
+#[derive(Debug)]
+pub enum DecideError {
+    Clock(crate::clock::ReadClockError),
+    Encode(serde_json::Error),
+    Scratch(String),
+}
+
+impl std::fmt::Display for DecideError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Clock(error) => error.fmt(f),
+            Self::Encode(error) => error.fmt(f),
+            Self::Scratch(error) => write!(f, "cannot look at the target: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for DecideError {}
+
+/// The Eligibility Decision alone: nothing is run and nothing of it stays on disk.
+pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Result<Decision, DecideError> {
+    let clock = crate::clock::RunClock::start().map_err(DecideError::Clock)?;
+    let digest = task.contract.digest().map_err(DecideError::Encode)?;
+    let inputs = |target| Inputs {
+        contract_digest: digest,
+        engine: ask.engine.clone(),
+        stage: ask.stage,
+        purpose: ask.purpose,
+        time: clock.started(),
+        settings: settings(harness, task, ask),
+        target,
+    };
+    let first = gate::judge(&task.contract, inputs(None)).map_err(DecideError::Encode)?;
+    let Judged::Pending(_) = first else { return Ok(first.decision().clone()) };
+    let target = inspect(harness, task, scratch).map_err(|error| DecideError::Scratch(error.to_string()))?;
+    let judged = gate::judge(&task.contract, inputs(Some(target.facts))).map_err(DecideError::Encode)?;
+    Ok(judged.decision().clone())
+}
+
+/// What phase A looks at.
+fn settings(harness: &Harness, task: &Task, ask: &Ask) -> SettingFacts {
+    let gated = gate::REGISTRY.iter().any(|engine| engine.id == ask.engine && engine.gated_by_env);
+    let engine_unavailable = (ask.engine == "fake" && task.fake.is_none())
+        .then(|| format!("`{}` says nothing to the fake engine, and no other engine was named", task.contract.task_id));
+    SettingFacts {
+        gated,
+        engine_unavailable,
+        missing_programs: missing_programs(harness, task),
+        halted: false,
+        sandbox_asked: ask.sandbox,
+        sandbox_available: AVAILABLE.to_vec(),
+        environment_unavailable: environment_unavailable(task),
+    }
+}
+
+/// Programs of the exam that are not on the search path; one with a slash lies in the tree and is found out later.
+fn missing_programs(harness: &Harness, task: &Task) -> Vec<String> {
+    let dirs = harness.tools.path(&task.contract.environment.path);
+    let commands = task.contract.verification_commands.iter().map(|command| &command.argv);
+    let blind = task.contract.blind_checks.iter().map(|check| &check.argv);
+    let mut missing: Vec<String> = commands
+        .chain(blind)
+        .filter_map(|argv| argv.first())
+        .filter(|program| !program.contains('/') && sandbox::find_program(program, &dirs, Path::new("/")).is_none())
+        .cloned()
+        .collect();
+    missing.sort();
+    missing.dedup();
+    missing
+}
+
+/// Parts of a contract's environment that only a real sandbox gives; without one they are refused, never left out.
+fn environment_unavailable(task: &Task) -> Vec<String> {
+    let environment = &task.contract.environment;
+    let parts = [
+        ("mounts", !environment.mounts.is_empty()),
+        ("setup", !environment.setup.is_empty()),
+        ("setup_inputs", !environment.setup_inputs.is_empty()),
+        ("setup_network", !environment.setup_network.is_empty()),
+    ];
+    parts.iter().filter(|(_, asked)| *asked).map(|(name, _)| (*name).to_owned()).collect()
+}
+
+/// A run that was decided on.
+pub(crate) enum Decided<'a> {
+    Refused(RefusedRun<'a>),
+    /// Stage 1: the gates are all there is.
+    Preflight(AdmittedRun<'a>),
+    Admitted(AdmittedRun<'a>, Box<Target>),
+}
+
+/// A run whose decision is a refusal.
+pub(crate) struct RefusedRun<'a> {
+    pub(crate) run: Run<'a>,
+    pub(crate) refused: Refused,
+}
+
+/// A run whose decision is an admission.
+pub(crate) struct AdmittedRun<'a> {
+    pub(crate) run: Run<'a>,
+    pub(crate) admission: Admission,
+}
+
+impl<'a> Run<'a> {
+    /// Asks the gate, gathers what the next phase needs, asks again. Writes contract and decision before anything else.
+    pub(crate) fn decide(mut self) -> Result<Decided<'a>, Stopped> {
+        self.step(Step::Gates, StepState::Began, "");
+        self.event(EventKind::RunStarted, self.started_data())?;
+        let first = self.judge(None)?;
+        let (judged, target) = match first {
+            Judged::Pending(_) => {
+                let work = self.work_dir("")?;
+                let target = inspect(self.harness, self.task, &work)?;
+                self.trace("preflight.target", json!(target.facts))?;
+                (self.judge(Some(target.facts.clone()))?, Some(target))
+            }
+            judged => (judged, None),
+        };
+        self.record_decision(judged.decision())?;
+        let passed = judged.decision().passed_gates.len();
+        let required = judged.decision().required_gates.len();
+        let detail = format!("{passed} of {required}");
+        match (judged, target) {
+            (Judged::Admitted(admission), Some(target)) => {
+                self.step(Step::Gates, StepState::Ended, &detail);
+                Ok(Decided::Admitted(AdmittedRun { run: self, admission }, Box::new(target)))
+            }
+            (Judged::Admitted(admission), None) => {
+                self.step(Step::Gates, StepState::Ended, &detail);
+                Ok(Decided::Preflight(AdmittedRun { run: self, admission }))
+            }
+            (Judged::Refused(refused), _) => {
+                self.step(Step::Gates, StepState::Refused, &detail);
+                self.record_refusal(refused.decision())?;
+                Ok(Decided::Refused(RefusedRun { run: self, refused }))
+            }
+            // All facts were given, so nothing can be pending; treated as what it would be: not admitted.
+            (Judged::Pending(_), _) => Err(Stopped::Cancelled),
+        }
+    }
+
+    fn started_data(&self) -> serde_json::Value {
+        json!({
+            "engine": self.ask.engine,
+            "harness_version": self.harness.host.harness_version,
+            "purpose": self.ask.purpose,
+            "stage": self.ask.stage,
+            "task_id": self.task.contract.task_id,
+        })
+    }
+
+    fn judge(&mut self, target: Option<TargetFacts>) -> Result<Judged, Stopped> {
+        let phase = if target.is_some() { "B" } else { "A" };
+        let inputs = Inputs {
+            contract_digest: self.contract_digest,
+            engine: self.ask.engine.clone(),
+            stage: self.ask.stage,
+            purpose: self.ask.purpose,
+            time: self.clock.started(),
+            settings: settings(self.harness, self.task, self.ask),
+            target,
+        };
+        let judged = gate::judge(&self.task.contract, inputs)?;
+        let decision = judged.decision();
+        let data = json!({"missing": decision.missing_gates, "not_evaluated": decision.not_evaluated, "passed": decision.passed_gates, "phase": phase});
+        self.trace("preflight.judged", data)?;
+        Ok(judged)
+    }
+
+    /// Blockers of a refusal come first, so that each event carries its reason.
+    fn record_decision(&mut self, decision: &Decision) -> Result<(), Stopped> {
+        for refusal in &decision.refusals {
+            self.findings.block_with(refusal.reason, refusal.text.clone(), &refusal.remedy, names::DECISION);
+        }
+        if let Some(target) = &decision.inputs.target {
+            self.findings.baseline_commit = target.baseline_commit.clone();
+            self.findings.baseline_tree = target.baseline_tree.clone();
+        }
+        self.findings.decision = Some(decision.clone());
+        let at = self.clock.now();
+        self.draft.write_json(names::CONTRACT, &self.task.contract, at)?;
+        self.draft.write_json(names::DECISION, decision, at)?;
+        self.announce_decision(decision)
+    }
+
+    fn announce_decision(&mut self, decision: &Decision) -> Result<(), Stopped> {
+        self.event(
+            EventKind::TaskContractCreated,
+            json!({"contract_digest": self.contract_digest, "task_id": decision.task_id}),
+        )?;
+        let decided = json!({
+            "allowed_mutation_mode": decision.allowed_mutation_mode,
+            "decision_id": decision.decision_id,
+            "eligible": decision.is_eligible(),
+            "missing_gates": decision.missing_gates,
+            "selected_backend": decision.selected_backend,
+        });
+        self.event(EventKind::EligibilityDecided, decided)?;
+        Ok(())
+    }
+
+    /// The events of a dead run that were not written yet, so that its chain says all its decision says.
+    pub(crate) fn catch_up(&mut self) -> Result<(), Stopped> {
+        let Some(decision) = self.findings.decision.clone() else { return Ok(()) };
+        let seen = |run: &Self, kind| run.draft.events_seen().contains(&kind);
+        if !seen(self, EventKind::RunStarted) {
+            self.event(EventKind::RunStarted, self.started_data())?;
+        }
+        if !seen(self, EventKind::TaskContractCreated) {
+            self.announce_decision(&decision)?;
+        }
+        if !decision.refusals.is_empty() && !seen(self, EventKind::BackendGateBlocked) {
+            self.record_refusal(&decision)?;
+        }
+        Ok(())
+    }
+
+    fn record_refusal(&mut self, decision: &Decision) -> Result<(), Stopped> {
+        for refusal in &decision.refusals {
+            let data = json!({
+                "backend": self.ask.engine,
+                "case_executed": false,
+                "engine_executed": false,
+                "gate": refusal.gate,
+                "mutation_mode": self.task.contract.mutation_mode,
+                "reason": refusal.reason,
+            });
+            let at = self.clock.now();
+            self.draft.event(at, EventKind::BackendGateBlocked, data)?;
+        }
+        self.write_gate_markers(decision)
+    }
+
+    /// What other tools look for in `backend/`.
+    fn write_gate_markers(&mut self, decision: &Decision) -> Result<(), Stopped> {
+        let gate_log: Vec<String> = decision
+            .refusals
+            .iter()
+            .map(|refusal| format!("{} {}: {}", refusal.gate, refusal.reason, refusal.text))
+            .collect();
+        let name = format!("{}-gate.log", self.ask.engine);
+        self.marker(&name, &gate_log.join("\n"))?;
+        if let Some(refusal) = decision.refusals.iter().find(|refusal| refusal.reason == Reason::ProviderUnavailable) {
+            self.marker("provider-unavailable.txt", &refusal.text)?;
+        }
+        let missing_tests = decision.missing_gates.contains(&Gate::VerificationCommandPresent);
+        if missing_tests {
+            self.event(EventKind::VerificationCompleted, json!({"result": "not_run"}))?;
+        }
+        Ok(())
+    }
+}
+
+/// The repository a task works on, where it works on one.
+pub(crate) fn repository(task: &Task) -> Option<&Path> {
+    match &task.origin {
+        Origin::Repository(path) => Some(path),
+        Origin::Case(_) => None,
+    }
+}

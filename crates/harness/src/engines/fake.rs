@@ -1,0 +1,36 @@
+//! The fake engine: the own executable, as a child that does what the case says.
+
+use std::fs;
+use std::path::Path;
+
+use contract::canonical_bytes;
+use contract::fake::Claims;
+use fixtures::Script;
+use serde::Deserialize;
+
+use crate::run::{Run, Stopped};
+
+/// How the engine is called. The script holds every patch, so that it needs nothing but this file.
+pub(super) fn argv(run: &Run<'_>, state: &Path) -> Result<Vec<String>, Stopped> {
+    let steps = run.task.fake.clone().unwrap_or_default();
+    let script = Script { steps: steps.steps, claims: steps.claims, state_dir: state.to_owned() };
+    let path = run.work.join("engine/script.json");
+    fs::write(&path, canonical_bytes(&script)?).map_err(|error| Stopped::Io(path.clone(), error))?;
+    Ok(vec![run.harness.exe.display().to_string(), "__fake".to_owned(), path.display().to_string()])
+}
+
+#[derive(Deserialize)]
+struct Said {
+    #[serde(rename = "type")]
+    kind: String,
+    claims: Claims,
+}
+
+/// What the engine says of itself: its last result line.
+pub(super) fn claims(stdout: &[u8]) -> Option<Claims> {
+    let lines = stdout.rsplit(|byte| *byte == b'\n');
+    lines
+        .filter_map(|line| serde_json::from_slice::<Said>(line).ok())
+        .find(|said| said.kind == "result")
+        .map(|said| said.claims)
+}

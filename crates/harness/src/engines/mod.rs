@@ -1,0 +1,248 @@
+//! Engines: one seam for all. An engine is given a laid-out copy and private places, is supervised, and is believed in
+//! nothing: what it prints is raw material under `backend/`.
+
+mod fake;
+
+use std::fs;
+use std::path::Path;
+
+use contract::fake::{Claims, Review};
+use contract::text::shown;
+use contract::{Coverage, EventKind, Reason, canonical_digest};
+use sandbox::{Ended, How, Line, Stream};
+use serde_json::{Value, json};
+
+use crate::decide::AdmittedRun;
+use crate::run::{Run, Stopped};
+use crate::supervise::{Places, exit_code, spec, wall};
+use crate::target::{Copy, Target};
+use crate::watch::{Step, StepState};
+
+/// Output lines that become events, and how long each may be.
+const OUTPUT_EVENTS: usize = 200;
+const OUTPUT_CHARS: usize = 2000;
+/// What is collected of an engine's own state.
+const STATE_FILES: usize = 1000;
+const STATE_BYTES: u64 = 64 << 20;
+
+/// A copy that an engine may work in: the gates passed.
+pub(crate) struct Workspace<'a> {
+    run: Run<'a>,
+    copy: Copy,
+}
+
+/// A copy in which an engine has worked and whose processes are dead.
+pub(crate) struct Worked<'a> {
+    pub(crate) run: Run<'a>,
+    pub(crate) copy: Copy,
+}
+
+impl<'a> AdmittedRun<'a> {
+    /// Announces the copy and the plan. Only an admitted run has one.
+    pub(crate) fn prepare(self, target: Target) -> Result<Workspace<'a>, Stopped> {
+        let Self { mut run, admission } = self;
+        let Some(copy) = target.copy else { return Err(Stopped::Cancelled) };
+        run.step(Step::Workspace, StepState::Began, "");
+        let files = copy.baseline.listing.0.len();
+        let contract = &run.task.contract;
+        let plan = json!({
+            "allowed_paths": contract.allowed_paths,
+            "by": "harness",
+            "commands": contract.verification_commands,
+            "forbidden_paths": contract.forbidden_paths,
+            "limits": contract.limits,
+        });
+        let prepared = json!({"baseline_commit": run.findings.baseline_commit, "baseline_tree": copy.baseline.tree.to_string(), "files": files});
+        run.event(EventKind::WorkspacePrepared, prepared)?;
+        run.event(EventKind::PlanUpdated, plan)?;
+        run.trace("admitted", json!({"decision_id": admission.decision().decision_id}))?;
+        if !copy.absent.is_empty() {
+            run.findings.coverage.insert(Coverage::ContentNotInGit);
+        }
+        let commit = run.findings.baseline_commit.clone().unwrap_or_default();
+        let detail = format!("{files} files from baseline {}", commit.get(..7).unwrap_or(&commit));
+        run.step(Step::Workspace, StepState::Ended, &detail);
+        Ok(Workspace { run, copy })
+    }
+}
+
+impl<'a> Workspace<'a> {
+    /// Runs the engine to its end, or to the end of its time.
+    pub(crate) fn work(self) -> Result<Worked<'a>, Stopped> {
+        let Self { mut run, copy } = self;
+        run.check_cancelled()?;
+        run.step(Step::Engine, StepState::Began, "");
+        let places = Places::make(&run, "engine")?;
+        let state = run.work_dir("engine/state")?;
+        let argv = fake::argv(&run, &state)?;
+        run.findings.engine.argv_sha256 = Some(canonical_digest(&argv)?);
+        let limit = wall(&run);
+        let mut spec = spec(&run, &argv, copy.root.clone(), &places, limit).ok_or_else(|| missing(&argv))?;
+        spec.env.push(("GIT_CEILING_DIRECTORIES".to_owned(), run.work.display().to_string()));
+        run.event(EventKind::SandboxApplied, json!({"asked": run.ask.sandbox, "profile": "none"}))?;
+        let inputs = run.findings.decision.as_ref().map(|decision| &decision.inputs);
+        let intent =
+            json!({"argv_sha256": run.findings.engine.argv_sha256, "engine": run.ask.engine, "inputs": inputs});
+        run.ledger.engine_starting(run.id().as_str(), &run.clock.now().to_string(), &intent)?;
+        run.findings.engine.started = true;
+        run.event(EventKind::EngineStarted, json!({"engine": run.ask.engine, "wall_seconds": limit.as_secs()}))?;
+        let ended = supervise(&mut run, &spec)?;
+        record_end(&mut run, &ended)?;
+        collect(&mut run, &ended, &state)?;
+        if ended.cancelled {
+            return Err(Stopped::Cancelled);
+        }
+        let exit = run.findings.engine.exit.map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
+        run.step(Step::Engine, StepState::Ended, &exit);
+        Ok(Worked { run, copy })
+    }
+}
+
+fn missing(argv: &[String]) -> Stopped {
+    let program = argv.first().cloned().unwrap_or_default();
+    Stopped::Io(program.into(), std::io::Error::from(std::io::ErrorKind::NotFound))
+}
+
+/// Supervises the engine; its first lines become events as they come.
+fn supervise(run: &mut Run<'_>, spec: &sandbox::Spec) -> Result<Ended, Stopped> {
+    let mut lines = 0;
+    let mut failed = None;
+    let (clock, draft, cancel) = (run.clock, &mut run.draft, run.watch.cancel);
+    let mut on_line = |line: Line<'_>| {
+        lines += 1;
+        if lines > OUTPUT_EVENTS || failed.is_some() {
+            return;
+        }
+        let text: String = shown(&String::from_utf8_lossy(line.bytes)).chars().take(OUTPUT_CHARS).collect();
+        let stream = if line.stream == Stream::Stderr { "stderr" } else { "stdout" };
+        failed = draft.event(clock.now(), EventKind::EngineOutput, json!({"stream": stream, "text": text})).err();
+    };
+    let mut watch = sandbox::Watch { cancel: Some(cancel), stop: None, on_line: Some(&mut on_line) };
+    let ended = run.harness.supervisor.run(spec, &mut watch)?;
+    failed.map_or(Ok(ended), |error| Err(error.into()))
+}
+
+fn record_end(run: &mut Run<'_>, ended: &Ended) -> Result<(), Stopped> {
+    let exit = exit_code(ended);
+    let engine = &mut run.findings.engine;
+    engine.exit = exit;
+    engine.timed_out = ended.timed_out;
+    engine.duration_ms = u64::try_from(ended.elapsed.as_millis()).ok();
+    engine.leftovers = ended.leftovers.names.clone();
+    engine.limits = ended.limits.clone();
+    let name = &run.ask.engine;
+    if let How::SpawnFailed(failure) = &ended.how {
+        run.findings.block(
+            Reason::ProviderUnavailable,
+            format!("engine `{name}` did not start: {}", failure.text),
+            "backend/provider-unavailable.txt",
+        );
+        run.marker("provider-unavailable.txt", &failure.text.clone())?;
+    } else if ended.output_exceeded {
+        let limit = run.task.contract.limits.output_bytes;
+        run.findings.block(
+            Reason::BudgetExceeded,
+            format!("engine `{name}` printed more than {limit} bytes (limits.output_bytes)"),
+            "backend/stdout.log",
+        );
+    } else if !ended.timed_out && !ended.cancelled && exit != Some(0) {
+        let code = exit.unwrap_or(-1);
+        run.findings.block(
+            Reason::EngineFailed,
+            format!("{name} engine failed with exit code {code}"),
+            "backend/stderr.log",
+        );
+    }
+    if ended.timed_out {
+        let seconds = wall(run).as_secs();
+        run.marker(
+            "provider-timeout.txt",
+            &format!(
+                "the engine was ended after {seconds} s; {} further processes were ended with it",
+                ended.leftovers.killed
+            ),
+        )?;
+        run.trace("timeout", json!({"at": "engine", "wall_seconds": seconds}))?;
+    }
+    let exited = json!({
+        "duration_ms": run.findings.engine.duration_ms,
+        "exit_code": exit,
+        "leftover_processes": ended.leftovers.killed,
+        "output_bytes": ended.stdout.total + ended.stderr.total,
+        "stopped_by": stopped_by(ended),
+        "timed_out": ended.timed_out,
+    });
+    Ok(run.event(EventKind::EngineExited, exited)?)
+}
+
+fn stopped_by(ended: &Ended) -> &'static str {
+    match ended {
+        Ended { timed_out: true, .. } => "time limit",
+        Ended { cancelled: true, .. } => "operator",
+        Ended { output_exceeded: true, .. } => "output limit",
+        _ => "itself",
+    }
+}
+
+/// Keeps what the engine printed and left in its own state, and reads what it says of itself.
+fn collect(run: &mut Run<'_>, ended: &Ended, state: &Path) -> Result<(), Stopped> {
+    run.write("backend/stdout.log", &ended.stdout.text_bytes())?;
+    run.write("backend/stderr.log", &ended.stderr.text_bytes())?;
+    let mut budget = Budget { files: STATE_FILES, bytes: STATE_BYTES };
+    collect_state(run, state, "backend", &mut budget)?;
+    let claims = fake::claims(&ended.stdout.text_bytes());
+    if claims.as_ref().and_then(|claims| claims.review) == Some(Review::Rejected) {
+        run.findings.block(
+            Reason::ReviewerRejected,
+            "the engine's own reviewer rejected the change",
+            "backend/stdout.log",
+        );
+    }
+    run.findings.claims = claims.filter(|claims| *claims != Claims::default());
+    Ok(())
+}
+
+struct Budget {
+    files: usize,
+    bytes: u64,
+}
+
+/// Copies regular files, without links, within limits. A name the harness uses itself is not overwritten: the run fails.
+fn collect_state(run: &mut Run<'_>, from: &Path, to: &str, budget: &mut Budget) -> Result<(), Stopped> {
+    let failed = |error| Stopped::Io(from.to_owned(), error);
+    let mut entries: Vec<_> = fs::read_dir(from).map_err(failed)?.collect::<Result<_, _>>().map_err(failed)?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let kind = entry.file_type().map_err(failed)?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let name = format!("{to}/{name}");
+        if kind.is_dir() {
+            if run.draft.make_directory(&name).is_ok() {
+                collect_state(run, &entry.path(), &name, budget)?;
+            }
+        } else if kind.is_file() {
+            let size = entry.metadata().map_err(failed)?.len();
+            if budget.files == 0 || size > budget.bytes {
+                let left_out: Value = json!({"bytes": size, "name": name});
+                run.trace("state.left_out", left_out)?;
+                continue;
+            }
+            budget.files -= 1;
+            budget.bytes -= size;
+            let bytes = fs::read(entry.path()).map_err(failed)?;
+            keep(run, &name, &bytes)?;
+        }
+    }
+    Ok(())
+}
+
+fn keep(run: &mut Run<'_>, name: &str, bytes: &[u8]) -> Result<(), Stopped> {
+    let Err(error) = run.write(name, bytes) else { return Ok(()) };
+    run.trace("artifact.failed", json!({"error": error.error.to_string(), "path": name}))?;
+    run.findings.block(
+        Reason::ArtifactWriteFailure,
+        format!("`{}` could not be written: {}", shown(name), error.error),
+        "trace.jsonl",
+    );
+    Ok(())
+}

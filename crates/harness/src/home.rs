@@ -1,0 +1,165 @@
+//! `CTO_HOME`: where runs, keys and the ledger live, and nothing else does.
+
+use std::fmt;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use contract::RunId;
+use evidence::{HarnessKey, PublicKey};
+use ledger::Ledger;
+
+/// The harness's own folder.
+#[derive(Debug, Clone)]
+pub struct Home {
+    root: PathBuf,
+}
+
+/// Why a home cannot be used.
+#[derive(Debug)]
+pub enum OpenHomeError {
+    Missing(PathBuf),
+    NotADirectory(PathBuf),
+    Io(PathBuf, io::Error),
+    Ledger(ledger::OpenLedgerError),
+    Key(evidence::key::ReadKeyError),
+}
+
+impl fmt::Display for OpenHomeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(path) => write!(f, "there is no home at {}", path.display()),
+            Self::NotADirectory(path) => write!(f, "{} is not a directory, so it cannot be the home", path.display()),
+            Self::Io(path, error) => write!(f, "cannot use {} as the home: {error}", path.display()),
+            Self::Ledger(error) => error.fmt(f),
+            Self::Key(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for OpenHomeError {}
+
+impl OpenHomeError {
+    /// What would help.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Missing(_) => "run something first (cto demo), or name another with --home".to_owned(),
+            Self::NotADirectory(_) | Self::Io(..) => {
+                "name a directory you can write with --home DIR or CTO_HOME".to_owned()
+            }
+            Self::Ledger(error) => error.remedy().to_owned(),
+            Self::Key(_) => "restore the key from a backup, or move it away to have a new one made".to_owned(),
+        }
+    }
+}
+
+const FOLDERS: &[&str] = &["active", "harness-runs", "work", "cache", "keys", "trust", "logs"];
+
+impl Home {
+    /// Makes the folders where they are missing.
+    pub fn create(root: &Path) -> Result<Self, OpenHomeError> {
+        let root = std::path::absolute(root).map_err(|error| OpenHomeError::Io(root.to_owned(), error))?;
+        if fs::metadata(&root).is_ok_and(|kind| !kind.is_dir()) {
+            return Err(OpenHomeError::NotADirectory(root));
+        }
+        let home = Self { root };
+        for folder in FOLDERS {
+            let path = home.root.join(folder);
+            if !path.is_dir() {
+                DirBuilder::new().mode(0o700).recursive(true).create(&path).map_err(|error| home.failed(error))?;
+            }
+        }
+        Ok(home)
+    }
+
+    /// A home that is there already; makes nothing.
+    pub fn existing(root: &Path) -> Result<Self, OpenHomeError> {
+        let root = std::path::absolute(root).map_err(|error| OpenHomeError::Io(root.to_owned(), error))?;
+        match fs::metadata(&root) {
+            Ok(kind) if kind.is_dir() => Ok(Self { root }),
+            Ok(_) => Err(OpenHomeError::NotADirectory(root)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(OpenHomeError::Missing(root)),
+            Err(error) => Err(OpenHomeError::Io(root, error)),
+        }
+    }
+
+    fn failed(&self, error: io::Error) -> OpenHomeError {
+        OpenHomeError::Io(self.root.clone(), error)
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn active(&self) -> PathBuf {
+        self.root.join("active")
+    }
+
+    pub fn active_run(&self, run: &RunId) -> PathBuf {
+        self.active().join(run.as_str())
+    }
+
+    pub fn bundles(&self) -> PathBuf {
+        self.root.join("harness-runs")
+    }
+
+    pub fn bundle(&self, run: &RunId) -> PathBuf {
+        self.bundles().join(run.as_str())
+    }
+
+    pub fn work(&self) -> PathBuf {
+        self.root.join("work")
+    }
+
+    pub fn work_run(&self, run: &RunId) -> PathBuf {
+        self.work().join(run.as_str())
+    }
+
+    pub fn cache(&self) -> PathBuf {
+        self.root.join("cache")
+    }
+
+    pub fn ledger_path(&self) -> PathBuf {
+        self.root.join("ledger.db")
+    }
+
+    pub fn harness_key_path(&self) -> PathBuf {
+        self.root.join("keys/harness.pem")
+    }
+
+    pub fn operator_key_path(&self) -> PathBuf {
+        self.root.join("keys/operator")
+    }
+
+    pub fn trusted_workspaces_path(&self) -> PathBuf {
+        self.root.join("trust/workspaces")
+    }
+
+    pub fn ledger(&self) -> Result<Ledger, OpenHomeError> {
+        Ledger::open(&self.ledger_path()).map_err(OpenHomeError::Ledger)
+    }
+
+    /// For commands that only look: makes nothing, and is `None` where nothing was ever recorded.
+    pub fn ledger_to_read(&self) -> Result<Option<Ledger>, OpenHomeError> {
+        if self.ledger_path().exists() {
+            Ledger::open_existing_read_only(&self.ledger_path()).map(Some).map_err(OpenHomeError::Ledger)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// The key that seals; made on first use.
+    pub fn harness_key(&self) -> Result<HarnessKey, OpenHomeError> {
+        HarnessKey::open_or_create(&self.harness_key_path()).map_err(OpenHomeError::Key)
+    }
+
+    /// The public halves this home trusts bundles of.
+    pub fn trusted_keys(&self) -> Result<Vec<PublicKey>, OpenHomeError> {
+        match HarnessKey::open(&self.harness_key_path()) {
+            Ok(key) => Ok(vec![key.public()]),
+            Err(evidence::key::ReadKeyError::Io(_, error)) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(OpenHomeError::Key(error)),
+        }
+    }
+}

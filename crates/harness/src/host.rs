@@ -1,0 +1,143 @@
+//! What of this machine matters for reproducing a run, and where its programs lie.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use contract::report::HostFacts;
+use contract::{Digest, canonical_bytes};
+use serde::{Deserialize, Serialize};
+
+/// Where commands of a contract are looked for when it names no place of its own.
+const SYSTEM_PATH: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// Settings that come from the operator's environment; read at the edge, handed in.
+#[derive(Debug, Clone, Default)]
+pub struct Tools {
+    /// The operator's PATH, searched after the system's.
+    pub operator_path: Vec<PathBuf>,
+    /// Where rustup keeps toolchains, so that `cargo` works with a private home.
+    pub rustup_home: Option<PathBuf>,
+}
+
+impl Tools {
+    /// The search path of a supervised program: the contract's, the system's, the operator's.
+    pub fn path(&self, first: &[String]) -> Vec<PathBuf> {
+        let mut dirs: Vec<PathBuf> = first.iter().map(PathBuf::from).collect();
+        dirs.extend(SYSTEM_PATH.iter().map(PathBuf::from));
+        for dir in &self.operator_path {
+            if dir.is_absolute() && !dirs.contains(dir) {
+                dirs.push(dir.clone());
+            }
+        }
+        dirs
+    }
+}
+
+/// A file's identity without reading it.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Seen {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Seen {
+    fn of(path: &Path) -> io::Result<Self> {
+        let stat = fs::metadata(path)?;
+        Ok(Self {
+            device: stat.dev(),
+            inode: stat.ino(),
+            size: stat.size(),
+            modified: (stat.mtime(), stat.mtime_nsec()),
+            changed: (stat.ctime(), stat.ctime_nsec()),
+        })
+    }
+}
+
+/// What was found out about one pair of executables; kept, because digesting and asking cost more than a small run.
+#[derive(Debug, Serialize, Deserialize)]
+struct Remembered {
+    harness: Seen,
+    harness_sha256: Digest,
+    git: Seen,
+    git_version: String,
+}
+
+/// Gathers the facts, from the cache where the executables are the same.
+pub(crate) fn facts(exe: &Path, git: &tree::Git, cache: &Path) -> Result<HostFacts, GatherHostError> {
+    let (harness, git_seen) = (Seen::of(exe)?, Seen::of(git.program())?);
+    let file = cache.join("executables.json");
+    let remembered = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Remembered>(&bytes).ok());
+    let known = match remembered.filter(|known| known.harness == harness && known.git == git_seen) {
+        Some(known) => known,
+        None => {
+            let version = git.version()?.to_string();
+            let known = Remembered {
+                harness,
+                harness_sha256: Digest::of(&fs::read(exe)?),
+                git: git_seen,
+                git_version: version,
+            };
+            remember(&file, &known);
+            known
+        }
+    };
+    let system = rustix::system::uname();
+    Ok(HostFacts {
+        system: system.sysname().to_string_lossy().into_owned(),
+        kernel: system.release().to_string_lossy().into_owned(),
+        architecture: system.machine().to_string_lossy().into_owned(),
+        git: known.git_version,
+        harness_version: env!("CARGO_PKG_VERSION").to_owned(),
+        harness_sha256: known.harness_sha256,
+    })
+}
+
+/// A cache that cannot be written costs time, nothing else.
+fn remember(file: &Path, known: &Remembered) {
+    let aside = file.with_extension(format!("new-{}", std::process::id()));
+    if let Ok(bytes) = canonical_bytes(known)
+        && fs::write(&aside, bytes).is_ok()
+    {
+        let _ = fs::rename(&aside, file);
+    }
+}
+
+/// Why the facts could not be had.
+#[derive(Debug)]
+pub enum GatherHostError {
+    Io(io::Error),
+    Git(tree::TreeError),
+}
+
+impl std::fmt::Display for GatherHostError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "cannot look at the own executable: {error}"),
+            Self::Git(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for GatherHostError {}
+
+impl From<io::Error> for GatherHostError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<tree::TreeError> for GatherHostError {
+    fn from(error: tree::TreeError) -> Self {
+        Self::Git(error)
+    }
+}
+
+/// The boot this machine is in; part of what the ledger says of a run, so that a restart can be told from a kill.
+pub(crate) fn boot_id() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned()).unwrap_or_default()
+}

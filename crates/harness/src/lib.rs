@@ -1,0 +1,34 @@
+//! The spine and what it is made of: workspace, engines, verification, evidence, recovery.
+//!
+//! Prints nothing and reads no environment: settings come in, events and a sealed bundle go out. The path of data is
+//! [`spine::govern`]; every step consumes the one before it and is the only constructor of the next.
+
+mod clock;
+mod collection;
+mod decide;
+mod engines;
+mod findings;
+mod home;
+mod host;
+mod recover;
+mod report;
+mod result;
+mod run;
+mod spine;
+mod supervise;
+mod target;
+mod task;
+mod verification;
+mod watch;
+
+pub use clock::{ReadClockError, RunClock};
+pub use collection::seal_collection;
+pub use decide::{Ask, DecideError, decide};
+pub use home::{Home, OpenHomeError};
+pub use host::{GatherHostError, Tools};
+pub use recover::{RecoverError, Recovered, recover};
+pub use run::{Harness, OpenHarnessError, OpenRunError};
+pub use spine::{GovernError, Outcome, govern};
+pub use supervise::SandboxDocument;
+pub use task::{BaselineFile, LoadTaskError, Origin, Task};
+pub use watch::{Quiet, Step, StepState, Watch, WatchRun};

@@ -1,0 +1,347 @@
+//! From findings to a sealed bundle: the last events, the report, the signature.
+
+use std::fs;
+use std::io;
+
+use contract::event::first_missing;
+use contract::report::{
+    ApprovalStatus, EngineFacts, OperatorOutcome, Report, SandboxSummary, ScanStatus, SecretScan, SourceAdmissionStatus,
+};
+use contract::statement::SealedBy;
+use contract::{BUNDLE_VERSION, Coverage, Digest, EventKind, MutationMode, RENDERER_VERSION, RULES_VERSION, Reason};
+use evidence::names;
+use evidence::render::failure_reason;
+use evidence::seal::{Sealed, Signing, seal};
+use gate::{Admission, Refused};
+use ledger::{RunSealed, Verdict};
+use serde_json::json;
+
+use crate::decide::{AdmittedRun, RefusedRun};
+use crate::recover::Remains;
+use crate::run::{Run, Stopped};
+use crate::supervise;
+use crate::task::Origin;
+use crate::verification::Verified;
+use crate::watch::{Step, StepState};
+
+/// What a bundle is made from: a refused decision, gates alone (stage 1), a verified run, or what an interrupted one left.
+/// Nothing else.
+pub(crate) enum Evidence<'a> {
+    Refused(Run<'a>, Refused),
+    Preflight(Run<'a>, Admission),
+    Verified(Run<'a>),
+    Interrupted(Run<'a>),
+}
+
+impl<'a> From<Remains<'a>> for Evidence<'a> {
+    fn from(Remains { run }: Remains<'a>) -> Self {
+        Self::Interrupted(run)
+    }
+}
+
+impl<'a> From<RefusedRun<'a>> for Evidence<'a> {
+    fn from(RefusedRun { run, refused }: RefusedRun<'a>) -> Self {
+        Self::Refused(run, refused)
+    }
+}
+
+impl<'a> From<AdmittedRun<'a>> for Evidence<'a> {
+    fn from(AdmittedRun { run, admission }: AdmittedRun<'a>) -> Self {
+        Self::Preflight(run, admission)
+    }
+}
+
+impl<'a> From<Verified<'a>> for Evidence<'a> {
+    fn from(Verified { run }: Verified<'a>) -> Self {
+        Self::Verified(run)
+    }
+}
+
+/// A run with its report, ready to be sealed.
+pub(crate) struct Reported<'a> {
+    run: Run<'a>,
+    report: Report,
+}
+
+/// Events that cannot exist when the engine never ran.
+const NEEDS_ENGINE: &[EventKind] = &[
+    EventKind::PlanUpdated,
+    EventKind::WorkspacePrepared,
+    EventKind::SandboxApplied,
+    EventKind::EngineStarted,
+    EventKind::EngineExited,
+    EventKind::PatchApplied,
+    EventKind::GitDiffChecked,
+];
+
+impl<'a> Evidence<'a> {
+    /// Completes the artifacts every bundle has, the last events, and composes the report.
+    pub(crate) fn report(self) -> Result<Reported<'a>, Stopped> {
+        let mut run = match self {
+            Self::Refused(mut run, refused) => {
+                without_engine(&mut run, "the decision is a refusal; nothing was verified")?;
+                run.trace("refused", json!({"decision_id": refused.decision().decision_id}))?;
+                run
+            }
+            Self::Preflight(mut run, admission) => {
+                without_engine(&mut run, "stage 1 checks the gates and starts no engine")?;
+                run.trace("preflight.passed", json!({"decision_id": admission.decision().decision_id}))?;
+                run
+            }
+            Self::Interrupted(mut run) => {
+                without_engine(&mut run, "the run was interrupted; what it left lies in backend/recovered")?;
+                run
+            }
+            Self::Verified(run) => run,
+        };
+        run.step(Step::Seal, StepState::Began, "");
+        common_coverage(&mut run);
+        keep_baseline(&mut run)?;
+        let sandbox = supervise::document(&run);
+        let at = run.clock.now();
+        run.draft.write_json(names::SANDBOX, &sandbox, at)?;
+        expected_artifacts(&mut run);
+        let scan = SecretScan { status: ScanStatus::NotScanned, files_scanned: 0, hits: Vec::new() };
+        run.event(EventKind::SecretScanCompleted, json!({"hits": 0, "status": scan.status}))?;
+        required_events(&mut run);
+        let report = compose(&run, scan);
+        let completed = json!({"backend_exit_code": report.backend_exit_code, "blockers": report.blocker_reasons, "status": report.status});
+        let carried = run.findings.carried_by(EventKind::RunCompleted);
+        run.draft.event(report.run_finished_at, EventKind::RunCompleted, crate::run::with(carried, completed))?;
+        Ok(Reported { run, report })
+    }
+}
+
+impl Reported<'_> {
+    /// Signs, makes durable, moves into place, tells the ledger, clears the work area.
+    pub(crate) fn seal(self, sealed_by: SealedBy) -> Result<Sealed, Stopped> {
+        let Self { run, report } = self;
+        let to = run.harness.home.bundle(run.id());
+        let signing = Signing { key: &run.harness.key, ledger: run.ledger_at_start.clone(), sealed_by };
+        let sealed = seal(run.draft, report, &signing, &to)?;
+        run.ledger.run_sealed(&ledger_entry(&sealed, &run.clock.now().to_string()))?;
+        if !run.ask.keep_workspace {
+            remove_work(&run.work);
+        }
+        run.watch.observer.step(Step::Seal, StepState::Ended, &format!("{} files", sealed.files));
+        Ok(sealed)
+    }
+}
+
+/// What the ledger keeps of a sealed bundle.
+pub(crate) fn ledger_entry(sealed: &Sealed, time: &str) -> RunSealed {
+    let report = &sealed.report;
+    RunSealed {
+        run_id: report.run_id.to_string(),
+        time: time.to_owned(),
+        verdict: match report.status {
+            contract::Status::Pass => Verdict::Pass,
+            contract::Status::Fail => Verdict::Fail,
+            contract::Status::Blocked => Verdict::Blocked,
+        },
+        finished_at: report.run_finished_at.to_string(),
+        duration_ms: report.duration_ms,
+        reasons: report.blocker_reasons.iter().map(|reason| reason.code().to_owned()).collect(),
+        tests_passed: None,
+        tests_executed: None,
+        attestation_sha256: sealed.attestation_sha256.to_string(),
+        bundle: format!("harness-runs/{}", report.run_id),
+    }
+}
+
+/// The work area is scratch: what cannot be removed now is removed by the next recovery.
+pub(crate) fn remove_work(work: &std::path::Path) {
+    if let Err(error) = fs::remove_dir_all(work)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        // Nothing depends on it, and the bundle is sealed already.
+    }
+}
+
+/// A refused run has every artifact too, each saying why it is empty.
+fn without_engine(run: &mut Run<'_>, why: &str) -> Result<(), Stopped> {
+    for kind in NEEDS_ENGINE {
+        run.findings.skip(kind.name(), why);
+    }
+    run.findings.skip("verification", why);
+    if !run.draft.events_seen().contains(&EventKind::VerificationCompleted) {
+        run.findings.skip(EventKind::VerificationCompleted.name(), why);
+    }
+    run.findings.skip(names::PATCH, why);
+    run.write(names::PATCH, b"")?;
+    let sentence = if run.findings.has(Reason::MissingTestCommand) {
+        "No verification command is given; nothing was run."
+    } else {
+        why
+    };
+    Ok(run.write(names::TEST_LOG, format!("{sentence}\n").as_bytes())?)
+}
+
+fn common_coverage(run: &mut Run<'_>) {
+    if run.findings.engine.started {
+        run.findings.coverage.extend([Coverage::SandboxNone, Coverage::ActionsNotObserved, Coverage::LimitsByRlimit]);
+    }
+    run.findings.skip("approval.requested", "this stage needs no approval");
+    run.findings.skip("model-usage.jsonl", "no model ran");
+}
+
+/// Bundles of cases hold their baseline, so that anybody can build the trees again.
+fn keep_baseline(run: &mut Run<'_>) -> Result<(), Stopped> {
+    if let (Origin::Case(files), Some(_)) = (&run.task.origin, &run.findings.result_tree) {
+        let mut archive = tar::Builder::new(Vec::new());
+        for (path, file) in files {
+            let mut header = tar::Header::new_ustar();
+            header.set_size(file.bytes.len() as u64);
+            header.set_mode(if file.executable { 0o755 } else { 0o644 });
+            archive
+                .append_data(&mut header, path, file.bytes.as_slice())
+                .map_err(|error| Stopped::Io(path.into(), error))?;
+        }
+        let bytes = archive.into_inner().map_err(|error| Stopped::Io(names::BASELINE.into(), error))?;
+        run.write(names::BASELINE, &bytes)?;
+    } else {
+        run.findings.skip(names::BASELINE, "only runs of cases whose result was captured keep it");
+    }
+    Ok(())
+}
+
+/// Extra artifacts the contract demands.
+fn expected_artifacts(run: &mut Run<'_>) {
+    let missing: Vec<String> = run
+        .task
+        .contract
+        .evidence_expectations
+        .iter()
+        .filter(|name| !run.draft.files().contains_key(*name))
+        .cloned()
+        .collect();
+    for name in missing {
+        let text = format!("`{}` is expected by the contract and was not written", contract::text::shown(&name));
+        run.findings.block(Reason::ArtifactWriteFailure, text, names::REPORT);
+    }
+}
+
+/// Judged before `run.completed` is written, which itself always comes.
+fn required_events(run: &mut Run<'_>) {
+    let mut seen = run.draft.events_seen().to_vec();
+    seen.push(EventKind::RunCompleted);
+    let Some(missing) = first_missing(&run.task.required_events, &seen) else { return };
+    run.findings.missing_events = vec![missing];
+    // Where something else stopped the run, `not_applicable` already says why an event cannot exist.
+    let excused = !run.findings.blockers.is_empty() && run.findings.not_applicable.contains_key(missing.name());
+    if run.findings.engine.started && !excused {
+        let text = format!("`{missing}` is required and is absent or out of order");
+        run.findings.block(Reason::MissingRequiredEvent, text, names::EVENTS);
+    }
+}
+
+fn compose(run: &Run<'_>, secret_scan: SecretScan) -> Report {
+    let contract = &run.task.contract;
+    let findings = &run.findings;
+    let decision = findings.decision.as_ref();
+    let finished = run.clock.now();
+    let bundle = run.harness.home.bundle(run.id()).display().to_string();
+    let exit = findings.engine.exit;
+    let worst = findings.blockers.first();
+    let mut report = Report {
+        schema_version: BUNDLE_VERSION.to_owned(),
+        rules_version: RULES_VERSION.to_owned(),
+        renderer_version: RENDERER_VERSION.to_owned(),
+        case_id: contract.task_id.clone(),
+        task_id: contract.task_id.clone(),
+        title: contract.title.clone(),
+        run_id: run.id().clone(),
+        status: contract::Status::Blocked,
+        backend: run.ask.engine.clone(),
+        stage: run.ask.stage,
+        purpose: run.ask.purpose,
+        allowed_mutation_mode: decision.map_or(MutationMode::None, |decision| decision.allowed_mutation_mode),
+        allowed_mutation_scope: run.ask.stage.allowed_mutation_scope().to_owned(),
+        contract_digest: run.contract_digest,
+        decision_id: decision.map_or(Digest::ZERO, |decision| decision.decision_id),
+        run_started_at: run.clock.started(),
+        run_finished_at: finished,
+        duration_ms: u64::try_from(run.clock.elapsed().as_millis()).unwrap_or(u64::MAX),
+        backend_exit_code: exit,
+        artifacts_dir: bundle.clone(),
+        run_artifact_dir: bundle,
+        runtime_workspace_root: run.work.join("tree").display().to_string(),
+        disposable_repository_dir: None,
+        baseline_commit: findings.baseline_commit.clone(),
+        baseline_tree: findings.baseline_tree.clone(),
+        result_commit: None,
+        result_tree: findings.result_tree.clone(),
+        changed_files: findings.changed_files.clone(),
+        litter: findings.litter.clone(),
+        dirty_paths: findings.dirty_paths.clone(),
+        allowed_writes_passed: findings.allowed_writes_passed,
+        forbidden_paths_passed: findings.forbidden_paths_passed,
+        forbidden_actions_attempted: Vec::new(),
+        required_events: run.task.required_events.clone(),
+        required_events_passed: findings.missing_events.is_empty(),
+        missing_events: findings.missing_events.clone(),
+        approval_status: ApprovalStatus::NotRequired,
+        tests_command: tests_command(run),
+        tests_passed: tests_passed(run),
+        verification: findings.verification.clone(),
+        blockers: findings.blockers.clone(),
+        blocker_reasons: findings.reasons(),
+        failure_reason: worst.map(|blocker| failure_reason(blocker.reason, &blocker.text, &run.ask.engine, exit)),
+        coverage: findings.coverage.iter().copied().collect(),
+        claims: findings.claims.clone(),
+        source_admission_status: SourceAdmissionStatus::BuiltIn,
+        source_repository_mutated: findings.source_mutated,
+        engine: engine_facts(run),
+        model: None,
+        sandbox: SandboxSummary {
+            asked: run.ask.sandbox,
+            profile: contract::decision::Profile::None,
+            violations: Vec::new(),
+        },
+        secret_scan,
+        branch_policy: contract.branch_policy.clone(),
+        operator_outcome: OperatorOutcome::Pending,
+        success_criteria: contract.success_criteria.clone(),
+        rollback_expectation: contract.rollback_expectation.clone(),
+        host: run.harness.host.clone(),
+        not_applicable: findings.not_applicable.clone(),
+        artifact_paths: std::collections::BTreeMap::new(),
+        artifact_digests: std::collections::BTreeMap::new(),
+        freshness: std::collections::BTreeMap::new(),
+        runtime_default_activation: false,
+        core_promotion_status: contract::decision::NotPromoted::NotPromoted,
+    };
+    report.status = report.judged_status();
+    report
+}
+
+fn tests_command(run: &Run<'_>) -> Option<String> {
+    let commands = &run.task.contract.verification_commands;
+    (!commands.is_empty())
+        .then(|| commands.iter().map(|command| command.argv.join(" ")).collect::<Vec<_>>().join(" && "))
+}
+
+fn tests_passed(run: &Run<'_>) -> Option<bool> {
+    use contract::report::CheckResult::{Fail, NotRun, Pass};
+    match run.findings.verification.result {
+        Pass => Some(true),
+        Fail => Some(false),
+        NotRun => None,
+    }
+}
+
+fn engine_facts(run: &Run<'_>) -> EngineFacts {
+    let engine = &run.findings.engine;
+    let host = &run.harness.host;
+    EngineFacts {
+        id: run.ask.engine.clone(),
+        version: host.harness_version.clone(),
+        source_id: format!("{}@{}", run.ask.engine, host.harness_version),
+        executable_sha256: host.harness_sha256,
+        argv_sha256: engine.argv_sha256,
+        process_started: engine.started,
+        exit_code: engine.exit,
+        duration_ms: engine.duration_ms,
+        leftover_processes: engine.leftovers.clone(),
+    }
+}

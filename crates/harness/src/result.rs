@@ -1,0 +1,238 @@
+//! The result: captured once, after the process tree is dead, as raw blobs, and judged against the contract.
+
+use contract::paths::{PathRules, PathVerdict};
+use contract::text::{path_text, shown};
+use contract::{Digest, EventKind, Reason};
+use evidence::names;
+use serde_json::json;
+use tree::{Capture, Change, Limits, Listing, Oid, RefusedWhy, TreeError};
+
+use crate::engines::Worked;
+use crate::run::{Run, Stopped};
+use crate::target::{Baseline, Copy};
+use crate::watch::{Step, StepState};
+
+/// What a result may hold; beyond is `budget_exceeded`.
+pub(crate) const CAPTURE_LIMITS: Limits =
+    Limits { entries: 200_000, total_bytes: 1 << 30, file_bytes: 256 << 20, depth: 128 };
+const LARGEST_PATCH: usize = 64 << 20;
+const MOST_FILES: usize = 20_000;
+
+/// A result the harness took itself.
+pub(crate) struct Captured<'a> {
+    pub(crate) run: Run<'a>,
+    pub(crate) baseline: Baseline,
+    pub(crate) listing: Listing,
+    pub(crate) rules: PathRules,
+    /// Why the result is not verified, if it is not.
+    pub(crate) unverifiable: Option<&'static str>,
+}
+
+impl<'a> Worked<'a> {
+    /// Takes the diff. The engine's own repository is never asked.
+    pub(crate) fn capture(self) -> Result<Captured<'a>, Stopped> {
+        let Self { mut run, copy } = self;
+        run.step(Step::Diff, StepState::Began, "");
+        let rules = run.task.contract.path_rules()?;
+        let (listing, mut unverifiable) = take(&mut run, &copy)?;
+        let changes = tree::changes(&copy.baseline.listing, &listing);
+        run.findings.changed_files = changes.iter().map(|change| path_text(&change.path)).collect();
+        judge_paths(&mut run, &rules, &changes);
+        let result_tree = copy.baseline.store.put_listing(&listing)?;
+        run.findings.result_tree = Some(result_tree.to_string());
+        if !write_patch(&mut run, &copy.baseline, result_tree, changes.len())? {
+            unverifiable = Some("the patch does not stand for the result");
+        }
+        if changes.is_empty() {
+            unverifiable = no_change(&mut run).or(unverifiable);
+        }
+        check_source(&mut run, &copy)?;
+        run.event(
+            EventKind::GitDiffChecked,
+            json!({
+                "allowed_writes_passed": run.findings.allowed_writes_passed,
+                "changed_files": changes.len(),
+                "forbidden_paths_passed": run.findings.forbidden_paths_passed,
+                "result_tree": result_tree.to_string(),
+            }),
+        )?;
+        let detail = match changes.len() {
+            1 => "1 file".to_owned(),
+            count => format!("{count} files"),
+        };
+        run.step(Step::Diff, StepState::Ended, &detail);
+        Ok(Captured { run, baseline: copy.baseline, listing, rules, unverifiable })
+    }
+}
+
+/// The raw listing without litter; what the patch cannot carry becomes a blocker.
+fn take(run: &mut Run<'_>, copy: &Copy) -> Result<(Listing, Option<&'static str>), Stopped> {
+    let captured = match tree::capture(&copy.root, &copy.manifest, &copy.baseline.store, &CAPTURE_LIMITS) {
+        Ok(captured) => captured,
+        Err(TreeError::Limit { limit, path }) => {
+            let text = format!("the result is too large to capture: {limit} at `{}`", shown(&path_text(&path)));
+            run.findings.block(Reason::BudgetExceeded, text, names::TRACE);
+            run.findings.skip(names::PATCH, "the result is too large to capture");
+            return Ok((copy.baseline.listing.clone(), Some("the result is too large to capture")));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let refused = refuse(run, &captured);
+    let dirty = leftovers(run, &captured);
+    let listing = without_litter(run, copy, captured.listing)?;
+    let dirty = dirty || run.findings.has(Reason::DirtyEndingTree);
+    let unverifiable = match (refused, dirty) {
+        (true, _) => Some("the result holds a path that is refused"),
+        (_, true) => Some("the result holds what the patch cannot carry"),
+        _ => None,
+    };
+    Ok((listing, unverifiable))
+}
+
+/// Paths that may never be part of a result, whatever the contract allows.
+fn refuse(run: &mut Run<'_>, captured: &Capture) -> bool {
+    for refused in &captured.refused {
+        let why = match refused.why {
+            RefusedWhy::LinkLeavesRepository => "is a link that leaves the repository",
+            RefusedWhy::GitName => "has a name that some file systems take for `.git`",
+            RefusedWhy::NotUtf8 => "has a name that is not UTF-8",
+            RefusedWhy::CompiledLeftover => "is a compiled leftover",
+            RefusedWhy::GitlinkChanged => "is a submodule that changed",
+            RefusedWhy::Unreadable => "cannot be read",
+        };
+        let text = format!("`{}` {why}", shown(&path_text(&refused.path)));
+        run.findings.block(Reason::DisallowedFileChange, text, names::PATCH);
+        run.findings.allowed_writes_passed = false;
+    }
+    !captured.refused.is_empty()
+}
+
+/// State that no patch carries: nested repositories, sockets, an unfinished merge.
+fn leftovers(run: &mut Run<'_>, captured: &Capture) -> bool {
+    let nested = captured.nested_repositories.iter().map(|path| (path_text(path), "is a repository of its own"));
+    let special = captured.special_files.iter().map(|path| (path_text(path), "is a socket, device or pipe"));
+    let unfinished =
+        captured.unfinished.iter().map(|name| (format!(".git/{name}"), "says that something is unfinished"));
+    let found: Vec<_> = nested.chain(special).chain(unfinished).collect();
+    for (path, why) in &found {
+        run.findings.dirty_paths.push(path.clone());
+        run.findings.block(Reason::DirtyEndingTree, format!("`{}` {why}", shown(path)), names::REPORT);
+    }
+    !found.is_empty()
+}
+
+/// Drops new files that ignore rules hide: by the baseline's rules they are litter, by rules the run added they are dirt.
+fn without_litter(run: &mut Run<'_>, copy: &Copy, mut listing: Listing) -> Result<Listing, Stopped> {
+    let baseline = &copy.baseline.listing;
+    let new: Vec<Vec<u8>> = listing.0.keys().filter(|path| !baseline.0.contains_key(*path)).cloned().collect();
+    let store = &copy.baseline.store;
+    let by_baseline = tree::ignored(store, baseline, &new, &run.work_dir("ignore/baseline")?)?;
+    let by_result = tree::ignored(store, &listing, &new, &run.work_dir("ignore/result")?)?;
+    for ((path, litter), dirt) in new.iter().zip(by_baseline).zip(by_result) {
+        if litter {
+            run.findings.litter.push(path_text(path));
+        } else if dirt {
+            run.findings.dirty_paths.push(path_text(path));
+            let text = format!("`{}` is ignored only by rules this run added", shown(&path_text(path)));
+            run.findings.block(Reason::DirtyEndingTree, text, names::REPORT);
+        } else {
+            continue;
+        }
+        listing.0.remove(path);
+    }
+    Ok(listing)
+}
+
+fn judge_paths(run: &mut Run<'_>, rules: &PathRules, changes: &[Change]) {
+    let allowed = rules.allowed.globs().join(", ");
+    for change in changes {
+        let path = path_text(&change.path);
+        let done = match (&change.before, &change.after) {
+            (None, _) => "added",
+            (_, None) => "deleted",
+            _ => "changed",
+        };
+        let (reason, text) = match rules.judge(&change.path) {
+            PathVerdict::Allowed => continue,
+            PathVerdict::Forbidden => {
+                (Reason::ForbiddenPathChange, format!("`{}` is forbidden and was {done}", shown(&path)))
+            }
+            PathVerdict::Protected => (
+                Reason::ProtectedFileChanged,
+                format!("`{}` belongs to the exam and was {done}; it is restored before verification", shown(&path)),
+            ),
+            PathVerdict::Outside => {
+                (Reason::DisallowedFileChange, format!("`{}` was {done}; allowed: {allowed}", shown(&path)))
+            }
+        };
+        run.findings.allowed_writes_passed = false;
+        run.findings.forbidden_paths_passed &= reason != Reason::ForbiddenPathChange;
+        run.findings.block(reason, text, names::PATCH);
+    }
+}
+
+/// Makes the patch and applies it again: unless that gives the same tree, the patch proves nothing.
+fn write_patch(run: &mut Run<'_>, baseline: &Baseline, result: Oid, files: usize) -> Result<bool, Stopped> {
+    let patch = if result == baseline.tree { Vec::new() } else { baseline.store.patch(baseline.tree, result)? };
+    if patch.len() > LARGEST_PATCH || files > MOST_FILES {
+        let text =
+            format!("the patch has {files} files and {} bytes; at most {MOST_FILES} and {LARGEST_PATCH}", patch.len());
+        run.findings.block(Reason::BudgetExceeded, text, names::TRACE);
+        run.findings.skip(names::PATCH, "the patch is too large to keep");
+        run.findings.changed_files.clear();
+        run.write(names::PATCH, b"")?;
+        return Ok(false);
+    }
+    let again = if patch.is_empty() { Ok(baseline.tree) } else { baseline.store.reapply(&baseline.listing, &patch) };
+    let found = again.map_or_else(|error| error.to_string(), |tree| tree.to_string());
+    let same = found == result.to_string();
+    if !same {
+        run.findings.block(
+            Reason::PatchNotReproducible,
+            format!("expected tree {result}, found {}", shown(&found)),
+            names::PATCH,
+        );
+    }
+    run.write(names::PATCH, &patch)?;
+    if !patch.is_empty() {
+        run.event(
+            EventKind::PatchApplied,
+            json!({"bytes": patch.len(), "files": files, "reproduced": same, "sha256": Digest::of(&patch)}),
+        )?;
+    }
+    Ok(same)
+}
+
+/// Nothing changed: a failure where a change was promised, and nothing to verify.
+fn no_change(run: &mut Run<'_>) -> Option<&'static str> {
+    run.findings.skip(EventKind::PatchApplied.name(), "nothing changed");
+    if !run.task.contract.diff_required {
+        return None;
+    }
+    let ended_well =
+        run.findings.engine.exit == Some(0) && !run.findings.engine.timed_out && run.findings.blockers.is_empty();
+    if ended_well {
+        run.findings.block(Reason::NoDiff, "the engine ended well and changed nothing", names::PATCH);
+    }
+    Some("nothing changed")
+}
+
+/// The source repository must be what it was.
+fn check_source(run: &mut Run<'_>, copy: &Copy) -> Result<(), Stopped> {
+    let Some((source, before)) = &copy.source else { return Ok(()) };
+    let after = source.digest(Some(before))?;
+    let mutated = after.sha256 != before.sha256;
+    run.findings.source_mutated = Some(mutated);
+    run.trace(
+        "source.compared",
+        json!({"after": after.sha256, "before": before.sha256, "head": source.head_commit().to_string()}),
+    )?;
+    if mutated {
+        run.findings.block(
+            Reason::SourceRepositoryMutated,
+            "the source repository is not what it was before the run",
+            names::TRACE,
+        );
+    }
+    Ok(())
+}

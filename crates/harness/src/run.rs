@@ -1,0 +1,302 @@
+//! A run that has started: its id, its lock, its intent in the ledger and its growing bundle.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use contract::report::HostFacts;
+use contract::statement::SignedLedger;
+use contract::{Digest, EventKind, RunId};
+use evidence::{Draft, HarnessKey, WriteArtifactError};
+use ledger::{Ledger, RunStarted};
+use sandbox::Supervisor;
+use serde_json::{Map, Value, json};
+
+use crate::clock::RunClock;
+use crate::decide::Ask;
+use crate::findings::Findings;
+use crate::home::{Home, OpenHomeError};
+use crate::host::{self, GatherHostError, Tools};
+use crate::task::Task;
+use crate::watch::{Step, StepState, Watch};
+
+/// Everything a run needs that outlives it.
+#[derive(Debug)]
+pub struct Harness {
+    pub home: Home,
+    pub(crate) key: HarnessKey,
+    pub(crate) supervisor: Supervisor,
+    pub(crate) exe: PathBuf,
+    pub(crate) git: tree::Git,
+    pub(crate) tools: Tools,
+    pub(crate) host: HostFacts,
+}
+
+/// Why the harness could not be made ready.
+#[derive(Debug)]
+pub enum OpenHarnessError {
+    Home(OpenHomeError),
+    Git(tree::TreeError),
+    GitTooOld(tree::GitVersion),
+    Host(GatherHostError),
+}
+
+impl fmt::Display for OpenHarnessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Home(error) => error.fmt(f),
+            Self::Git(error) => error.fmt(f),
+            Self::GitTooOld(version) => {
+                write!(f, "git {version} is too old: {} or newer is needed", tree::GitVersion::OLDEST)
+            }
+            Self::Host(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for OpenHarnessError {}
+
+impl OpenHarnessError {
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Home(error) => error.remedy(),
+            Self::Git(_) | Self::GitTooOld(_) => format!("install git {} or newer", tree::GitVersion::OLDEST),
+            Self::Host(_) => "cto doctor".to_owned(),
+        }
+    }
+}
+
+impl Harness {
+    /// `exe` is the own executable: it supervises engines and is the fake engine.
+    pub fn open(home: &Path, exe: PathBuf, tools: Tools) -> Result<Self, OpenHarnessError> {
+        let home = Home::create(home).map_err(OpenHarnessError::Home)?;
+        let git = tree::Git::find(&tools.operator_path).map_err(OpenHarnessError::Git)?;
+        let host = host::facts(&exe, &git, &home.cache()).map_err(OpenHarnessError::Host)?;
+        let key = home.harness_key().map_err(OpenHarnessError::Home)?;
+        Ok(Self { key, supervisor: Supervisor::new(exe.clone()), exe, git, tools, host, home })
+    }
+
+    pub fn host(&self) -> &HostFacts {
+        &self.host
+    }
+}
+
+/// Why a run did not even start: nothing is left behind.
+#[derive(Debug)]
+pub enum OpenRunError {
+    Clock(crate::clock::ReadClockError),
+    Io(PathBuf, io::Error),
+    Home(OpenHomeError),
+    Ledger(ledger::AppendEntryError),
+    ReadLedger(ledger::ReadLedgerError),
+    Encode(serde_json::Error),
+}
+
+impl fmt::Display for OpenRunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Clock(error) => error.fmt(f),
+            Self::Io(path, error) => write!(f, "cannot start a run in {}: {error}", path.display()),
+            Self::Home(error) => error.fmt(f),
+            Self::Ledger(error) => error.fmt(f),
+            Self::ReadLedger(error) => error.fmt(f),
+            Self::Encode(error) => write!(f, "cannot encode the contract: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for OpenRunError {}
+
+/// Why a run that had started could not go on. It is sealed all the same, as interrupted.
+#[derive(Debug)]
+pub(crate) enum Stopped {
+    Cancelled,
+    Write(WriteArtifactError),
+    Tree(tree::TreeError),
+    Io(PathBuf, io::Error),
+    Supervise(sandbox::SuperviseError),
+    Ledger(ledger::AppendEntryError),
+    Encode(serde_json::Error),
+    Seal(evidence::seal::SealBundleError),
+    Globs(contract::paths::ParseGlobError),
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cancelled => f.write_str("interrupted by a signal"),
+            Self::Write(error) => error.fmt(f),
+            Self::Tree(error) => error.fmt(f),
+            Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Supervise(error) => error.fmt(f),
+            Self::Ledger(error) => error.fmt(f),
+            Self::Encode(error) => error.fmt(f),
+            Self::Seal(error) => error.fmt(f),
+            Self::Globs(error) => error.fmt(f),
+        }
+    }
+}
+
+macro_rules! stopped_from {
+    ($($variant:ident $error:ty,)*) => {
+        $(impl From<$error> for Stopped {
+            fn from(error: $error) -> Self {
+                Self::$variant(error)
+            }
+        })*
+    };
+}
+
+stopped_from! {
+    Write WriteArtifactError,
+    Tree tree::TreeError,
+    Supervise sandbox::SuperviseError,
+    Ledger ledger::AppendEntryError,
+    Encode serde_json::Error,
+    Seal evidence::seal::SealBundleError,
+    Globs contract::paths::ParseGlobError,
+}
+
+/// A run in progress. Moves from step to step; whoever holds it holds the run's lock.
+pub(crate) struct Run<'a> {
+    pub(crate) harness: &'a Harness,
+    pub(crate) task: &'a Task,
+    pub(crate) ask: &'a Ask,
+    pub(crate) watch: Watch<'a>,
+    pub(crate) clock: RunClock,
+    pub(crate) ledger: Ledger,
+    pub(crate) ledger_at_start: SignedLedger,
+    pub(crate) contract_digest: Digest,
+    pub(crate) draft: Draft,
+    pub(crate) work: PathBuf,
+    pub(crate) findings: Findings,
+}
+
+/// Tries at a run id; two runs of one task in one second rarely share four random letters.
+const ID_TRIES: usize = 64;
+
+impl<'a> Run<'a> {
+    /// Takes an id and its lock, then writes the intent; from there on the run is accounted for, whatever happens.
+    pub(crate) fn open(
+        harness: &'a Harness,
+        task: &'a Task,
+        ask: &'a Ask,
+        watch: Watch<'a>,
+    ) -> Result<Self, OpenRunError> {
+        let clock = RunClock::start().map_err(OpenRunError::Clock)?;
+        let contract_digest = task.contract.digest().map_err(OpenRunError::Encode)?;
+        let ledger = harness.home.ledger().map_err(OpenRunError::Home)?;
+        let before = ledger.head().map_err(OpenRunError::ReadLedger)?;
+        let (run_id, dir, lock) = claim(harness, task, &clock)?;
+        let intent = RunStarted {
+            run_id: run_id.to_string(),
+            time: clock.started().to_string(),
+            task_id: task.contract.task_id.to_string(),
+            engine: ask.engine.clone(),
+            stage: ask.stage.number(),
+            purpose: ask.purpose.as_str().to_owned(),
+            detail: json!({"boot_id": host::boot_id(), "contract": task.contract, "pid": std::process::id(), "sandbox": ask.sandbox}),
+        };
+        if let Err(error) = ledger.run_started(&intent) {
+            let _ = fs::remove_dir(&dir);
+            return Err(OpenRunError::Ledger(error));
+        }
+        let work = harness.home.work_run(&run_id);
+        let head = before.hash.parse().unwrap_or(Digest::ZERO);
+        let ledger_at_start = SignedLedger { id: ledger.ledger_id().to_owned(), head, seq: before.seq };
+        let draft = Draft::begin(dir, run_id, lock, clock.started())
+            .map_err(|error| OpenRunError::Io(harness.home.active().join(error.name), error.error))?;
+        Ok(Self {
+            harness,
+            task,
+            ask,
+            watch,
+            clock,
+            ledger,
+            ledger_at_start,
+            contract_digest,
+            draft,
+            work,
+            findings: Findings::default(),
+        })
+    }
+
+    pub(crate) fn id(&self) -> &RunId {
+        self.draft.run_id()
+    }
+
+    /// Adds an event that carries the reasons it is the event of.
+    pub(crate) fn event(&mut self, kind: EventKind, data: Value) -> Result<(), WriteArtifactError> {
+        let mut carried = self.findings.carried_by(kind);
+        if let Value::Object(data) = data {
+            carried.extend(data);
+        }
+        self.draft.event(self.clock.now(), kind, Value::Object(carried))
+    }
+
+    pub(crate) fn trace(&mut self, step: &str, data: Value) -> Result<(), WriteArtifactError> {
+        self.draft.trace(self.clock.now(), step, data)
+    }
+
+    pub(crate) fn write(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteArtifactError> {
+        self.draft.write(name, bytes, self.clock.now())
+    }
+
+    /// A marker in `backend/` that other tools look for.
+    pub(crate) fn marker(&mut self, name: &str, text: &str) -> Result<(), WriteArtifactError> {
+        self.write(&format!("backend/{name}"), format!("{text}\n").as_bytes())
+    }
+
+    pub(crate) fn step(&self, step: Step, state: StepState, detail: &str) {
+        self.watch.observer.step(step, state, detail);
+    }
+
+    /// Makes a folder of the run's work area.
+    pub(crate) fn work_dir(&self, name: &str) -> Result<PathBuf, Stopped> {
+        let path = self.work.join(name);
+        fs::create_dir_all(&path).map_err(|error| Stopped::Io(path.clone(), error))?;
+        Ok(path)
+    }
+
+    pub(crate) fn check_cancelled(&self) -> Result<(), Stopped> {
+        if self.watch.cancelled() { Err(Stopped::Cancelled) } else { Ok(()) }
+    }
+}
+
+fn claim(harness: &Harness, task: &Task, clock: &RunClock) -> Result<(RunId, PathBuf, fs::File), OpenRunError> {
+    let active = harness.home.active();
+    let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
+    for _ in 0..ID_TRIES {
+        let suffix = suffix().map_err(|error| OpenRunError::Io(active.clone(), error))?;
+        let run_id = RunId::new(&clock.started().compact(), &task.contract.task_id, &suffix)
+            .map_err(|error| OpenRunError::Io(active.clone(), io::Error::other(error)))?;
+        if harness.home.bundle(&run_id).exists() {
+            continue;
+        }
+        let dir = harness.home.active_run(&run_id);
+        match Draft::claim(&dir) {
+            Ok(lock) => return Ok((run_id, dir, lock)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
+            Err(error) => return Err(OpenRunError::Io(active, error)),
+        }
+    }
+    Err(OpenRunError::Io(active, last))
+}
+
+/// Four letters and digits that are not mistaken for each other.
+fn suffix() -> io::Result<String> {
+    const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let mut random = [0; 4];
+    getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(random.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect())
+}
+
+/// An object with the given entries and those of `more`.
+pub(crate) fn with(more: Map<String, Value>, data: Value) -> Value {
+    let mut all = more;
+    if let Value::Object(data) = data {
+        all.extend(data);
+    }
+    Value::Object(all)
+}

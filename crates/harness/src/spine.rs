@@ -1,0 +1,71 @@
+//! The path of data, on one screen: contract, decision, copy, run, result, verification, report, bundle, ledger entry.
+
+use std::fmt;
+
+use contract::statement::SealedBy;
+use evidence::seal::Sealed;
+
+use crate::decide::{Ask, Decided};
+use crate::recover::{RecoverError, seal_stopped};
+use crate::report::Evidence;
+use crate::run::{Harness, OpenRunError, Run, Stopped};
+use crate::task::Task;
+use crate::watch::Watch;
+
+/// A governed run. Each step consumes the one before it and is the only constructor of the next, so that neither an
+/// ungated run nor a report without evidence can be written down.
+fn follow(run: Run<'_>) -> Result<Sealed, Stopped> {
+    let evidence: Evidence<'_> = match run.decide()? {
+        Decided::Refused(refused) => refused.into(),
+        Decided::Preflight(admitted) => admitted.into(),
+        Decided::Admitted(admitted, target) => {
+            let workspace = admitted.prepare(*target)?;
+            let worked = workspace.work()?;
+            let captured = worked.capture()?;
+            captured.verify()?.into()
+        }
+    };
+    evidence.report()?.seal(SealedBy::Run)
+}
+
+/// What came of a run that started.
+#[derive(Debug)]
+pub struct Outcome {
+    pub sealed: Sealed,
+    /// A signal ended it.
+    pub interrupted: bool,
+}
+
+/// Why there is no bundle to show.
+#[derive(Debug)]
+pub enum GovernError {
+    /// It never started: nothing is left behind.
+    Open(OpenRunError),
+    /// It started and could not be sealed now; the next command tries again.
+    Seal(RecoverError),
+}
+
+impl fmt::Display for GovernError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open(error) => error.fmt(f),
+            Self::Seal(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for GovernError {}
+
+/// Runs a task and seals what came of it. A run that cannot go on is sealed all the same, as interrupted.
+pub fn govern(harness: &Harness, task: &Task, ask: &Ask, watch: Watch<'_>) -> Result<Outcome, GovernError> {
+    let run = Run::open(harness, task, ask, watch).map_err(GovernError::Open)?;
+    let run_id = run.id().clone();
+    match follow(run) {
+        Ok(sealed) => Ok(Outcome { sealed, interrupted: false }),
+        Err(stopped) => {
+            let interrupted = matches!(stopped, Stopped::Cancelled);
+            let sealed = seal_stopped(harness, &run_id, &stopped).map_err(GovernError::Seal)?;
+            Ok(Outcome { sealed, interrupted })
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The tree the engine works on: a case's files or a copied repository, laid out and shown to be clean.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use contract::decision::TargetFacts;
+use contract::fake::Step;
+use contract::task::SourceClassification;
+use contract::text::path_text;
+use tree::{Author, CommitSpec, Entry, Listing, Manifest, Mode, Oid, Source, SourceDigest, Store, TreeError};
+
+use crate::decide::repository;
+use crate::run::Harness;
+use crate::task::{BaselineFile, Origin, Task};
+
+/// What the harness diffs against. Kept outside everything an engine can write.
+pub(crate) struct Baseline {
+    pub(crate) store: Store,
+    pub(crate) listing: Listing,
+    pub(crate) tree: Oid,
+}
+
+/// A laid-out copy, ready for an engine.
+pub(crate) struct Copy {
+    pub(crate) root: PathBuf,
+    pub(crate) baseline: Baseline,
+    pub(crate) manifest: Manifest,
+    /// The source repository and what it was before, where there is one.
+    pub(crate) source: Option<(Source, SourceDigest)>,
+    /// Paths whose content git does not hold.
+    pub(crate) absent: Vec<String>,
+}
+
+/// What phase B saw, and the copy it made on the way.
+pub(crate) struct Target {
+    pub(crate) facts: TargetFacts,
+    /// None when the target cannot be read.
+    pub(crate) copy: Option<Copy>,
+}
+
+/// Author of a case's baseline; fixed, so that the commit is the same everywhere.
+const CASE_AUTHOR: (&str, &str, i64) = ("cto", "cto@localhost", 1_767_225_600);
+
+/// Reads the target and lays its copy out under `work`. A target that cannot be read is a fact, not an error.
+pub(crate) fn inspect(harness: &Harness, task: &Task, work: &Path) -> Result<Target, TreeError> {
+    let store = Store::create(&work.join("store.git"), harness.git.clone())?;
+    let root = work.join("tree");
+    match &task.origin {
+        Origin::Case(files) => inspect_case(task, files, store, root),
+        Origin::Repository(path) => match Source::open(path) {
+            Ok(source) => inspect_repository(harness, task, source, store, root, work),
+            Err(error) => Ok(Target { facts: unreadable(task, &error), copy: None }),
+        },
+    }
+}
+
+fn inspect_case(
+    task: &Task,
+    files: &std::collections::BTreeMap<String, BaselineFile>,
+    store: Store,
+    root: PathBuf,
+) -> Result<Target, TreeError> {
+    let mut listing = Listing::default();
+    for (path, file) in files {
+        let mode = if file.executable { Mode::Executable } else { Mode::File };
+        listing.0.insert(path.clone().into_bytes(), Entry { mode, oid: store.put_blob(&file.bytes)? });
+    }
+    let tree = store.put_listing(&listing)?;
+    let (name, email, unix_time) = CASE_AUTHOR;
+    let message = "Baseline\n";
+    let commit = store.put_commit(&CommitSpec { tree, parents: &[], name, email, unix_time, message })?;
+    let copy = lay_out(Baseline { store, listing, tree }, commit, root)?;
+    start_dirty(task, &copy.root)?;
+    let dirty_paths = differs(&copy)?;
+    Ok(Target { facts: facts(task, commit, &copy, dirty_paths), copy: Some(copy) })
+}
+
+fn inspect_repository(
+    harness: &Harness,
+    task: &Task,
+    source: Source,
+    store: Store,
+    root: PathBuf,
+    work: &Path,
+) -> Result<Target, TreeError> {
+    let scratch = work.join("status");
+    make_dir(&scratch)?;
+    let before = source.digest(None)?;
+    let status = source.status(&harness.git, &scratch)?;
+    let commit = source.fetch_into(&store)?;
+    let listing = store.list(commit)?;
+    let tree = store.tree_of(commit)?;
+    let mut absent: Vec<String> =
+        tree::absent_content(&listing, &store)?.iter().map(|absent| path_text(&absent.path)).collect();
+    absent.extend(status.sparse.iter().map(|path| path_text(path)));
+    let mut copy = lay_out(Baseline { store, listing, tree }, commit, root)?;
+    copy.source = Some((source, before));
+    copy.absent = absent;
+    let unfinished = status.unfinished.iter().map(|name| format!(".git/{name}"));
+    let dirty = status.dirty.iter().map(|path| path_text(path)).chain(unfinished).collect();
+    Ok(Target { facts: facts(task, commit, &copy, dirty), copy: Some(copy) })
+}
+
+/// Writes the baseline's files, gives them a repository of their own and remembers what was written.
+fn lay_out(baseline: Baseline, commit: Oid, root: PathBuf) -> Result<Copy, TreeError> {
+    make_dir(&root)?;
+    tree::materialise(&baseline.store, &baseline.listing, &root)?;
+    tree::work_repository(
+        &root,
+        &baseline.store,
+        commit,
+        &baseline.listing,
+        Author { name: "engine", email: "engine@localhost" },
+    )?;
+    let manifest = Manifest::record(&root, &baseline.listing)?;
+    Ok(Copy { root, baseline, manifest, source: None, absent: Vec::new() })
+}
+
+fn make_dir(path: &Path) -> Result<(), TreeError> {
+    fs::create_dir_all(path).map_err(|source| TreeError::Io {
+        doing: "creating directory",
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// A fixture may ask for a tree that is not clean; the gate must find it.
+fn start_dirty(task: &Task, root: &Path) -> Result<(), TreeError> {
+    for step in task.fake.iter().flat_map(|fake| &fake.steps) {
+        if let Step::StartDirty { path, text } = step {
+            let path = root.join(path);
+            fs::write(&path, text).map_err(|source| TreeError::Io { doing: "writing", path, source })?;
+        }
+    }
+    Ok(())
+}
+
+/// Paths of the copy that are not as the baseline has them.
+fn differs(copy: &Copy) -> Result<Vec<String>, TreeError> {
+    let now = tree::capture(&copy.root, &copy.manifest, &copy.baseline.store, &crate::result::CAPTURE_LIMITS)?;
+    Ok(tree::changes(&copy.baseline.listing, &now.listing).iter().map(|change| path_text(&change.path)).collect())
+}
+
+fn facts(task: &Task, commit: Oid, copy: &Copy, dirty_paths: Vec<String>) -> TargetFacts {
+    let allowed = task.contract.path_rules().ok().map(|rules| rules.allowed);
+    let may_change = |path: &String| allowed.as_ref().is_none_or(|allowed| allowed.is_match(path.as_bytes()));
+    TargetFacts {
+        repository: repository(task).is_some(),
+        unreadable: None,
+        owner: task.contract.source_owner.clone(),
+        owned_local: task.contract.source_classification == Some(SourceClassification::OwnedLocal),
+        baseline_commit: Some(commit.to_string()),
+        baseline_tree: Some(copy.baseline.tree.to_string()),
+        dirty_paths,
+        absent_allowed: copy.absent.iter().filter(|path| may_change(path)).cloned().collect(),
+    }
+}
+
+fn unreadable(task: &Task, error: &TreeError) -> TargetFacts {
+    TargetFacts {
+        repository: true,
+        unreadable: Some(error.to_string()),
+        owner: task.contract.source_owner.clone(),
+        owned_local: task.contract.source_classification == Some(SourceClassification::OwnedLocal),
+        baseline_commit: None,
+        baseline_tree: None,
+        dirty_paths: Vec::new(),
+        absent_allowed: Vec::new(),
+    }
+}

@@ -1,0 +1,75 @@
+//! Finding the run a person means: a full id, a unique beginning of one, its last part or the beginning of that, `@` for
+//! the newest run and `@-N` for the one N before it.
+
+use rusqlite::ToSql;
+
+use crate::Ledger;
+use crate::runs::{COLUMNS, ReadLedgerError, RunRow, get};
+
+/// Enough to tell a person what else they may have meant.
+const MANY: usize = 20;
+
+/// What a reference names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    One(Box<RunRow>),
+    None,
+    /// Ids of runs it could mean, newest first; not necessarily all of them.
+    Many(Vec<String>),
+}
+
+impl Ledger {
+    /// Looks a run up by what a person typed. A whole id or last part wins over the beginning of a longer one.
+    pub fn run_find(&self, reference: &str) -> Result<Found, ReadLedgerError> {
+        if let Some(back) = reference.strip_prefix('@') {
+            return match steps_back(back) {
+                Some(steps) => self.run_back(steps),
+                None => Ok(Found::None),
+            };
+        }
+        if reference.is_empty() {
+            return Ok(Found::None);
+        }
+        if let Some(run) = get(&self.connection, reference)? {
+            return Ok(Found::One(Box::new(run)));
+        }
+        let whole = self.matching("suffix = ?1", &[&reference])?;
+        if !whole.is_empty() {
+            return Ok(found(whole));
+        }
+        let end = format!("{reference}\u{10FFFF}");
+        let mut runs = self.matching("run_id >= ?1 AND run_id < ?2", &[&reference, &end])?;
+        runs.extend(self.matching("suffix >= ?1 AND suffix < ?2", &[&reference, &end])?);
+        Ok(found(runs))
+    }
+
+    fn run_back(&self, steps: u32) -> Result<Found, ReadLedgerError> {
+        let sql = format!("SELECT {COLUMNS} FROM runs ORDER BY started_at DESC, seq DESC LIMIT 1 OFFSET ?1");
+        Ok(found(self.rows(&sql, &[&steps])?))
+    }
+
+    fn matching(&self, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<RunRow>, ReadLedgerError> {
+        // No order asked for: sorting would read every match, and there may be as many as there are runs.
+        let sql = format!("SELECT {COLUMNS} FROM runs WHERE {condition} LIMIT {MANY}");
+        self.rows(&sql, values)
+    }
+}
+
+fn steps_back(text: &str) -> Option<u32> {
+    if text.is_empty() {
+        return Some(0);
+    }
+    let digits = text.strip_prefix('-')?;
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    plain.then(|| digits.parse().ok()).flatten()
+}
+
+fn found(mut runs: Vec<RunRow>) -> Found {
+    runs.sort_by_key(|run| std::cmp::Reverse(run.seq));
+    runs.dedup_by(|a, b| a.seq == b.seq);
+    match runs.len() {
+        0 => Found::None,
+        1 => Found::One(Box::new(runs.remove(0))),
+        _ => Found::Many(runs.into_iter().map(|run| run.run_id).collect()),
+    }
+}

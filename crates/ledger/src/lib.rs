@@ -1,0 +1,45 @@
+//! One append-only, chained store of what happened.
+//!
+//! Owns the ledger file: its entries (each carries the digest of the one before it) and the `runs` table, a projection of
+//! those entries that makes listing and looking up cheap. Decides nothing, prints nothing and reads no clock: times are
+//! passed in as RFC 3339 UTC text, and what to write is the caller's business. Tables are private; the entry format is
+//! documented in `docs/formats/ledger-entry.md`.
+
+mod entry;
+mod find;
+mod open;
+mod runs;
+mod schema;
+mod verify;
+mod write;
+
+pub use entry::{Entry, GENESIS, Position};
+pub use find::Found;
+pub use open::OpenLedgerError;
+pub use runs::{ReadLedgerError, RunFilter, RunRow, RunStatus, Verdict};
+pub use verify::{LedgerCheck, LedgerProblem};
+pub use write::{AppendEntryError, RunSealed, RunStarted};
+
+/// Kinds of entries whose meaning this crate knows. Every other kind is the caller's own.
+pub mod kind {
+    /// A run was accepted and its row exists.
+    pub const RUN_STARTED: &str = "run.started";
+    /// The engine process is about to be started; from here on an interruption is a failure.
+    pub const ENGINE_STARTING: &str = "engine.starting";
+    /// The run's bundle is sealed and in its final place.
+    pub const EVIDENCE_SEALED: &str = "evidence.sealed";
+}
+
+/// An open ledger: one connection, for one thread at a time. Any number of processes and threads may each hold one.
+#[derive(Debug)]
+pub struct Ledger {
+    connection: rusqlite::Connection,
+    id: String,
+}
+
+impl Ledger {
+    /// The random name this ledger got when it was made: 32 hex digits.
+    pub fn ledger_id(&self) -> &str {
+        &self.id
+    }
+}

@@ -1,0 +1,312 @@
+//! Opening a ledger: made on first use with mode 0600, refused with a reason when it is not one we can use.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
+
+use crate::entry::{head, hex};
+use crate::{Ledger, schema};
+
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// After this many pages the log is folded into the file. The log is read once by whoever opens an idle ledger, so a
+/// short one keeps opening cheap, and folding on every close would cost two more flushes a command.
+const LOG_PAGES: u32 = 200;
+
+impl Ledger {
+    /// Opens the ledger at `path` for reading and appending, making it when there is none. The folder must exist.
+    pub fn open(path: &Path) -> Result<Ledger, OpenLedgerError> {
+        let fail = Failing(path);
+        look(path)
+            .or_else(|error| match error.kind() {
+                ErrorKind::NotFound => make_file(path),
+                _ => Err(error),
+            })
+            .map_err(|error| fail.io(error))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(|error| fail.sqlite(error))?;
+        prepare(&connection).map_err(|error| fail.sqlite(error))?;
+        if connection.is_readonly(MAIN_DB).map_err(|error| fail.sqlite(error))? {
+            return Err(fail.read_only());
+        }
+        if is_new(&connection).map_err(|error| fail.sqlite(error))? {
+            create(&connection, &fail)?;
+        }
+        fail.admit(connection)
+    }
+
+    /// Opens a ledger for commands that only look. Makes no ledger, and every write through it is refused.
+    pub fn open_existing_read_only(path: &Path) -> Result<Ledger, OpenLedgerError> {
+        let fail = Failing(path);
+        look(path).map_err(|error| fail.io(error))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(|error| fail.sqlite(error))?;
+        prepare(&connection).map_err(|error| fail.sqlite(error))?;
+        match fail.admit(connection) {
+            // SQLite needs its two side files to follow a live ledger. Where they neither exist nor can be made (a
+            // read-only medium), nobody is writing, and the file alone is the whole ledger.
+            Err(OpenLedgerError::ReadOnly { .. }) if !side_file(path, "-wal").exists() => {
+                fail.admit(open_immutable(path).map_err(|error| fail.sqlite(error))?)
+            }
+            admitted => admitted,
+        }
+    }
+}
+
+/// Fails unless `path` is a regular file; follows links.
+fn look(path: &Path) -> io::Result<()> {
+    let metadata = std::fs::metadata(path)?;
+    if metadata.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    if !metadata.is_file() {
+        return Err(ErrorKind::InvalidData.into());
+    }
+    Ok(())
+}
+
+/// The mode is given at creation, since SQLite would leave it to the umask; its side files take the mode of this one.
+fn make_file(path: &Path) -> io::Result<()> {
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    match made {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+        Ok(_) => match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            Some(parent) => File::open(parent)?.sync_all(),
+            None => Ok(()),
+        },
+    }
+}
+
+fn prepare(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)
+}
+
+fn is_new(connection: &Connection) -> rusqlite::Result<bool> {
+    Ok(schema::version(connection)? == 0 && schema::application_id(connection)? == 0 && schema::is_empty(connection)?)
+}
+
+fn create(connection: &Connection, fail: &Failing<'_>) -> Result<(), OpenLedgerError> {
+    let mut id = [0_u8; 16];
+    getrandom::fill(&mut id).map_err(|error| fail.io(io::Error::other(error)))?;
+    use_log(connection).map_err(|error| fail.sqlite(error))?;
+    schema::create(connection, &hex(&id)).map_err(|error| fail.sqlite(error))
+}
+
+/// Switching to the write-ahead log does not wait for its turn as other statements do, so several processes that make
+/// the same ledger at once have to try again.
+fn use_log(connection: &Connection) -> rusqlite::Result<()> {
+    const PAUSE: Duration = Duration::from_millis(5);
+    let mut tries = BUSY_TIMEOUT.as_millis() / PAUSE.as_millis();
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error) if is_busy(&error) && tries > 0 => {
+                tries -= 1;
+                std::thread::sleep(PAUSE);
+            }
+            done => return done,
+        }
+    }
+}
+
+fn open_immutable(path: &Path) -> rusqlite::Result<Connection> {
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                uri.push(char::from(*byte));
+            }
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri.push_str("?mode=ro&immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+}
+
+fn side_file(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+/// Turns what went wrong with the file at this path into what a person can act on.
+struct Failing<'a>(&'a Path);
+
+impl Failing<'_> {
+    /// The checks every opening makes: two numbers of the header, two rows of `meta` and the last entry.
+    fn admit(&self, connection: Connection) -> Result<Ledger, OpenLedgerError> {
+        let found = schema::version(&connection).map_err(|error| self.sqlite(error))?;
+        let application = schema::application_id(&connection).map_err(|error| self.sqlite(error))?;
+        if application != schema::APPLICATION_ID {
+            return Err(self.not_a_ledger());
+        }
+        if found > schema::VERSION {
+            return Err(OpenLedgerError::NewerVersion { path: self.0.to_owned(), found, known: schema::VERSION });
+        }
+        let id = self.read_meta(&connection)?;
+        head(&connection).map_err(|error| self.sqlite(error))?;
+        Ok(Ledger { connection, id })
+    }
+
+    fn read_meta(&self, connection: &Connection) -> Result<String, OpenLedgerError> {
+        let version = schema::meta(connection, "schema_version").map_err(|error| self.sqlite(error))?;
+        let id = schema::meta(connection, "ledger_id").map_err(|error| self.sqlite(error))?;
+        let known = version == schema::VERSION.to_string();
+        let named = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match known && named {
+            true => Ok(id),
+            false => Err(self.damaged()),
+        }
+    }
+
+    fn io(&self, error: io::Error) -> OpenLedgerError {
+        let path = self.0.to_owned();
+        match error.kind() {
+            ErrorKind::NotFound => OpenLedgerError::Missing { path },
+            ErrorKind::IsADirectory => OpenLedgerError::Directory { path },
+            ErrorKind::InvalidData => OpenLedgerError::NotALedger { path },
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => OpenLedgerError::ReadOnly { path },
+            _ => OpenLedgerError::Io { path, error },
+        }
+    }
+
+    fn sqlite(&self, error: rusqlite::Error) -> OpenLedgerError {
+        let path = self.0.to_owned();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) if !starts_like_sqlite(self.0) => self.not_a_ledger(),
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => self.damaged(),
+            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => self.read_only(),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OpenLedgerError::Busy { path },
+            // A table or row that every ledger has is not there, or not what it should be.
+            Some(ErrorCode::Unknown) | None => self.damaged(),
+            _ => OpenLedgerError::Sqlite { path, error },
+        }
+    }
+
+    fn not_a_ledger(&self) -> OpenLedgerError {
+        OpenLedgerError::NotALedger { path: self.0.to_owned() }
+    }
+
+    fn damaged(&self) -> OpenLedgerError {
+        OpenLedgerError::Damaged { path: self.0.to_owned() }
+    }
+
+    fn read_only(&self) -> OpenLedgerError {
+        OpenLedgerError::ReadOnly { path: self.0.to_owned() }
+    }
+}
+
+fn starts_like_sqlite(path: &Path) -> bool {
+    let mut start = [0_u8; 16];
+    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
+}
+
+/// Why a ledger could not be opened.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum OpenLedgerError {
+    /// There is no file (or, when making one, no folder to make it in).
+    Missing {
+        path: PathBuf,
+    },
+    /// The path names a folder.
+    Directory {
+        path: PathBuf,
+    },
+    /// The file is something else.
+    NotALedger {
+        path: PathBuf,
+    },
+    /// The file is a ledger or was one, and parts of it cannot be read.
+    Damaged {
+        path: PathBuf,
+    },
+    /// A later version of this program wrote it.
+    NewerVersion {
+        path: PathBuf,
+        found: i32,
+        known: i32,
+    },
+    /// It cannot be written, or read, where it lies.
+    ReadOnly {
+        path: PathBuf,
+    },
+    /// Others kept it locked for as long as we wait.
+    Busy {
+        path: PathBuf,
+    },
+    Io {
+        path: PathBuf,
+        error: io::Error,
+    },
+    Sqlite {
+        path: PathBuf,
+        error: rusqlite::Error,
+    },
+}
+
+impl OpenLedgerError {
+    /// What a person can do about it, as one sentence.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Missing { .. } => "Check the home folder that was given; the first run makes the ledger.",
+            Self::Directory { .. } => "Move the folder away, or give another home.",
+            Self::NotALedger { .. } => "Move the file away, or give another home; it is left as it is.",
+            Self::Damaged { .. } => {
+                "Keep the file, restore a copy, or move it away to start a new ledger; sealed bundles do not depend on it."
+            }
+            Self::NewerVersion { .. } => "Use the newer program that wrote it, or give another home.",
+            Self::ReadOnly { .. } => {
+                "Give this user permission to read and write the file and its folder, or give another home."
+            }
+            Self::Busy { .. } => "Try again when the other commands that use this home are done.",
+            Self::Io { .. } | Self::Sqlite { .. } => "Check the disk and the permissions of the home folder.",
+        }
+    }
+}
+
+impl fmt::Display for OpenLedgerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { path } => write!(f, "there is no ledger at {}", path.display()),
+            Self::Directory { path } => write!(f, "the ledger {} is a directory", path.display()),
+            Self::NotALedger { path } => write!(f, "{} is not a ledger", path.display()),
+            Self::Damaged { path } => write!(f, "the ledger {} is damaged", path.display()),
+            Self::NewerVersion { path, found, known } => {
+                write!(f, "the ledger {} has schema version {found}; this program knows {known}", path.display())
+            }
+            Self::ReadOnly { path } => {
+                write!(f, "the ledger {} cannot be opened for this use: no permission", path.display())
+            }
+            Self::Busy { path } => write!(f, "the ledger {} is locked by other commands", path.display()),
+            Self::Io { path, error } => write!(f, "cannot open the ledger {}: {error}", path.display()),
+            Self::Sqlite { path, error } => write!(f, "cannot open the ledger {}: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for OpenLedgerError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { error, .. } => Some(error),
+            Self::Sqlite { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Checking a ledger: the chain is computed again from the first entry, and so is every row of `runs`.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Transaction, TransactionBehavior};
+use serde::Serialize;
+
+use crate::entry::{self, Entry, GENESIS, Position, StoredEntry};
+use crate::runs::{self, ReadLedgerError, RunRow};
+use crate::write::{RunSealed, RunStarted};
+use crate::{Ledger, kind};
+
+/// What checking found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LedgerCheck {
+    pub entries: u64,
+    pub problems: Vec<LedgerProblem>,
+    pub head: Position,
+}
+
+/// Something that does not add up at or after this entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LedgerProblem {
+    pub seq: u64,
+    pub what: String,
+}
+
+impl LedgerCheck {
+    pub fn is_intact(&self) -> bool {
+        self.problems.is_empty()
+    }
+}
+
+impl Ledger {
+    /// Reads the whole ledger as of one moment. A cut tail shows only against a [`Position`] recorded elsewhere, or
+    /// where rows of `runs` speak of entries that are gone.
+    pub fn verify(&self) -> Result<LedgerCheck, ReadLedgerError> {
+        let snapshot = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)?;
+        let mut replay = Replay::new();
+        let sql = format!("SELECT {} FROM entries ORDER BY seq", entry::COLUMNS);
+        let mut statement = snapshot.prepare(&sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            match entry::from_row(row) {
+                Ok(stored) => replay.take(stored),
+                Err(error) => replay.skip(row.get(0)?, &error),
+            }
+        }
+        self.compare_runs(&mut replay)?;
+        Ok(LedgerCheck { entries: replay.entries, problems: replay.problems, head: replay.head })
+    }
+
+    fn compare_runs(&self, replay: &mut Replay) -> Result<(), ReadLedgerError> {
+        let total = runs::total(&self.connection)?;
+        let expected = replay.runs.len();
+        if usize::try_from(total).ok() != Some(expected) {
+            replay.problem(replay.head.seq, format!("the counter says {total} runs, the entries say {expected}"));
+        }
+        let sql = format!("SELECT {}, suffix FROM runs ORDER BY seq", runs::COLUMNS);
+        let mut statement = self.connection.prepare(&sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let seq = row.get(0)?;
+            let suffix: Option<String> = row.get("suffix").ok();
+            match runs::from_row(row) {
+                Ok(run) => replay.compare(&run, suffix.as_deref()),
+                Err(error) => replay.problem(seq, format!("the row in runs cannot be read: {error}")),
+            }
+        }
+        replay.missing_rows();
+        Ok(())
+    }
+}
+
+/// The state of a ledger as its entries tell it.
+struct Replay {
+    entries: u64,
+    head: Position,
+    runs: BTreeMap<String, RunRow>,
+    seen: u64,
+    problems: Vec<LedgerProblem>,
+}
+
+impl Replay {
+    fn new() -> Replay {
+        Replay {
+            entries: 0,
+            head: Position { seq: 0, hash: GENESIS.to_owned() },
+            runs: BTreeMap::new(),
+            seen: 0,
+            problems: Vec::new(),
+        }
+    }
+
+    fn problem(&mut self, seq: u64, what: impl Into<String>) {
+        self.problems.push(LedgerProblem { seq, what: what.into() });
+    }
+
+    fn skip(&mut self, seq: u64, error: &rusqlite::Error) {
+        self.entries += 1;
+        self.head.seq = seq;
+        self.problem(seq, format!("the entry cannot be read: {error}"));
+    }
+
+    fn take(&mut self, stored: StoredEntry) {
+        let seq = stored.entry.seq;
+        self.entries += 1;
+        self.check_place(&stored.entry);
+        if stored.hashed().hash().ok().as_ref() != Some(&stored.entry.hash) {
+            self.problem(seq, "the hash is not that of the entry");
+        }
+        self.head = Position { seq, hash: stored.entry.hash.clone() };
+        let text = stored.body.clone();
+        match stored.parse() {
+            Ok(entry) if serde_json_canonicalizer::to_string(&entry.body).ok() == Some(text) => self.project(entry),
+            Ok(_) => self.problem(seq, "the body is not canonical JSON"),
+            Err(error) => self.problem(seq, format!("the body is not JSON: {error}")),
+        }
+    }
+
+    fn check_place(&mut self, entry: &Entry) {
+        if entry.seq != self.head.seq + 1 {
+            self.problem(entry.seq, format!("the entry before it is {}", self.head.seq));
+        }
+        if entry.prev != self.head.hash {
+            self.problem(entry.seq, "prev is not the hash of the entry before it");
+        }
+    }
+
+    fn project(&mut self, entry: Entry) {
+        let (seq, kind) = (entry.seq, entry.kind.clone());
+        let done = match kind.as_str() {
+            kind::RUN_STARTED => self.project_started(entry),
+            kind::EVIDENCE_SEALED => self.project_sealed(entry),
+            _ => return,
+        };
+        if done.is_none() {
+            self.problem(seq, format!("a {kind} entry that fits no run"));
+        }
+    }
+
+    fn project_started(&mut self, entry: Entry) -> Option<()> {
+        let run_id = entry.run_id?;
+        let body: RunStarted = serde_json::from_value(entry.body).ok()?;
+        let run = RunStarted { run_id: run_id.clone(), time: entry.time, ..body };
+        let row = RunRow::started(entry.seq, &run);
+        self.runs.insert(run_id, row).is_none().then_some(())
+    }
+
+    fn project_sealed(&mut self, entry: Entry) -> Option<()> {
+        let body: RunSealed = serde_json::from_value(entry.body).ok()?;
+        let run = self.runs.get_mut(entry.run_id.as_deref()?)?;
+        if run.sealed_seq.is_some() {
+            return None;
+        }
+        *run = run.clone().sealed(entry.seq, &body);
+        Some(())
+    }
+
+    fn compare(&mut self, row: &RunRow, suffix: Option<&str>) {
+        let Some(run) = self.runs.get(&row.run_id) else {
+            return self.problem(row.seq, format!("runs has {}, which no entry started", row.run_id));
+        };
+        self.seen += 1;
+        if run != row || suffix != Some(row.suffix()) {
+            self.problem(row.seq, format!("the row of {} in runs is not what the entries say", row.run_id));
+        }
+    }
+
+    fn missing_rows(&mut self) {
+        let missing = u64::try_from(self.runs.len()).unwrap_or(u64::MAX).saturating_sub(self.seen);
+        if missing > 0 {
+            self.problem(self.head.seq, format!("{missing} runs have no row in runs"));
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Listing and finding runs.
+
+use crate::world::{World, sealed, started};
+use ledger::{Found, Ledger, RunFilter, RunStarted, RunStatus};
+
+const IDS: [&str; 5] = [
+    "20260301T100000Z-slug-k3f9a1",
+    "20260301T100001Z-slug-k3f9b2",
+    "20260301T100002Z-two-words-zz11aa",
+    "20260302T100003Z-slug-20260301",
+    "20260303T100004Z-slug-zz11aa22",
+];
+
+fn filled(world: &World) -> Ledger {
+    let ledger = world.open();
+    for (second, id) in (0..).zip(IDS) {
+        let engine = if second % 2 == 0 { "fake" } else { "case" };
+        let task_id = id.split('-').nth(1).unwrap().to_owned();
+        ledger.run_started(&RunStarted { engine: engine.to_owned(), task_id, ..started(id, second) }).unwrap();
+    }
+    ledger.run_sealed(&sealed(IDS[0])).unwrap();
+    ledger
+}
+
+#[test]
+fn references() {
+    let world = World::new();
+    let ledger = filled(&world);
+    for (reference, expected) in [
+        (IDS[1], vec![1]),
+        ("20260302", vec![3]),
+        ("20260301T100002Z-two", vec![2]),
+        ("20260303T", vec![4]),
+        ("k3f9a1", vec![0]),
+        ("k3f9b", vec![1]),
+        ("k3f9", vec![1, 0]),
+        ("20260301T", vec![2, 1, 0]),
+        ("zz11aa", vec![2]),
+        ("zz11", vec![4, 2]),
+        ("zz11aa2", vec![4]),
+        ("20260301", vec![3]),
+        ("2026030", vec![4, 3, 2, 1, 0]),
+        ("@", vec![4]),
+        ("@-0", vec![4]),
+        ("@-1", vec![3]),
+        ("@-4", vec![0]),
+        ("@-5", vec![]),
+        ("@-", vec![]),
+        ("@1", vec![]),
+        ("@-+1", vec![]),
+        ("@-99999999999", vec![]),
+        ("slug", vec![]),
+        ("%", vec![]),
+        ("", vec![]),
+    ] {
+        let found = match ledger.run_find(reference).unwrap() {
+            Found::One(run) => vec![run.run_id],
+            Found::None => vec![],
+            Found::Many(ids) => ids,
+        };
+        let expected: Vec<&str> = expected.into_iter().map(|index| IDS[index]).collect();
+        assert_eq!(found, expected, "{reference:?}");
+    }
+}
+
+#[test]
+fn filters() {
+    let world = World::new();
+    let ledger = filled(&world);
+    let check = |filter: RunFilter, limit: usize, expected: &[usize]| {
+        let runs = ledger.runs_recent(&filter, limit).unwrap();
+        let ids: Vec<&str> = runs.iter().map(|run| run.run_id.as_str()).collect();
+        let expected: Vec<&str> = expected.iter().map(|index| IDS[*index]).collect();
+        assert_eq!(ids, expected, "{filter:?}");
+    };
+    let all = RunFilter::default;
+    let since = |time: &str| RunFilter { since: Some(time.to_owned()), ..RunFilter::default() };
+    check(all(), 50, &[4, 3, 2, 1, 0]);
+    check(all(), 2, &[4, 3]);
+    check(all(), usize::MAX, &[4, 3, 2, 1, 0]);
+    check(RunFilter { status: Some(RunStatus::Fail), ..all() }, 50, &[0]);
+    check(RunFilter { status: Some(RunStatus::Running), engine: Some("case".to_owned()), ..all() }, 50, &[3, 1]);
+    check(RunFilter { task_id: Some("two".to_owned()), ..all() }, 50, &[2]);
+    check(since("2026-03-01T10:00:03.000000Z"), 50, &[4, 3]);
+    check(since("2026-03-01T10:00:03Z"), 50, &[4, 3]);
+    check(since("2026-03-01T10:00:03.5Z"), 50, &[4]);
+    check(RunFilter { engine: Some("fake".to_owned()), ..since("2026-03-01T10:00:02Z") }, 50, &[4, 2]);
+    assert_eq!(ledger.runs_total().unwrap(), 5);
+}

@@ -1,0 +1,8 @@
+//! The ledger through its public face, and through a raw connection where somebody tampers with it.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on must stop")]
+
+mod chain;
+mod lists;
+mod open;
+mod together;
+mod world;

@@ -1,0 +1,82 @@
+//! How a supervised run ended.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Kept, LimitRule};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    Exited {
+        code: i32,
+    },
+    /// Ended by a signal: its own, or the supervisor's kill if one of the flags in [`Ended`] says so.
+    Signaled {
+        signal: i32,
+    },
+    /// Never started.
+    SpawnFailed(SpawnFailure),
+    /// Killed, but still not dead when the supervisor stopped waiting (uninterruptible in the kernel, or another user's).
+    Unkillable,
+    /// The supervising stage died or fell silent; what carried the marker was swept.
+    SupervisorLost,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpawnFailure {
+    pub kind: SpawnFailureKind,
+    pub errno: Option<i32>,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpawnFailureKind {
+    /// No such program, or the interpreter its first line names is missing.
+    NotFound,
+    Permission,
+    /// The working directory cannot be entered.
+    Directory,
+    Other,
+}
+
+/// Processes other than the program that were still running when it had ended or was stopped.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leftovers {
+    pub killed: u32,
+    /// Kernel names of the first of them, bounded.
+    pub names: Vec<String>,
+    /// Still there when the supervisor stopped waiting.
+    pub remaining: u32,
+}
+
+/// CPU time of all processes of the run that were waited for, in steps of 10 ms.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cpu {
+    pub user: Duration,
+    pub system: Duration,
+}
+
+#[derive(Debug)]
+pub struct Ended {
+    pub how: How,
+    pub timed_out: bool,
+    pub cancelled: bool,
+    pub stopped: bool,
+    pub output_exceeded: bool,
+    /// Something outside the supervised tree still held the output open; reading was given up.
+    pub output_open: bool,
+    pub leftovers: Leftovers,
+    /// Processes found by the marker and killed, after the stage was lost.
+    pub swept: usize,
+    pub elapsed: Duration,
+    pub cpu: Option<Cpu>,
+    /// Limits that were in force; empty if the stage was lost.
+    pub limits: Vec<LimitRule>,
+    /// Descriptors above 2 that the harness itself was started with and that reached the program too.
+    pub inherited_fds: Vec<u32>,
+    pub stdout: Kept,
+    pub stderr: Kept,
+}

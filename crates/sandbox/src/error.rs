@@ -1,0 +1,40 @@
+//! Why a supervised run could not even begin. Everything that happens later is an [`crate::Ended`], not an error.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+#[derive(Debug)]
+pub enum SuperviseError {
+    /// The spec can never be run; `why` names the field.
+    BadSpec { why: String },
+    /// No channel to the stage could be made.
+    OpenChannel { source: io::Error },
+    /// The supervising stage could not be started.
+    StartStage { exe: PathBuf, source: io::Error },
+}
+
+impl SuperviseError {
+    pub(crate) fn bad_spec(why: impl Into<String>) -> Self {
+        Self::BadSpec { why: why.into() }
+    }
+}
+
+impl fmt::Display for SuperviseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadSpec { why } => write!(f, "the program cannot be supervised as asked: {why}"),
+            Self::OpenChannel { .. } => f.write_str("could not open a channel to the supervising stage"),
+            Self::StartStage { exe, .. } => write!(f, "could not start the supervising stage {}", exe.display()),
+        }
+    }
+}
+
+impl std::error::Error for SuperviseError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::BadSpec { .. } => None,
+            Self::OpenChannel { source } | Self::StartStage { source, .. } => Some(source),
+        }
+    }
+}

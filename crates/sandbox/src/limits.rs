@@ -1,0 +1,79 @@
+//! Resource limits: what is asked, by which mechanism it is set, and what was in force.
+
+use std::io;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde::{Deserialize, Serialize};
+
+/// The stage lives under the same limits as the program it starts; below these it could not finish its own work.
+const MEMORY_FLOOR: u64 = 32 << 20;
+const OPEN_FILES_FLOOR: u64 = 16;
+
+/// Limits for each process of the run; `None` leaves what the harness itself has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    pub memory_bytes: Option<u64>,
+    pub file_bytes: Option<u64>,
+    pub open_files: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitKind {
+    Memory,
+    FileSize,
+    OpenFiles,
+    CoreSize,
+}
+
+/// How a limit is enforced. An rlimit holds for each process, not for the tree: many small processes pass it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitBy {
+    Rlimit,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitRule {
+    pub kind: LimitKind,
+    pub by: LimitBy,
+    pub value: u64,
+}
+
+impl Limits {
+    /// The rules that will be set. [`crate::Ended::limits`] has those that were in force, which an inherited lower limit
+    /// can make smaller.
+    pub fn rules(&self) -> Vec<LimitRule> {
+        let asked = [
+            (LimitKind::Memory, self.memory_bytes.map(|n| n.max(MEMORY_FLOOR))),
+            (LimitKind::FileSize, self.file_bytes),
+            (LimitKind::OpenFiles, self.open_files.map(|n| n.max(OPEN_FILES_FLOOR))),
+            // A core file would be written into the workspace, with whatever secret the process held.
+            (LimitKind::CoreSize, Some(0)),
+        ];
+        let rule = |(kind, value): (_, Option<u64>)| value.map(|value| LimitRule { kind, by: LimitBy::Rlimit, value });
+        asked.into_iter().filter_map(rule).collect()
+    }
+}
+
+/// Sets the rules on this process, for it and all it starts, and returns what is in force.
+pub(crate) fn apply(rules: &[LimitRule]) -> io::Result<Vec<LimitRule>> {
+    rules.iter().map(|rule| apply_one(*rule)).collect()
+}
+
+fn apply_one(rule: LimitRule) -> io::Result<LimitRule> {
+    let resource = resource(rule.kind);
+    // Soft and hard alike, so that the program cannot raise it again; never above what was inherited.
+    let value = getrlimit(resource).maximum.map_or(rule.value, |hard| hard.min(rule.value));
+    setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) })?;
+    Ok(LimitRule { value, ..rule })
+}
+
+fn resource(kind: LimitKind) -> Resource {
+    match kind {
+        LimitKind::Memory => Resource::Data,
+        LimitKind::FileSize => Resource::Fsize,
+        LimitKind::OpenFiles => Resource::Nofile,
+        LimitKind::CoreSize => Resource::Core,
+    }
+}

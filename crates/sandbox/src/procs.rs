@@ -1,0 +1,137 @@
+//! Reading `/proc` and signalling what was read, and only that: a pid alone may by then be somebody else's.
+
+use std::fs;
+use std::io::Read;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// An environment larger than the kernel's default stack limit allows is not read to its end.
+const ENVIRON_MAX: u64 = 8 << 20;
+
+/// Start time and pid: in the order of their start, and never the same for two processes.
+pub(crate) type Key = (u64, i32);
+
+/// A process as `/proc` shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) pid: Pid,
+    pub(crate) parent: Option<Pid>,
+    pub(crate) zombie: bool,
+    pub(crate) name: String,
+    pub(crate) start: u64,
+}
+
+impl Process {
+    pub(crate) fn read(pid: Pid) -> Option<Self> {
+        parse_stat(&fs::read(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?)
+    }
+
+    pub(crate) fn key(&self) -> Key {
+        (self.start, self.pid.as_raw_pid())
+    }
+
+    /// False if this very process is gone. One that may not be signalled (set-uid) is still there, and its children are ours.
+    pub(crate) fn signal(&self, signal: Signal) -> bool {
+        // The descriptor pins the pid, so what is read after opening it is what will be signalled.
+        let Ok(pidfd) = pidfd_open(self.pid, PidfdFlags::empty()) else { return false };
+        let same = Self::read(self.pid).is_some_and(|now| now.start == self.start);
+        same && matches!(pidfd_send_signal(pidfd, signal), Ok(()) | Err(Errno::PERM))
+    }
+
+    pub(crate) fn has_variable(&self, variable: &[u8]) -> bool {
+        let mut environ = Vec::new();
+        let read = fs::File::open(format!("/proc/{}/environ", self.pid.as_raw_pid()))
+            .and_then(|file| file.take(ENVIRON_MAX).read_to_end(&mut environ));
+        read.is_ok() && environ.split(|byte| *byte == 0).any(|entry| entry == variable)
+    }
+}
+
+/// All processes, each read only when the iterator reaches it, so that it can be acted on at once.
+pub(crate) fn all() -> impl Iterator<Item = Process> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pid = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw);
+    entries.filter_map(pid).filter_map(Process::read)
+}
+
+/// User and system time, in clock ticks, of the children this process has waited for.
+pub(crate) fn own_children_ticks() -> Option<(u64, u64)> {
+    let stat = fs::read("/proc/self/stat").ok()?;
+    let (_, _, rest) = split_stat(&stat)?;
+    let mut fields = rest.split(' ').skip(13);
+    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+}
+
+/// Descriptors above 2 of this process that a program started by it would get.
+pub(crate) fn inheritable_fds() -> Vec<u32> {
+    let entries = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok();
+    let mut fds: Vec<u32> = entries.filter_map(number).filter(|fd| *fd > 2 && inheritable(*fd)).collect();
+    fds.sort_unstable();
+    fds
+}
+
+fn inheritable(fd: u32) -> bool {
+    const CLOEXEC: u32 = 0o2_000_000;
+    let text = fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).unwrap_or_default();
+    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
+    flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok()).is_some_and(|flags| flags & CLOEXEC == 0)
+}
+
+fn parse_stat(stat: &[u8]) -> Option<Process> {
+    let (pid, name, rest) = split_stat(stat)?;
+    let mut fields = rest.split(' ');
+    let zombie = fields.next()? == "Z";
+    let parent = Pid::from_raw(fields.next()?.parse().ok()?);
+    let start = fields.nth(17)?.parse().ok()?;
+    Some(Process { pid: Pid::from_raw(pid.parse().ok()?)?, parent, zombie, name, start })
+}
+
+/// `pid (name) rest`; the name is the program's to choose and may hold spaces, parentheses and any byte.
+fn split_stat(stat: &[u8]) -> Option<(&str, String, &str)> {
+    let open = stat.iter().position(|byte| *byte == b'(')?;
+    let close = stat.iter().rposition(|byte| *byte == b')')?;
+    let pid = std::str::from_utf8(stat.get(..open)?).ok()?.trim_end();
+    let name = String::from_utf8_lossy(stat.get(open + 1..close)?).into_owned();
+    let rest = std::str::from_utf8(stat.get(close + 1..)?).ok()?.trim();
+    Some((pid, name, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stat_is_read_whatever_the_name_is() {
+        let rest = "1 9 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4242 99";
+        let cases: [(&[u8], &str, bool); 4] = [
+            (b"(sh) S", "sh", false),
+            (b"(a) Z 7 (b) S", "a) Z 7 (b", false),
+            (b"(\xff\n) Z", "\u{fffd}\n", true),
+            (b"() R", "", false),
+        ];
+        for (middle, name, zombie) in cases {
+            let stat = [b"12 ", middle, b" ", rest.as_bytes(), b"\n"].concat();
+            let process = parse_stat(&stat).unwrap();
+            assert_eq!((process.pid.as_raw_pid(), process.start), (12, 4242));
+            assert_eq!((process.name.as_str(), process.zombie), (name, zombie));
+            assert_eq!(process.parent.map(Pid::as_raw_pid), Some(1));
+        }
+        assert_eq!(parse_stat(b"12 sh S"), None);
+        assert_eq!(parse_stat(b""), None);
+    }
+
+    #[test]
+    fn this_process_is_found() {
+        let me = rustix::process::getpid();
+        assert!(all().any(|process| process.pid == me && process.parent == rustix::process::getppid()));
+    }
+
+    #[test]
+    fn a_reused_pid_is_not_signalled() {
+        let mut me = Process::read(rustix::process::getpid()).unwrap();
+        assert!(me.signal(Signal::CONT));
+        me.start += 1;
+        assert!(!me.signal(Signal::CONT));
+    }
+}

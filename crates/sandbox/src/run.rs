@@ -1,0 +1,237 @@
+//! One run as the harness follows it: the stage's channel and both outputs in one poll loop, so that nothing is shared.
+
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, ChildStderr, ChildStdout};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::Pid;
+
+use crate::lines::{Line, Stream};
+use crate::tap::Tap;
+use crate::wire::{self, Report};
+use crate::{Ended, How, Spec, Watch, sweep, tree};
+
+/// How often the flags in [`Watch`] are looked at.
+const TICK: Duration = Duration::from_millis(50);
+/// A stage that has not reported this long after it should have is killed.
+const REPORT_GRACE: Duration = Duration::from_secs(5);
+/// After the end, output is read for this long if somebody still holds it open.
+const DRAIN: Duration = Duration::from_secs(1);
+const BUFFER: usize = 64 << 10;
+
+pub(crate) struct Run<'a> {
+    spec: &'a Spec,
+    stage: Child,
+    control: UnixStream,
+    stdout: Tap<ChildStdout>,
+    stderr: Tap<ChildStderr>,
+    started: Instant,
+    inbox: Vec<u8>,
+    /// When the report is overdue; `None` for a run without a deadline.
+    overdue: Option<Instant>,
+    asked: Asked,
+    end: Option<End>,
+    swept: usize,
+}
+
+/// Why the stage was told to stop; nothing set means it was not.
+#[derive(Debug, Default)]
+struct Asked {
+    cancelled: bool,
+    stopped: bool,
+    output_exceeded: bool,
+}
+
+impl Asked {
+    fn any(&self) -> bool {
+        self.cancelled || self.stopped || self.output_exceeded
+    }
+}
+
+#[derive(Debug)]
+enum End {
+    Reported(Report),
+    Lost { overdue: bool },
+}
+
+#[derive(Debug, Default)]
+struct Ready {
+    control: bool,
+    stdout: bool,
+    stderr: bool,
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(spec: &'a Spec, mut stage: Child, control: UnixStream) -> Self {
+        let started = Instant::now();
+        Self {
+            stdout: Tap::new(stage.stdout.take(), Stream::Stdout, spec.keep_head, spec.keep_tail),
+            stderr: Tap::new(stage.stderr.take(), Stream::Stderr, spec.keep_head, spec.keep_tail),
+            spec,
+            stage,
+            control,
+            started,
+            inbox: Vec::new(),
+            overdue: started.checked_add(spec.wall).and_then(|deadline| deadline.checked_add(REPORT_GRACE)),
+            asked: Asked::default(),
+            end: None,
+            swept: 0,
+        }
+    }
+
+    /// Follows the run to its end. `told` is whether the stage took its order.
+    pub(crate) fn finish(mut self, told: bool, watch: &mut Watch<'_>) -> Ended {
+        let mut buffer = vec![0; BUFFER];
+        if !told {
+            self.lose(false);
+        }
+        while self.end.is_none() {
+            let ready = self.wait();
+            self.read_output(&ready, &mut buffer, &mut watch.on_line);
+            if ready.control {
+                self.read_report();
+            }
+            self.ask(watch);
+            if self.end.is_none() && self.overdue.is_some_and(|overdue| Instant::now() >= overdue) {
+                self.lose(true);
+            }
+        }
+        self.bury_stage();
+        self.drain(&mut buffer, &mut watch.on_line);
+        self.into_ended(watch)
+    }
+
+    fn wait(&self) -> Ready {
+        let fds = [self.end.is_none().then(|| self.control.as_fd()), self.stdout.fd(), self.stderr.fd()];
+        let [control, stdout, stderr] = wait_for(fds);
+        Ready { control, stdout, stderr }
+    }
+
+    fn read_output(&mut self, ready: &Ready, buffer: &mut [u8], to: &mut Option<&mut dyn FnMut(Line<'_>)>) {
+        if ready.stdout {
+            self.stdout.read(buffer, to);
+        }
+        if ready.stderr {
+            self.stderr.read(buffer, to);
+        }
+    }
+
+    fn read_report(&mut self) {
+        let mut buffer = [0; 4096];
+        match self.control.read(&mut buffer) {
+            Ok(0) => self.lose(false),
+            Ok(length) => {
+                self.inbox.extend_from_slice(&buffer[..length]);
+                match wire::decode(&self.inbox) {
+                    Ok(report) => self.end = report.map(End::Reported),
+                    Err(_) => self.lose(false),
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => self.lose(false),
+        }
+    }
+
+    /// Tells the stage to stop, once, if there is a reason.
+    fn ask(&mut self, watch: &Watch<'_>) {
+        if self.asked.any() || self.end.is_some() {
+            return;
+        }
+        self.asked = Asked {
+            cancelled: watch.cancelled(),
+            stopped: watch.stopped(),
+            output_exceeded: self.output() > self.spec.output_bytes,
+        };
+        if self.asked.any() {
+            // If it cannot be told it is gone, which the next read notices.
+            let _ = self.control.write_all(b"s");
+            let overdue = Instant::now() + REPORT_GRACE;
+            self.overdue = Some(self.overdue.map_or(overdue, |earlier| earlier.min(overdue)));
+        }
+    }
+
+    /// The stage is gone or useless: do its work from here, as far as that is possible.
+    fn lose(&mut self, overdue: bool) {
+        self.end = Some(End::Lost { overdue });
+        if overdue && let Some(stage) = i32::try_from(self.stage.id()).ok().and_then(Pid::from_raw) {
+            // It still adopts what it supervises, so its tree is complete, whatever became of the marker.
+            self.swept += tree::kill_below(stage).len();
+        }
+        self.bury_stage();
+        self.swept += sweep(&self.spec.marker);
+    }
+
+    /// The stage has nothing more to do; it must not be able to keep the harness waiting.
+    fn bury_stage(&mut self) {
+        let _ = self.stage.kill();
+        let _ = self.stage.wait();
+    }
+
+    fn drain(&mut self, buffer: &mut [u8], to: &mut Option<&mut dyn FnMut(Line<'_>)>) {
+        let until = Instant::now() + DRAIN;
+        while self.output_open() && Instant::now() < until {
+            let ready = self.wait();
+            self.read_output(&ready, buffer, to);
+        }
+        if self.output_open() {
+            self.swept += sweep(&self.spec.marker);
+        }
+    }
+
+    fn output_open(&self) -> bool {
+        self.stdout.fd().is_some() || self.stderr.fd().is_some()
+    }
+
+    fn output(&self) -> u64 {
+        self.stdout.total().saturating_add(self.stderr.total())
+    }
+
+    fn into_ended(self, watch: &mut Watch<'_>) -> Ended {
+        let output_open = self.output_open();
+        // What was written last may only have been read after the program had ended.
+        let output_exceeded = self.output() > self.spec.output_bytes;
+        let report = match self.end {
+            Some(End::Reported(report)) => report,
+            Some(End::Lost { overdue }) => lost(overdue && !self.asked.any(), self.started.elapsed()),
+            None => lost(false, self.started.elapsed()),
+        };
+        Ended {
+            how: report.how,
+            timed_out: report.timed_out,
+            cancelled: self.asked.cancelled,
+            stopped: self.asked.stopped,
+            output_exceeded,
+            output_open,
+            leftovers: report.leftovers,
+            swept: self.swept,
+            elapsed: report.elapsed,
+            cpu: report.cpu,
+            limits: report.limits,
+            inherited_fds: report.inherited_fds,
+            stdout: self.stdout.finish(&mut watch.on_line),
+            stderr: self.stderr.finish(&mut watch.on_line),
+        }
+    }
+}
+
+fn lost(timed_out: bool, elapsed: Duration) -> Report {
+    Report { timed_out, elapsed, ..Report::new(How::SupervisorLost) }
+}
+
+/// Which of the descriptors have something to read, or have ended, within one tick.
+fn wait_for<const N: usize>(fds: [Option<BorrowedFd<'_>>; N]) -> [bool; N] {
+    let tick = Timespec::try_from(TICK).ok();
+    let mut polled: Vec<_> = fds.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+    match poll(&mut polled, tick.as_ref()) {
+        Ok(_) => {}
+        Err(Errno::INTR) => return [false; N],
+        // Nothing can be waited for any more; reading tells which of them ended.
+        Err(_) => return fds.map(|fd| fd.is_some()),
+    }
+    let mut events = polled.iter().map(|fd| !fd.revents().is_empty());
+    fds.map(|fd| fd.is_some() && events.next().unwrap_or(false))
+}

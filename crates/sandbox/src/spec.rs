@@ -1,0 +1,64 @@
+//! What to run: the whole request for one supervised program.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::{Limits, SuperviseError};
+
+/// Bytes kept from the beginning, and as many from the end, of each output stream unless the spec says otherwise.
+pub const KEEP_DEFAULT: usize = 16 << 20;
+
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// `argv[0]` is a path, found beforehand by [`crate::find_program`]; there is no search at spawn time.
+    pub argv: Vec<String>,
+    pub cwd: PathBuf,
+    /// The whole environment, but for the marker, which is added.
+    pub env: Vec<(String, String)>,
+    /// Standard input as a file holding these bytes; `/dev/null` if `None`.
+    pub stdin: Option<Vec<u8>>,
+    pub wall: Duration,
+    pub limits: Limits,
+    /// More than this on stdout and stderr together ends the run.
+    pub output_bytes: u64,
+    pub keep_head: usize,
+    pub keep_tail: usize,
+    /// An environment variable that no other run has, by which [`crate::sweep`] finds processes nobody supervises any more.
+    pub marker: (String, String),
+}
+
+impl Spec {
+    /// A spec with an empty environment, no input, no resource limits and the default of kept output.
+    pub fn new(argv: Vec<String>, cwd: PathBuf, wall: Duration, marker: (String, String)) -> Self {
+        Self {
+            argv,
+            cwd,
+            env: Vec::new(),
+            stdin: None,
+            wall,
+            limits: Limits::default(),
+            output_bytes: u64::MAX,
+            keep_head: KEEP_DEFAULT,
+            keep_tail: KEEP_DEFAULT,
+            marker,
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), SuperviseError> {
+        match self.argv.first() {
+            None => return Err(SuperviseError::bad_spec("argv is empty")),
+            Some(first) if !first.contains('/') => {
+                return Err(SuperviseError::bad_spec(format!("argv[0] is a name, not a path: {first}")));
+            }
+            Some(_) => {}
+        }
+        if !self.cwd.is_absolute() {
+            return Err(SuperviseError::bad_spec(format!("cwd is not absolute: {}", self.cwd.display())));
+        }
+        let (key, value) = &self.marker;
+        if key.is_empty() || value.is_empty() || key.contains(['=', '\0']) || value.contains('\0') {
+            return Err(SuperviseError::bad_spec("marker needs a name without '=' and a value"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,88 @@
+//! The harness' side: starting the stage and giving it its order.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::run::Run;
+use crate::wire::{self, Order};
+use crate::{Ended, Line, Spec, SuperviseError};
+
+/// The hidden first argument with which the own executable becomes the stage.
+pub const STAGE_ARG: &str = "__supervise";
+
+/// A stage that does not even take its order for this long is given up.
+const ORDER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Runs programs under supervision, each through a stage of its own.
+#[derive(Debug, Clone)]
+pub struct Supervisor {
+    exe: PathBuf,
+}
+
+/// What may end a run early, and who sees its output while it happens.
+#[derive(Default)]
+pub struct Watch<'a> {
+    /// The operator wants everything to end; looked at every 50 ms or more often.
+    pub cancel: Option<&'a AtomicBool>,
+    /// The harness wants this program to end, for instance because its work is done; looked at just as often.
+    pub stop: Option<&'a AtomicBool>,
+    /// Called for each line of output, between reads: it must not block.
+    pub on_line: Option<&'a mut dyn FnMut(Line<'_>)>,
+}
+
+impl Watch<'_> {
+    pub(crate) fn cancelled(&self) -> bool {
+        self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+}
+
+impl fmt::Debug for Watch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("cancel", &self.cancel).field("stop", &self.stop).finish_non_exhaustive()
+    }
+}
+
+impl Supervisor {
+    /// `exe` is an executable that calls [`crate::stage_main`] when its first argument is [`STAGE_ARG`]: the own one.
+    pub fn new(exe: PathBuf) -> Self {
+        Self { exe }
+    }
+
+    /// Runs the program to its end, on this thread. On return nothing of it is left, or the result says what is.
+    pub fn run(&self, spec: &Spec, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
+        spec.check()?;
+        let order = wire::encode(&Order::from(spec)).map_err(|error| SuperviseError::bad_spec(error.to_string()))?;
+        let (mut ours, theirs) = channel().map_err(|source| SuperviseError::OpenChannel { source })?;
+        let stage = start_stage(&self.exe, theirs)
+            .map_err(|source| SuperviseError::StartStage { exe: self.exe.clone(), source })?;
+        let told = ours.write_all(&order).and_then(|()| ours.write_all(spec.stdin.as_deref().unwrap_or_default()));
+        Ok(Run::new(spec, stage, ours).finish(told.is_ok(), watch))
+    }
+}
+
+fn channel() -> io::Result<(UnixStream, UnixStream)> {
+    let (ours, theirs) = UnixStream::pair()?;
+    ours.set_write_timeout(Some(ORDER_TIMEOUT))?;
+    Ok((ours, theirs))
+}
+
+#[expect(clippy::disallowed_methods, reason = "the stage is the door; it is started here and nowhere else")]
+fn start_stage(exe: &Path, control: UnixStream) -> io::Result<Child> {
+    Command::new(exe)
+        .arg(STAGE_ARG)
+        .env_clear()
+        .stdin(Stdio::from(OwnedFd::from(control)))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+}

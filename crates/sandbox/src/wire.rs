@@ -1,0 +1,128 @@
+//! What harness and stage say to each other: length-prefixed JSON frames, the order one way and the report the other.
+//!
+//! After the order come the bytes for standard input, raw. Any later byte from the harness means stop; its end of file means
+//! the harness is gone.
+
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::{Cpu, How, Leftovers, LimitRule, Spec};
+
+/// Far above any real order or report (the kernel refuses larger argument lists anyway).
+const FRAME_MAX: usize = 16 << 20;
+const PREFIX: usize = 4;
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Order {
+    pub(crate) argv: Vec<String>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) env: Vec<(String, String)>,
+    pub(crate) stdin_bytes: Option<u64>,
+    pub(crate) wall: Duration,
+    pub(crate) limits: Vec<LimitRule>,
+}
+
+impl From<&Spec> for Order {
+    fn from(spec: &Spec) -> Self {
+        let mut env = spec.env.clone();
+        env.push(spec.marker.clone());
+        Self {
+            argv: spec.argv.clone(),
+            cwd: spec.cwd.clone(),
+            env,
+            stdin_bytes: spec.stdin.as_ref().map(|bytes| bytes.len() as u64),
+            wall: spec.wall,
+            limits: spec.limits.rules(),
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) how: How,
+    pub(crate) timed_out: bool,
+    pub(crate) leftovers: Leftovers,
+    pub(crate) elapsed: Duration,
+    pub(crate) cpu: Option<Cpu>,
+    pub(crate) limits: Vec<LimitRule>,
+    pub(crate) inherited_fds: Vec<u32>,
+}
+
+impl Report {
+    pub(crate) fn new(how: How) -> Self {
+        Self {
+            how,
+            timed_out: false,
+            leftovers: Leftovers::default(),
+            elapsed: Duration::ZERO,
+            cpu: None,
+            limits: Vec::new(),
+            inherited_fds: Vec::new(),
+        }
+    }
+}
+
+pub(crate) fn encode<T: Serialize>(message: &T) -> io::Result<Vec<u8>> {
+    let mut frame = vec![0; PREFIX];
+    serde_json::to_writer(&mut frame, message)?;
+    let length = u32::try_from(frame.len() - PREFIX).map_err(io::Error::other)?;
+    frame[..PREFIX].copy_from_slice(&length.to_be_bytes());
+    Ok(frame)
+}
+
+pub(crate) fn send<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
+    to.write_all(&encode(message)?)
+}
+
+/// Reads one frame and nothing behind it.
+pub(crate) fn receive<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
+    let mut prefix = [0; PREFIX];
+    from.read_exact(&mut prefix)?;
+    let mut body = vec![0; body_length(prefix)?];
+    from.read_exact(&mut body)?;
+    Ok(serde_json::from_slice(&body)?)
+}
+
+/// The message in `bytes`, once all of it has arrived.
+pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<Option<T>> {
+    let Some((prefix, body)) = bytes.split_first_chunk::<PREFIX>() else { return Ok(None) };
+    match body.get(..body_length(*prefix)?) {
+        Some(body) => Ok(Some(serde_json::from_slice(body)?)),
+        None => Ok(None),
+    }
+}
+
+fn body_length(prefix: [u8; PREFIX]) -> io::Result<usize> {
+    let length = u32::from_be_bytes(prefix) as usize;
+    if length > FRAME_MAX { Err(io::Error::other("frame too long")) } else { Ok(length) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_read_whole_or_not_at_all() {
+        let sent = vec!["one".to_owned(), "zwei \"3\"".to_owned()];
+        let mut frame = encode(&sent).unwrap();
+        for cut in 0..frame.len() {
+            assert_eq!(decode::<Vec<String>>(&frame[..cut]).unwrap(), None, "{cut}");
+            assert!(receive::<Vec<String>>(&mut &frame[..cut]).is_err(), "{cut}");
+        }
+        frame.extend_from_slice(b"after");
+        let mut reader = frame.as_slice();
+        assert_eq!(receive::<Vec<String>>(&mut reader).unwrap(), sent);
+        assert_eq!(reader, b"after");
+        assert_eq!(decode::<Vec<String>>(&frame).unwrap(), Some(sent));
+    }
+
+    #[test]
+    fn an_absurd_length_is_refused_before_it_is_allocated() {
+        assert!(receive::<String>(&mut [0xff_u8; 64].as_slice()).is_err());
+        assert!(decode::<String>(&[0xff; 64]).is_err());
+    }
+}

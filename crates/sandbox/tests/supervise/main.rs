@@ -1,0 +1,10 @@
+//! Real programs under real supervision. Each defence has a control that shows what happens without it.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, like the tests")]
+
+mod ends;
+mod lost;
+mod output;
+mod surroundings;
+mod trees;
+mod world;

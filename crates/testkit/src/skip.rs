@@ -1,0 +1,25 @@
+//! A test that cannot run says so: one line, which `cargo xtask test` prints and counts.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+/// Records that a test did not run, and why.
+#[expect(clippy::disallowed_methods, reason = "tests are told where to write by the environment")]
+pub fn skip(test: &str, reason: &str) {
+    eprintln!("skipped: {test}: {reason}");
+    if let Some(file) = std::env::var_os("CTO_TEST_SKIPS") {
+        let mut file = OpenOptions::new().append(true).create(true).open(file).expect("the file of skips");
+        writeln!(file, "{test}: {reason}").expect("a line");
+    }
+}
+
+/// The Python with the packages that tests need, made by `cargo xtask test`; skips the test where there is none.
+#[expect(clippy::disallowed_methods, reason = "tests are told which Python by the environment")]
+pub fn python(test: &str) -> Option<PathBuf> {
+    let python = std::env::var_os("CTO_TEST_PYTHON").map(PathBuf::from);
+    if python.is_none() {
+        skip(test, "no Python with jsonschema and securesystemslib; run through cargo xtask test");
+    }
+    python
+}

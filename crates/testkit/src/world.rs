@@ -1,0 +1,165 @@
+//! A temporary home and the real binary in it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use contract::Digest;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A place of its own for one test: a home, a HOME, a directory to work in, and the binary under test.
+#[derive(Debug)]
+pub struct World {
+    dir: TempDir,
+    binary: PathBuf,
+}
+
+/// What one call of the binary came to.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: i32,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+}
+
+impl Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: output.stdout,
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// Stdout as one JSON document.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.stdout).unwrap_or_else(|error| panic!("not JSON ({error}): {self:?}"))
+    }
+
+    /// Panics with everything that was printed unless the exit code is this one.
+    #[must_use]
+    pub fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "stdout: {}\nstderr: {}", self.text(), self.stderr);
+        self
+    }
+}
+
+impl World {
+    /// `binary` is `env!("CARGO_BIN_EXE_cto")` of the calling test.
+    pub fn new(binary: &str) -> Self {
+        let dir = tempfile::Builder::new().prefix("cto-test-").tempdir().expect("a temporary directory");
+        for name in ["user", "here"] {
+            fs::create_dir(dir.path().join(name)).expect("a directory");
+        }
+        Self { dir, binary: binary.into() }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// `CTO_HOME` of this world; made by the first run.
+    pub fn home(&self) -> PathBuf {
+        self.dir.path().join("home")
+    }
+
+    /// `HOME` of this world.
+    pub fn user(&self) -> PathBuf {
+        self.dir.path().join("user")
+    }
+
+    /// Where commands are run.
+    pub fn here(&self) -> PathBuf {
+        self.dir.path().join("here")
+    }
+
+    pub fn bundles(&self) -> PathBuf {
+        self.home().join("harness-runs")
+    }
+
+    /// The binary with this world's environment and nothing else of ours but PATH and RUSTUP_HOME.
+    #[expect(clippy::disallowed_methods, reason = "a test starts the binary under test with an environment of its own")]
+    pub fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.env_clear().env("HOME", self.user()).env("CTO_HOME", self.home()).env("LANG", "C.UTF-8");
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        let rustup = std::env::var_os("RUSTUP_HOME")
+            .or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".rustup").into()));
+        command.env("RUSTUP_HOME", rustup.unwrap_or_default());
+        command.current_dir(self.here()).args(args).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the binary to its end.
+    pub fn cto<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Ran {
+        Ran::from(self.command(args).output().expect("the binary starts"))
+    }
+
+    /// Starts the binary with its output kept.
+    pub fn start<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Child {
+        self.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts")
+    }
+
+    /// Waits for a child of [`World::start`].
+    pub fn finish(child: Child) -> Ran {
+        Ran::from(child.wait_with_output().expect("the binary ends"))
+    }
+
+    /// Writes a file below [`World::here`] and gives its path.
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.here().join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+        fs::write(&path, text).expect("a file");
+        path
+    }
+
+    /// A governed run of a case; gives its report and its bundle.
+    pub fn run(&self, task: &str, code: i32) -> (Value, PathBuf) {
+        let report = self.cto(["run", task, "--json"]).expect(code).json();
+        let bundle = self.bundles().join(report["run_id"].as_str().expect("a run id"));
+        (report, bundle)
+    }
+}
+
+/// Everything below a path (kind, mode, content) as one digest, so that "nothing changed" can be shown. Missing is one too.
+pub fn content_digest(root: &Path, leave_out: &[&str]) -> Digest {
+    let mut entries = BTreeMap::new();
+    gather(root, root, leave_out, &mut entries);
+    let mut bytes = Vec::new();
+    for (path, digest) in entries {
+        bytes.extend_from_slice(&path);
+        bytes.extend_from_slice(digest.to_string().as_bytes());
+    }
+    Digest::of(&bytes)
+}
+
+fn gather(root: &Path, path: &Path, leave_out: &[&str], entries: &mut BTreeMap<Vec<u8>, Digest>) {
+    let Ok(stat) = fs::symlink_metadata(path) else { return };
+    let below = path.strip_prefix(root).unwrap_or(path);
+    if leave_out.iter().any(|name| below == Path::new(name)) {
+        return;
+    }
+    let mut bytes = format!("{:o} ", stat.permissions().mode()).into_bytes();
+    if stat.is_symlink() {
+        bytes.extend_from_slice(fs::read_link(path).unwrap_or_default().as_os_str().as_bytes());
+    } else if stat.is_file() {
+        bytes.extend_from_slice(&fs::read(path).unwrap_or_default());
+    } else if !stat.is_dir() {
+        bytes.extend_from_slice(format!("{}", stat.rdev()).as_bytes());
+    }
+    entries.insert(below.as_os_str().as_bytes().to_vec(), Digest::of(&bytes));
+    if stat.is_dir() {
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            gather(root, &entry.path(), leave_out, entries);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Capture of a workspace whose processes are dead: every byte it holds, without running git and without following a link.
+
+mod refuse;
+mod walk;
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use crate::error::TreeError;
+use crate::fsdir::{lstat, open_dir, open_root};
+use crate::listing::Listing;
+use crate::manifest::Manifest;
+use crate::store::Store;
+
+/// How much new matter a capture takes in before it gives up; what the manifest knows is free.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// New files and directories.
+    pub entries: u64,
+    /// Bytes of new and changed files together.
+    pub total_bytes: u64,
+    /// Bytes of one file.
+    pub file_bytes: u64,
+    /// Directories within each other.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { entries: 100_000, total_bytes: 4 << 30, file_bytes: 512 << 20, depth: 128 }
+    }
+}
+
+/// What a workspace held. Every list is sorted by path.
+#[derive(Debug, Default)]
+pub struct Capture {
+    /// The tree: everything git can carry, also what is refused unless its name folds to `.git` or it cannot be read.
+    pub listing: Listing,
+    pub refused: Vec<Refused>,
+    /// Directories other than the root with a `.git` of their own; their other files are in the listing.
+    pub nested_repositories: Vec<Vec<u8>>,
+    /// Sockets, devices and FIFOs: not carried.
+    pub special_files: Vec<Vec<u8>>,
+    /// Topmost directories that hold nothing git carries.
+    pub empty_directories: Vec<Vec<u8>>,
+    /// Names in the root `.git` that say a merge, rebase, cherry-pick, revert, bisect or stash is not finished.
+    pub unfinished: Vec<String>,
+}
+
+/// A path that must not be part of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    pub path: Vec<u8>,
+    pub why: RefusedWhy,
+}
+
+/// Why a path is refused; but for names and unreadable ones, only where it is new or changed against the manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RefusedWhy {
+    /// A symbolic link that is absolute, leads out of the tree or into a `.git`.
+    LinkLeavesRepository,
+    /// A name some file system folds to `.git`, or a link named `.gitmodules`; not carried.
+    GitName,
+    NotUtf8,
+    /// `__pycache__/`, `node_modules/`, `*.pyc`, `*.so`, `*.class`.
+    CompiledLeftover,
+    /// A submodule's directory is gone, filled or replaced.
+    GitlinkChanged,
+    /// The harness may not read it; not carried.
+    Unreadable,
+}
+
+const UNFINISHED: [&str; 9] = [
+    "MERGE_HEAD",
+    "REBASE_HEAD",
+    "rebase-merge",
+    "rebase-apply",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "BISECT_LOG",
+    "sequencer",
+    "refs/stash",
+];
+
+/// Captures a workspace into `store`. Call it when no process can write there any more.
+pub fn capture(root: &Path, manifest: &Manifest, store: &Store, limits: &Limits) -> Result<Capture, TreeError> {
+    let top = open_root(root)?;
+    let unfinished = open_dir(&top, b".git").map_or_else(|_| Vec::new(), |git| unfinished(&git));
+    let mut capture = walk::Walk::new(manifest, store, limits).run(top)?;
+    capture.unfinished = unfinished;
+    Ok(capture)
+}
+
+/// The names in a GIT_DIR that say something was begun and not ended.
+pub(crate) fn unfinished(git_dir: &OwnedFd) -> Vec<String> {
+    let refs = open_dir(git_dir, b"refs");
+    let there = |name: &str| match (name.strip_prefix("refs/"), &refs) {
+        (Some(name), Ok(refs)) => lstat(refs, name.as_bytes()).is_ok(),
+        (Some(_), Err(_)) => false,
+        (None, _) => lstat(git_dir, name.as_bytes()).is_ok(),
+    };
+    UNFINISHED.iter().filter(|name| there(name)).map(ToString::to_string).collect()
+}

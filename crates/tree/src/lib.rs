@@ -1,0 +1,42 @@
+//! Raw trees: the harness-owned object store, capture of a hostile workspace, tree-to-tree patch, reading a hostile source repository.
+//!
+//! The only code that runs `git` and the only code that meets a hostile repository. No git child ever has its `GIT_DIR` inside a
+//! repository that somebody else wrote, no symlink is followed, no attribute or filter touches a byte. It knows no domain type,
+//! prints nothing and reads no environment.
+
+mod batch;
+mod capture;
+mod error;
+mod fsdir;
+mod git;
+mod ignore;
+mod index;
+mod link;
+mod listing;
+mod manifest;
+mod materialise;
+mod name;
+mod object;
+mod oid;
+mod pack;
+mod patch;
+mod pending;
+mod source;
+mod stat;
+mod store;
+mod talk;
+mod work_repository;
+
+pub use batch::{Absent, AbsentWhy, BlobReader, absent_content};
+pub use capture::{Capture, Limits, Refused, RefusedWhy, capture};
+pub use error::{Limit, SourceProblem, TreeError};
+pub use git::{Git, GitVersion};
+pub use ignore::ignored;
+pub use listing::{Change, Entry, Listing, Mode, changes};
+pub use manifest::Manifest;
+pub use materialise::materialise;
+pub use name::folds_to_git;
+pub use oid::{Oid, ParseOidError};
+pub use source::{Source, SourceDigest, SourceStatus};
+pub use store::{CommitSpec, Store};
+pub use work_repository::{Author, work_repository};

@@ -1,0 +1,170 @@
+//! Trees as flat listings: every path with its mode and object id, and the tree ids that follow from them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+
+use crate::error::{TreeError, malformed};
+use crate::name::{parent, require_plain};
+use crate::oid::Oid;
+
+/// What a path in a tree is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mode {
+    File,
+    Executable,
+    Link,
+    Gitlink,
+}
+
+/// A path's mode and content id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Entry {
+    pub mode: Mode,
+    pub oid: Oid,
+}
+
+/// A whole tree by path: raw bytes, `/`-separated, relative, no directories.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listing(pub BTreeMap<Vec<u8>, Entry>);
+
+/// A path that differs between two listings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    pub path: Vec<u8>,
+    pub before: Option<Entry>,
+    pub after: Option<Entry>,
+}
+
+impl Mode {
+    /// The mode as git writes it into trees and index files.
+    pub fn bits(self) -> u32 {
+        match self {
+            Mode::File => 0o100_644,
+            Mode::Executable => 0o100_755,
+            Mode::Link => 0o120_000,
+            Mode::Gitlink => 0o160_000,
+        }
+    }
+
+    /// The mode git means by these bits; old trees hold group-writable files, which are files.
+    pub(crate) fn from_bits(bits: u32) -> Option<Mode> {
+        match bits & 0o170_000 {
+            0o100_000 if bits & 0o100 != 0 => Some(Mode::Executable),
+            0o100_000 => Some(Mode::File),
+            0o120_000 => Some(Mode::Link),
+            0o160_000 => Some(Mode::Gitlink),
+            _ => None,
+        }
+    }
+}
+
+impl Listing {
+    /// The id of the tree object of this listing.
+    pub fn tree_id(&self) -> Oid {
+        let Ok(root) = self.fold_trees::<Infallible>(&mut |tree| Ok(Oid::of("tree", tree)));
+        root
+    }
+
+    /// Builds every tree object, innermost first, hands its bytes to `sink` and returns the id of the root.
+    ///
+    /// Sorting whole paths by bytes is git's tree order, since a directory sorts as if its name ended with `/`.
+    pub(crate) fn fold_trees<E>(&self, sink: &mut dyn FnMut(&[u8]) -> Result<Oid, E>) -> Result<Oid, E> {
+        let mut open: Vec<(&[u8], Vec<u8>)> = Vec::new();
+        let mut root = Vec::new();
+        for (path, entry) in &self.0 {
+            let mut parts: Vec<&[u8]> = path.split(|b| *b == b'/').collect();
+            let name = parts.pop().unwrap_or_default();
+            let shared = open.iter().zip(&parts).take_while(|((open, _), part)| open == *part).count();
+            close_to(&mut open, &mut root, shared, sink)?;
+            open.extend(parts[shared..].iter().map(|part| (*part, Vec::new())));
+            push_entry(innermost(&mut open, &mut root), entry.mode.bits(), name, entry.oid);
+        }
+        close_to(&mut open, &mut root, 0, sink)?;
+        sink(&root)
+    }
+
+    /// Refuses paths that are not plain and paths that are both a file and a directory.
+    pub(crate) fn require_plain(&self) -> Result<(), TreeError> {
+        let mut checked: BTreeSet<&[u8]> = BTreeSet::new();
+        for path in self.0.keys() {
+            require_plain(path)?;
+            let mut above = parent(path);
+            while !above.is_empty() && checked.insert(above) {
+                if self.0.contains_key(above) {
+                    return Err(TreeError::Name { path: above.to_vec(), problem: "is a file and a directory" });
+                }
+                above = parent(above);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn innermost<'a>(open: &'a mut [(&[u8], Vec<u8>)], root: &'a mut Vec<u8>) -> &'a mut Vec<u8> {
+    match open.last_mut() {
+        Some((_, tree)) => tree,
+        None => root,
+    }
+}
+
+fn close_to<E>(
+    open: &mut Vec<(&[u8], Vec<u8>)>,
+    root: &mut Vec<u8>,
+    depth: usize,
+    sink: &mut dyn FnMut(&[u8]) -> Result<Oid, E>,
+) -> Result<(), E> {
+    while open.len() > depth {
+        if let Some((name, tree)) = open.pop() {
+            let oid = sink(&tree)?;
+            push_entry(innermost(open, root), 0o40_000, name, oid);
+        }
+    }
+    Ok(())
+}
+
+fn push_entry(tree: &mut Vec<u8>, bits: u32, name: &[u8], oid: Oid) {
+    tree.extend_from_slice(format!("{bits:o} ").as_bytes());
+    tree.extend_from_slice(name);
+    tree.push(0);
+    tree.extend_from_slice(&oid.0);
+}
+
+/// One line of a tree object.
+pub(crate) struct TreeLine<'a> {
+    pub(crate) bits: u32,
+    pub(crate) name: &'a [u8],
+    pub(crate) oid: Oid,
+}
+
+/// Reads the bytes of a tree object.
+pub(crate) fn parse_tree(mut bytes: &[u8]) -> Result<Vec<TreeLine<'_>>, TreeError> {
+    let mut lines = Vec::new();
+    while !bytes.is_empty() {
+        let (line, rest) = parse_line(bytes).ok_or_else(|| malformed("tree object", "truncated line"))?;
+        lines.push(line);
+        bytes = rest;
+    }
+    Ok(lines)
+}
+
+fn parse_line(bytes: &[u8]) -> Option<(TreeLine<'_>, &[u8])> {
+    let space = bytes.iter().position(|b| *b == b' ')?;
+    let nul = space + bytes[space..].iter().position(|b| *b == 0)?;
+    let bits = u32::from_str_radix(std::str::from_utf8(&bytes[..space]).ok()?, 8).ok()?;
+    let oid = Oid::from_slice(bytes.get(nul + 1..nul + 21)?)?;
+    Some((TreeLine { bits, name: &bytes[space + 1..nul], oid }, &bytes[nul + 21..]))
+}
+
+/// The paths that differ, sorted.
+pub fn changes(before: &Listing, after: &Listing) -> Vec<Change> {
+    let paths: BTreeSet<&Vec<u8>> = before.0.keys().chain(after.0.keys()).collect();
+    paths
+        .into_iter()
+        .map(|path| Change {
+            path: path.clone(),
+            before: before.0.get(path).copied(),
+            after: after.0.get(path).copied(),
+        })
+        .filter(|change| change.before != change.after)
+        .collect()
+}

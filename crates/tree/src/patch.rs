@@ -1,0 +1,168 @@
+//! Tree-to-tree patches: made by one git child, applied again by another.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Doing, TreeError};
+use crate::fsdir::Scratch;
+use crate::git::{Call, Input, alternates_value};
+use crate::index;
+use crate::listing::{Listing, Mode};
+use crate::object::{Kind, read_loose};
+use crate::oid::Oid;
+use crate::pack::Pack;
+use crate::store::Store;
+
+const DIFF_TREE: &[&str] = &[
+    "diff-tree",
+    "-r",
+    "-p",
+    "--binary",
+    "--full-index",
+    "--no-renames",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--no-relative",
+    "--diff-algorithm=myers",
+    "--indent-heuristic",
+    "--unified=3",
+    "--inter-hunk-context=0",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+    "--ignore-submodules=none",
+    "--submodule=short",
+];
+
+impl Store {
+    /// The patch from one tree to another: full binary, no renames, no attributes.
+    pub fn patch(&self, from: Oid, to: Oid) -> Result<Vec<u8>, TreeError> {
+        if from == to {
+            return Ok(Vec::new());
+        }
+        let (from, to) = (from.to_string(), to.to_string());
+        let args: Vec<&str> = DIFF_TREE.iter().copied().chain([from.as_str(), to.as_str(), "--"]).collect();
+        self.run_git(Call::new("comparing two trees", &self.dir, &args))
+    }
+
+    /// The id of the tree that `patch`, one that `Store::patch` makes, makes of `base`. Nothing is kept.
+    ///
+    /// Git sees only the blobs of `base` that the patch changes: it takes a binary postimage it already has instead of what the
+    /// patch says, so with the whole store in sight nothing would be proved about the patch.
+    pub fn reapply(&self, base: &Listing, patch: &[u8]) -> Result<Oid, TreeError> {
+        let applied = self.apply(base, patch, |objects| {
+            self.lend(&preimages(base, patch), objects)?;
+            Ok(Vec::new())
+        })?;
+        Ok(applied.map_or_else(|| base.tree_id(), |applied| applied.listing.tree_id()))
+    }
+
+    /// The listing that any patch makes of `base`; its new blobs are in the store.
+    pub fn apply_into(&self, base: &Listing, patch: &[u8]) -> Result<Listing, TreeError> {
+        let lender = ("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternates_value(&self.objects()));
+        match self.apply(base, patch, |_| Ok(vec![lender]))? {
+            Some(applied) => self.adopt(applied),
+            None => Ok(base.clone()),
+        }
+    }
+
+    /// Applies a patch in an object directory of its own; none for an empty patch.
+    fn apply(
+        &self,
+        base: &Listing,
+        patch: &[u8],
+        prepare: impl FnOnce(&Path) -> Result<Vec<(&'static str, OsString)>, TreeError>,
+    ) -> Result<Option<Applied>, TreeError> {
+        if patch.is_empty() {
+            return Ok(None);
+        }
+        let scratch = Scratch::create(&self.scratch)?;
+        let (index_file, objects) = (scratch.path().join("index"), scratch.path().join("objects"));
+        fs::create_dir(&objects).doing("creating directory", &objects)?;
+        fs::write(&index_file, index::encode_listing(base)?).doing("writing index", &index_file)?;
+        let mut call = Call::new("applying a patch", &self.dir, &["apply", "--cached", "--whitespace=nowarn", "-"]);
+        call.env = prepare(&objects)?;
+        call.env.push(("GIT_INDEX_FILE", index_file.clone().into()));
+        call.env.push(("GIT_OBJECT_DIRECTORY", objects.clone().into()));
+        call.input = Input::Bytes(patch);
+        self.run_git(call)?;
+        let listing = index::decode_listing(&fs::read(&index_file).doing("reading index", &index_file)?)?;
+        listing.require_plain()?;
+        Ok(Some(Applied { listing, objects, _scratch: scratch }))
+    }
+
+    /// Puts blobs of this store into another object directory.
+    fn lend(&self, oids: &[Oid], objects: &Path) -> Result<(), TreeError> {
+        let mut pack = Pack::default();
+        let mut reader = self.reader();
+        for oid in oids {
+            pack.add(*oid, Kind::Blob, &reader.blob(*oid)?)?;
+        }
+        let dir = objects.join("pack");
+        fs::create_dir(&dir).doing("creating directory", &dir)?;
+        pack.finish(&dir)
+    }
+
+    fn adopt(&self, applied: Applied) -> Result<Listing, TreeError> {
+        for entry in applied.listing.0.values() {
+            if let Some((kind, bytes)) = read_loose(&applied.objects, entry.oid)? {
+                self.put(kind, &bytes)?;
+            }
+        }
+        Ok(applied.listing)
+    }
+}
+
+/// What a patch made, and the object directory that holds its new blobs.
+struct Applied {
+    listing: Listing,
+    objects: PathBuf,
+    _scratch: Scratch,
+}
+
+/// The blobs of `base` at the paths a patch changes. Read from its headers, which no content line can look like; a path that is
+/// misread is one whose preimage git does not find, and then it refuses the patch.
+fn preimages(base: &Listing, patch: &[u8]) -> Vec<Oid> {
+    let headers = patch.split(|b| *b == b'\n').filter_map(|line| line.strip_prefix(b"diff --git "));
+    let entries = headers.filter_map(|names| base.0.get(&path_of(names)?));
+    let oids: BTreeSet<Oid> = entries.filter(|entry| entry.mode != Mode::Gitlink).map(|entry| entry.oid).collect();
+    oids.into_iter().collect()
+}
+
+/// The path in `a/PATH b/PATH`, or in the same with both sides quoted.
+fn path_of(names: &[u8]) -> Option<Vec<u8>> {
+    let side = match names.strip_prefix(b"\"") {
+        Some(quoted) => unquote(quoted)?,
+        None => names.get(..names.len() / 2)?.to_vec(),
+    };
+    side.strip_prefix(b"a/").map(<[u8]>::to_vec)
+}
+
+/// Undoes git's C-style quoting up to the closing quote.
+fn unquote(quoted: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut bytes = quoted.iter().copied();
+    loop {
+        match bytes.next()? {
+            b'"' => return Some(out),
+            b'\\' => out.push(match bytes.next()? {
+                b'a' => 7,
+                b'b' => 8,
+                b't' => b'\t',
+                b'n' => b'\n',
+                b'v' => 11,
+                b'f' => 12,
+                b'r' => b'\r',
+                digit @ b'0'..=b'3' => (digit - b'0') << 6 | octal(bytes.next()?)? << 3 | octal(bytes.next()?)?,
+                other => other,
+            }),
+            plain => out.push(plain),
+        }
+    }
+}
+
+fn octal(digit: u8) -> Option<u8> {
+    digit.checked_sub(b'0').filter(|value| *value < 8)
+}

@@ -1,0 +1,141 @@
+//! A digest of a source's work tree, to show that a run left it as it was.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{FileType, Stat, readlinkat};
+use rustix::io::Errno;
+use sha2::{Digest, Sha256};
+
+use super::{Source, head};
+use crate::error::{Doing, Limit, TreeError};
+use crate::fsdir::{kind, lstat, names, open_dir, open_regular, open_root};
+use crate::stat::{FileStat, Trust};
+
+const DEEPEST: usize = 256;
+
+/// A SHA-256 over HEAD and every path, mode and content of a work tree without its `.git`s.
+#[derive(Debug, Clone)]
+pub struct SourceDigest {
+    /// Lower-case hexadecimal.
+    pub sha256: String,
+    files: HashMap<Vec<u8>, (FileStat, [u8; 32])>,
+    trust: Trust,
+}
+
+impl PartialEq for SourceDigest {
+    fn eq(&self, other: &SourceDigest) -> bool {
+        self.sha256 == other.sha256
+    }
+}
+
+impl Source {
+    /// The digest of the source as it is now; with an earlier one, only files whose stat moved are read again.
+    pub fn digest(&self, earlier: Option<&SourceDigest>) -> Result<SourceDigest, TreeError> {
+        let top = open_root(&self.root)?;
+        let trust = Trust::of(&top, &self.root)?;
+        let mut walk = Walk { earlier, files: HashMap::new(), trust, hash: Sha256::new() };
+        let now = head::resolve(&self.git_dir, &self.common, &self.root)?;
+        walk.line(b"HEAD", b"", now.to_string().as_bytes());
+        walk.directory(&top, &mut Vec::new(), 0)?;
+        let sum = walk.hash.finalize();
+        let sha256 = sum.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(SourceDigest { sha256, files: walk.files, trust: walk.trust })
+    }
+}
+
+struct Walk<'a> {
+    earlier: Option<&'a SourceDigest>,
+    files: HashMap<Vec<u8>, (FileStat, [u8; 32])>,
+    trust: Trust,
+    hash: Sha256,
+}
+
+impl Walk<'_> {
+    /// Lengths before bytes, so that no two trees share a line.
+    fn line(&mut self, what: &[u8], path: &[u8], value: &[u8]) {
+        for part in [what, path, value] {
+            self.hash.update((part.len() as u64).to_be_bytes());
+            self.hash.update(part);
+        }
+    }
+
+    fn directory(&mut self, dir: &OwnedFd, path: &mut Vec<u8>, depth: usize) -> Result<(), TreeError> {
+        if depth > DEEPEST {
+            return Err(TreeError::Limit { limit: Limit::Depth, path: path.clone() });
+        }
+        let length = path.len();
+        for name in names(dir).doing_at("reading directory", path)? {
+            if name == b".git" {
+                continue;
+            }
+            if length > 0 {
+                path.push(b'/');
+            }
+            path.extend_from_slice(&name);
+            self.entry(dir, &name, path, depth)?;
+            path.truncate(length);
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, dir: &OwnedFd, name: &[u8], path: &mut Vec<u8>, depth: usize) -> Result<(), TreeError> {
+        let stat = lstat(dir, name).doing_at("looking at", path)?;
+        match kind(&stat) {
+            FileType::Directory => match open_dir(dir, name) {
+                Ok(below) => {
+                    self.line(b"directory", path, b"");
+                    self.directory(&below, path, depth + 1)?;
+                }
+                Err(Errno::ACCESS) => self.line(b"unreadable directory", path, b""),
+                Err(e) => return Err(e).doing_at("opening directory", path),
+            },
+            FileType::Symlink => {
+                let target = readlinkat(dir, name, Vec::new()).doing_at("reading link", path)?;
+                self.line(b"link", path, target.as_bytes());
+            }
+            FileType::RegularFile => self.regular(dir, name, path, &stat)?,
+            _ => self.line(b"special", path, b""),
+        }
+        Ok(())
+    }
+
+    fn regular(&mut self, dir: &OwnedFd, name: &[u8], path: &[u8], stat: &Stat) -> Result<(), TreeError> {
+        let now = FileStat::of(stat);
+        let what: &[u8] = if now.mode & 0o100 != 0 { b"executable" } else { b"file" };
+        let sum = match self.known(path, &now) {
+            Some(sum) => sum,
+            None => match open_regular(dir, name) {
+                Ok((file, _)) => sha256(file).doing_at("reading", path)?,
+                Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
+                    self.line(b"unreadable file", path, &now.size.to_be_bytes());
+                    return Ok(());
+                }
+                Err(e) => return Err(e).doing_at("opening", path),
+            },
+        };
+        self.trust.note(&now);
+        self.files.insert(path.to_vec(), (now, sum));
+        self.line(what, path, &sum);
+        Ok(())
+    }
+
+    fn known(&self, path: &[u8], now: &FileStat) -> Option<[u8; 32]> {
+        let earlier = self.earlier?;
+        let (stat, sum) = earlier.files.get(path)?;
+        (stat == now && earlier.trust.holds(now)).then_some(*sum)
+    }
+}
+
+fn sha256(mut file: File) -> std::io::Result<[u8; 32]> {
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hash.finalize().into()),
+            n => hash.update(&buffer[..n]),
+        }
+    }
+}

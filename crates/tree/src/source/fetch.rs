@@ -1,0 +1,64 @@
+//! Copying what HEAD reaches into a store of the harness.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::Duration;
+
+use super::Source;
+use crate::error::{Doing, TreeError};
+use crate::fsdir::Scratch;
+use crate::git::{Call, Input, alternates_value};
+use crate::oid::Oid;
+use crate::store::Store;
+
+const PATIENCE: Duration = Duration::from_secs(900);
+
+impl Source {
+    /// Copies everything reachable from HEAD into `store` and returns the commit.
+    ///
+    /// The pack is indexed again without the source in sight: ids come from the content, not from the source's own tables, and
+    /// nothing may be missing (but for a partial clone, whose gaps `absent_content` lists).
+    pub fn fetch_into(&self, store: &Store) -> Result<Oid, TreeError> {
+        let scratch = Scratch::create(&store.dir)?;
+        let pack = scratch.path().join("source.pack");
+        self.mark_shallow(store)?;
+        self.pack(store, &pack)?;
+        let mut args = vec!["index-pack", "--stdin"];
+        if !self.partial {
+            args.push("--check-self-contained-and-connected");
+        }
+        let mut call = Call::new("indexing a source's objects", &store.dir, &args);
+        call.input = Input::File(File::open(&pack).doing("opening", &pack)?);
+        call.patience = PATIENCE;
+        store.git.run(call)?;
+        store.tree_of(self.head)?;
+        Ok(self.head)
+    }
+
+    fn pack(&self, store: &Store, pack: &Path) -> Result<(), TreeError> {
+        let mut args = vec!["pack-objects", "-q", "--revs", "--stdout", "--delta-base-offset", "--no-use-bitmap-index"];
+        if self.partial {
+            args.push("--missing=allow-any");
+        }
+        let wanted = format!("{}\n", self.head);
+        let mut call = Call::new("packing a source's objects", &store.dir, &args);
+        call.env = vec![("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternates_value(&self.objects()))];
+        call.input = Input::Bytes(wanted.as_bytes());
+        call.output = Some(File::create(pack).doing("creating", pack)?);
+        call.patience = PATIENCE;
+        store.git.run(call).map(|_| ())
+    }
+
+    /// A store that holds shortened history must know where it ends.
+    fn mark_shallow(&self, store: &Store) -> Result<(), TreeError> {
+        if self.shallow.is_empty() {
+            return Ok(());
+        }
+        let path = store.dir.join("shallow");
+        let known = fs::read_to_string(&path).unwrap_or_default();
+        let all: BTreeSet<Oid> =
+            known.lines().filter_map(|l| l.parse().ok()).chain(self.shallow.iter().copied()).collect();
+        fs::write(&path, all.iter().map(|oid| format!("{oid}\n")).collect::<String>()).doing("writing", &path)
+    }
+}

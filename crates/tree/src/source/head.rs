@@ -1,0 +1,86 @@
+//! HEAD and the references behind it: loose and packed, read in process.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use crate::error::{Doing, SourceProblem, TreeError, malformed};
+use crate::fsdir::read_beneath;
+use crate::oid::Oid;
+
+const LARGEST_REFERENCE: u64 = 4096;
+const LARGEST_PACKED_REFS: u64 = 256 << 20;
+const MOST_HOPS: usize = 5;
+/// References that a linked worktree has for itself.
+const PER_WORKTREE: [&[u8]; 3] = [b"refs/worktree/", b"refs/bisect/", b"refs/rewritten/"];
+
+/// The commit HEAD names.
+pub(super) fn resolve(git_dir: &OwnedFd, common: &OwnedFd, root: &Path) -> Result<Oid, TreeError> {
+    let refuse = |problem| TreeError::Source { path: root.to_path_buf(), problem };
+    let mut name = b"HEAD".to_vec();
+    for _ in 0..MOST_HOPS {
+        let own = name == b"HEAD" || PER_WORKTREE.iter().any(|prefix| name.starts_with(prefix));
+        let holder = if own { git_dir } else { common };
+        let value = match read_reference(holder, &name).map_err(|e| unsafe_or(e, &name, root))? {
+            Some(value) => value,
+            None => packed(common, &name, root)?.ok_or_else(|| refuse(SourceProblem::UnbornHead))?,
+        };
+        match value.strip_prefix(b"ref:") {
+            Some(next) => name = checked_name(next.trim_ascii()).map_err(refuse)?,
+            None => return parse(&value).map_err(refuse),
+        }
+    }
+    Err(refuse(SourceProblem::UnsafeReference("too many symbolic references".into())))
+}
+
+fn read_reference(holder: &OwnedFd, name: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    match read_beneath(holder.as_fd(), name, LARGEST_REFERENCE) {
+        // A directory where the reference would be: the reference itself may be packed.
+        Err(e) if e.kind() == io::ErrorKind::InvalidInput && name != b"HEAD" => Ok(None),
+        found => Ok(found?.map(|value| value.trim_ascii_end().to_vec())),
+    }
+}
+
+fn unsafe_or(error: io::Error, name: &[u8], root: &Path) -> TreeError {
+    let problem = SourceProblem::UnsafeReference(format!("{}: {error}", name.escape_ascii()));
+    TreeError::Source { path: root.to_path_buf(), problem }
+}
+
+fn checked_name(name: &[u8]) -> Result<Vec<u8>, SourceProblem> {
+    let plain = |part: &[u8]| !part.is_empty() && !part.starts_with(b".") && !part.iter().any(u8::is_ascii_control);
+    if name == b"refs/heads/.invalid" {
+        return Err(SourceProblem::Reftable);
+    }
+    match name.starts_with(b"refs/") && name.split(|b| *b == b'/').all(plain) {
+        true => Ok(name.to_vec()),
+        false => Err(SourceProblem::UnsafeReference(name.escape_ascii().to_string())),
+    }
+}
+
+fn parse(value: &[u8]) -> Result<Oid, SourceProblem> {
+    match Oid::from_hex(value) {
+        Some(oid) => Ok(oid),
+        None if value.len() == 64 && value.iter().all(u8::is_ascii_hexdigit) => Err(SourceProblem::Sha256),
+        None => Err(SourceProblem::UnsafeReference(value.escape_ascii().to_string())),
+    }
+}
+
+fn packed(common: &OwnedFd, name: &[u8], root: &Path) -> Result<Option<Vec<u8>>, TreeError> {
+    let text = match read_beneath(common.as_fd(), b"packed-refs", LARGEST_PACKED_REFS) {
+        Err(e) if e.kind() == io::ErrorKind::FileTooLarge => {
+            return Err(TreeError::Source {
+                path: root.to_path_buf(),
+                problem: SourceProblem::TooLarge("packed-refs"),
+            });
+        }
+        found => found.doing("reading packed-refs of", root)?.unwrap_or_default(),
+    };
+    for line in text.split(|b| *b == b'\n').filter(|line| !matches!(line.first(), None | Some(b'#' | b'^'))) {
+        let space =
+            line.iter().position(|b| *b == b' ').ok_or_else(|| malformed("packed-refs", "a line without a name"))?;
+        if &line[space + 1..] == name {
+            return Ok(Some(line[..space].to_vec()));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,118 @@
+//! Clean start: what git would call dirty in the source, asked in a GIT_DIR of the harness with a copy of the source's index.
+
+use std::fs;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Timespec, Timestamps, futimens};
+
+use super::Source;
+use crate::capture::unfinished;
+use crate::error::{Doing, SourceProblem, TreeError};
+use crate::fsdir::{open_regular, read_beneath, read_limited};
+use crate::git::{Call, Git, alternates_value};
+use crate::index::{self, IndexEntry};
+use crate::listing::Mode;
+
+const LARGEST_INDEX: u64 = 1 << 30;
+const LARGEST_EXCLUDE: u64 = 1 << 20;
+const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n";
+const STATUS: &[&str] = &[
+    "status",
+    "--porcelain=v1",
+    "-z",
+    "--untracked-files=all",
+    "--ignore-submodules=all",
+    "--no-renames",
+    "--no-ahead-behind",
+];
+
+/// What stands between a source and a clean start.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SourceStatus {
+    /// Paths that differ from HEAD or are untracked, sorted; an untracked repository ends with `/`.
+    pub dirty: Vec<Vec<u8>>,
+    /// Paths (directories end with `/`) that a sparse checkout leaves out.
+    pub sparse: Vec<Vec<u8>>,
+    /// Names in its GIT_DIR of something begun and not ended.
+    pub unfinished: Vec<String>,
+}
+
+impl Source {
+    /// What is dirty in the source; `scratch` is a fresh directory of the caller.
+    pub fn status(&self, git: &Git, scratch: &Path) -> Result<SourceStatus, TreeError> {
+        let copy = IndexCopy::of(self)?;
+        let git_dir = self.borrowed_git_dir(scratch, &copy)?;
+        let mut call = Call::new("asking for a source's status", &git_dir, STATUS);
+        call.env = vec![("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternates_value(&self.objects()))];
+        call.work_tree = Some(&self.root);
+        let out = git.run(call)?;
+        let lines = out.split(|b| *b == 0).filter(|line| line.len() > 3);
+        let mut dirty: Vec<Vec<u8>> =
+            lines.filter(|line| !copy.leaves_out(&line[..2], &line[3..])).map(|line| line[3..].to_vec()).collect();
+        dirty.sort_unstable();
+        dirty.dedup();
+        Ok(SourceStatus { dirty, sparse: copy.sparse, unfinished: unfinished(&self.git_dir) })
+    }
+
+    fn borrowed_git_dir(&self, scratch: &Path, copy: &IndexCopy) -> Result<PathBuf, TreeError> {
+        let git_dir = std::path::absolute(scratch).doing("resolving", scratch)?.join("status.git");
+        for part in ["", "objects", "refs", "info"] {
+            let path = git_dir.join(part);
+            fs::create_dir(&path).doing("creating directory", &path)?;
+        }
+        let exclude = read_beneath(self.common.as_fd(), b"info/exclude", LARGEST_EXCLUDE)
+            .doing("reading info/exclude of", &self.root)?;
+        let head = format!("{}\n", self.head).into_bytes();
+        for (name, bytes) in [("HEAD", head), ("config", CONFIG.into()), ("info/exclude", exclude.unwrap_or_default())]
+        {
+            let path = git_dir.join(name);
+            fs::write(&path, bytes).doing("writing", &path)?;
+        }
+        copy.write(&git_dir.join("index"))?;
+        Ok(git_dir)
+    }
+}
+
+/// The source's index, rewritten: no extensions, no assume-unchanged, no skip-worktree.
+struct IndexCopy {
+    entries: Vec<IndexEntry>,
+    sparse: Vec<Vec<u8>>,
+    /// When the source's index was written: git trusts only files older than that.
+    written: Option<Timespec>,
+}
+
+impl IndexCopy {
+    fn of(source: &Source) -> Result<IndexCopy, TreeError> {
+        let (file, stat) = match open_regular(&source.git_dir, b"index") {
+            Ok(found) => found,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(IndexCopy { entries: Vec::new(), sparse: Vec::new(), written: None });
+            }
+            Err(e) => return Err(e).doing("opening index of", &source.root),
+        };
+        let read = index::decode(&read_limited(file, LARGEST_INDEX).doing("reading index of", &source.root)?)?;
+        if read.split {
+            return Err(TreeError::Source { path: source.root.clone(), problem: SourceProblem::SplitIndex });
+        }
+        let sparse = read.entries.iter().filter(|entry| entry.skip_worktree).map(|entry| entry.path.clone()).collect();
+        // What was only announced with `add -N` shows as untracked; what is sparse as a directory is not in the index at all.
+        let keep = |entry: &IndexEntry| !entry.intent_to_add && Mode::from_bits(entry.bits).is_some();
+        let entries = read.entries.into_iter().filter(keep).collect();
+        let written = Timespec { tv_sec: stat.st_mtime, tv_nsec: stat.st_mtime_nsec as _ };
+        Ok(IndexCopy { entries, sparse, written: Some(written) })
+    }
+
+    fn write(&self, path: &Path) -> Result<(), TreeError> {
+        fs::write(path, index::encode(&self.entries)?).doing("writing index", path)?;
+        let Some(written) = self.written else { return Ok(()) };
+        let file = fs::File::options().write(true).open(path).doing("opening index", path)?;
+        futimens(&file, &Timestamps { last_access: written, last_modification: written }).doing("dating index", path)
+    }
+
+    /// Whether a status line only says that a sparse checkout has no such file.
+    fn leaves_out(&self, state: &[u8], path: &[u8]) -> bool {
+        let holds = |left_out: &Vec<u8>| left_out == path || (left_out.ends_with(b"/") && path.starts_with(left_out));
+        matches!(state, b" D" | b"D ") && self.sparse.iter().any(holds)
+    }
+}

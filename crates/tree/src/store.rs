@@ -1,0 +1,236 @@
+//! The object store of the harness: a bare GIT_DIR written in process, and the objects put into it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::batch::BlobReader;
+use crate::error::{Doing, TreeError, malformed};
+use crate::git::{Call, Git};
+use crate::listing::{Entry, Listing, Mode, parse_tree};
+use crate::object::{Kind, Object};
+use crate::oid::Oid;
+use crate::pending::Pending;
+
+const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n";
+// Highest precedence of all attribute files: bytes stay raw whatever a tree says about itself.
+const ATTRIBUTES: &str = "* -text !eol !crlf -ident !filter !working-tree-encoding !diff !merge !whitespace\n";
+const DEEPEST_TREE: usize = 2048;
+
+/// A bare repository that only the harness writes.
+#[derive(Debug, Clone)]
+pub struct Store {
+    pub(crate) dir: PathBuf,
+    pub(crate) git: Git,
+    pub(crate) scratch: PathBuf,
+    pending: Pending,
+}
+
+/// A commit to be written; author and committer are the same.
+#[derive(Debug, Clone, Copy)]
+pub struct CommitSpec<'a> {
+    pub tree: Oid,
+    pub parents: &'a [Oid],
+    pub name: &'a str,
+    pub email: &'a str,
+    pub unix_time: i64,
+    pub message: &'a str,
+}
+
+impl Store {
+    /// Makes an empty store in a directory that is made for it.
+    pub fn create(dir: &Path, git: Git) -> Result<Store, TreeError> {
+        let dir = &std::path::absolute(dir).doing("resolving", dir)?;
+        for part in ["", "objects", "objects/pack", "refs", "info"] {
+            let path = dir.join(part);
+            fs::create_dir_all(&path).doing("creating directory", &path)?;
+        }
+        for (name, text) in [("HEAD", "ref: refs/heads/main\n"), ("config", CONFIG), ("info/attributes", ATTRIBUTES)] {
+            let path = dir.join(name);
+            fs::write(&path, text).doing("writing", &path)?;
+        }
+        Ok(Store { dir: dir.clone(), git, scratch: dir.clone(), pending: Pending::default() })
+    }
+
+    /// Opens a store that `create` made.
+    pub fn open(dir: &Path, git: Git) -> Result<Store, TreeError> {
+        let dir = std::path::absolute(dir).doing("resolving", dir)?;
+        let attributes = dir.join("info/attributes");
+        let found = fs::read(&attributes).doing("reading", &attributes)?;
+        if found != ATTRIBUTES.as_bytes() {
+            return Err(malformed("store", format!("{} was not made by this program", dir.display())));
+        }
+        Ok(Store { scratch: dir.clone(), dir, git, pending: Pending::default() })
+    }
+
+    /// Puts short-lived files into this directory instead of the store's own; one in memory spares `reapply` most of its time.
+    pub fn with_scratch(self, scratch: &Path) -> Store {
+        Store { scratch: scratch.to_path_buf(), ..self }
+    }
+
+    /// The GIT_DIR of this store.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The git this store runs.
+    pub fn git(&self) -> &Git {
+        &self.git
+    }
+
+    pub(crate) fn objects(&self) -> PathBuf {
+        self.dir.join("objects")
+    }
+
+    pub(crate) fn put(&self, kind: Kind, body: &[u8]) -> Result<Oid, TreeError> {
+        self.pending.put(kind, body, &self.dir.join("objects/pack"))
+    }
+
+    /// An object that is still at hand.
+    pub(crate) fn cached(&self, oid: Oid) -> Option<Object> {
+        self.pending.cached(oid)
+    }
+
+    /// Writes to disk what was put so far. Only another process needs to ask for it.
+    pub fn flush(&self) -> Result<(), TreeError> {
+        self.pending.flush(&self.dir.join("objects/pack"))
+    }
+
+    /// Runs a git child in this store.
+    pub(crate) fn run_git(&self, call: Call<'_>) -> Result<Vec<u8>, TreeError> {
+        self.flush()?;
+        self.git.run(call)
+    }
+
+    /// Stores a blob.
+    pub fn put_blob(&self, bytes: &[u8]) -> Result<Oid, TreeError> {
+        self.put(Kind::Blob, bytes)
+    }
+
+    /// Stores the tree objects of a listing and returns the root's id.
+    pub fn put_listing(&self, listing: &Listing) -> Result<Oid, TreeError> {
+        listing.require_plain()?;
+        listing.fold_trees(&mut |tree| self.put(Kind::Tree, tree))
+    }
+
+    /// Stores a commit.
+    pub fn put_commit(&self, spec: &CommitSpec<'_>) -> Result<Oid, TreeError> {
+        self.put(Kind::Commit, spec.text().as_bytes())
+    }
+
+    /// The bytes of one blob; `reader` is the way to many.
+    pub fn blob(&self, oid: Oid) -> Result<Vec<u8>, TreeError> {
+        self.reader().blob(oid)
+    }
+
+    /// A reader for many blobs that starts at most one git child, and none for small ones this process put.
+    pub fn reader(&self) -> BlobReader<'_> {
+        BlobReader::new(self)
+    }
+
+    /// The tree id a commit (or a tree) names.
+    pub fn tree_of(&self, oid: Oid) -> Result<Oid, TreeError> {
+        match self.reader().object(oid)? {
+            (Kind::Commit, text) => commit_field(&text, b"tree ").ok_or_else(|| malformed("commit", oid.to_string())),
+            (Kind::Tree, _) => Ok(oid),
+            (Kind::Blob, _) => Err(malformed("commit or tree", oid.to_string())),
+        }
+    }
+
+    /// Every path of a commit or a tree; names that are not plain are refused.
+    pub fn list(&self, oid: Oid) -> Result<Listing, TreeError> {
+        let listing = match self.list_cached(oid)? {
+            Some(listing) => listing,
+            None => self.list_by_git(oid)?,
+        };
+        listing.require_plain()?;
+        Ok(listing)
+    }
+
+    fn list_cached(&self, oid: Oid) -> Result<Option<Listing>, TreeError> {
+        let tree = match self.cached(oid) {
+            Some((Kind::Commit, text)) => {
+                commit_field(&text, b"tree ").ok_or_else(|| malformed("commit", oid.to_string()))?
+            }
+            Some((Kind::Tree, _)) => oid,
+            Some((Kind::Blob, _)) => return Err(malformed("commit or tree", oid.to_string())),
+            None => return Ok(None),
+        };
+        let mut listing = Listing::default();
+        Ok(self.add_cached_tree(tree, &mut Vec::new(), 0, &mut listing)?.then_some(listing))
+    }
+
+    fn add_cached_tree(
+        &self,
+        tree: Oid,
+        prefix: &mut Vec<u8>,
+        depth: usize,
+        into: &mut Listing,
+    ) -> Result<bool, TreeError> {
+        if depth > DEEPEST_TREE {
+            return Err(malformed("tree", "nested too deeply"));
+        }
+        let Some((_, bytes)) = self.cached(tree) else { return Ok(false) };
+        for line in parse_tree(&bytes)? {
+            let length = prefix.len();
+            prefix.extend_from_slice(line.name);
+            match Mode::from_bits(line.bits) {
+                Some(mode) => add(into, prefix.clone(), Entry { mode, oid: line.oid })?,
+                None => {
+                    prefix.push(b'/');
+                    if !self.add_cached_tree(line.oid, prefix, depth + 1, into)? {
+                        return Ok(false);
+                    }
+                }
+            }
+            prefix.truncate(length);
+        }
+        Ok(true)
+    }
+
+    fn list_by_git(&self, oid: Oid) -> Result<Listing, TreeError> {
+        let args = ["ls-tree", "-r", "-z", "--full-tree", &oid.to_string()];
+        let out = self.run_git(Call::new("listing a tree", &self.dir, &args))?;
+        let mut listing = Listing::default();
+        for line in out.split(|b| *b == 0).filter(|line| !line.is_empty()) {
+            let (path, entry) =
+                parse_ls_line(line).ok_or_else(|| malformed("ls-tree line", line.escape_ascii().to_string()))?;
+            add(&mut listing, path, entry)?;
+        }
+        Ok(listing)
+    }
+}
+
+fn add(listing: &mut Listing, path: Vec<u8>, entry: Entry) -> Result<(), TreeError> {
+    match listing.0.insert(path.clone(), entry) {
+        None => Ok(()),
+        Some(_) => Err(TreeError::Name { path, problem: "stands twice in one tree" }),
+    }
+}
+
+fn parse_ls_line(line: &[u8]) -> Option<(Vec<u8>, Entry)> {
+    let tab = line.iter().position(|b| *b == b'\t')?;
+    let mut words = line[..tab].split(|b| *b == b' ');
+    let bits = u32::from_str_radix(std::str::from_utf8(words.next()?).ok()?, 8).ok()?;
+    let oid = Oid::from_hex(words.nth(1)?)?;
+    Some((line[tab + 1..].to_vec(), Entry { mode: Mode::from_bits(bits)?, oid }))
+}
+
+/// The id in the first header line of a commit that starts with `key`.
+pub(crate) fn commit_field(text: &[u8], key: &[u8]) -> Option<Oid> {
+    let header = text.split(|b| *b == b'\n').take_while(|line| !line.is_empty());
+    header.filter_map(|line| line.strip_prefix(key)).find_map(Oid::from_hex)
+}
+
+impl CommitSpec<'_> {
+    fn text(&self) -> String {
+        let parents: String = self.parents.iter().map(|parent| format!("parent {parent}\n")).collect();
+        let person = format!("{} <{}> {} +0000", plain(self.name), plain(self.email), self.unix_time);
+        let message = self.message.replace('\0', "");
+        format!("tree {}\n{parents}author {person}\ncommitter {person}\n\n{message}", self.tree)
+    }
+}
+
+/// A name as git can store it: no angle brackets, no control characters.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).collect::<String>().trim().to_owned()
+}

@@ -1,0 +1,305 @@
+//! A captured tree, its patch and the tree the patch makes are the same, whatever is in them.
+
+use std::fs;
+
+use proptest::prelude::*;
+use tree::{Listing, Mode, changes, materialise};
+
+use crate::support::{Node, Nodes, World, at, files, git_with, oid, read_back, write_node};
+
+const NAMES: &[&str] = &[
+    "a",
+    "b",
+    "a b",
+    "a-b",
+    "a.b",
+    "ab",
+    "new\nline",
+    "tab\there",
+    "quo\"te",
+    "back\\slash",
+    "-dash",
+    " lead",
+    "trail ",
+    "x b",
+    "\u{e9}",
+    "e\u{301}",
+    "b/",
+    "sub",
+    "x.x",
+    "y.bin",
+    "CR\r",
+    "dev",
+    "null",
+    ".gitattributes",
+    ".gitignore",
+    "0",
+    "~",
+    "#",
+];
+
+const ATTRIBUTES: &[&str] = &[
+    "* text=auto eol=crlf\n",
+    "* -diff\n",
+    "*.x filter=evil ident\n",
+    "*.bin binary\n",
+    "* working-tree-encoding=UTF-16\n",
+    "* diff=evil\n",
+];
+
+fn contents() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        Just(Vec::new()),
+        Just(b"\n".to_vec()),
+        Just(b"$Id$\r\nline\r\n".to_vec()),
+        Just(b"no final newline".to_vec()),
+        Just(b"-- a/x\n++ b/x\n@@ -1 +1 @@\nindex 0000000000000000000000000000000000000000\n".to_vec()),
+        (0u8..4).prop_map(|n| [vec![b'w'; 200_000], vec![n + b'0', b'\n']].concat()),
+        prop::collection::vec("[a-d ]{0,3}(\r)?\n", 0..40).prop_map(|lines| lines.concat().into_bytes()),
+        prop::collection::vec(any::<u8>(), 0..300),
+        prop::sample::select(ATTRIBUTES).prop_map(|text| text.as_bytes().to_vec()),
+    ]
+}
+
+fn node() -> impl Strategy<Value = Node> {
+    prop_oneof![
+        5 => contents().prop_map(Node::File),
+        1 => contents().prop_map(Node::Executable),
+        1 => "[a-z./]{1,12}".prop_map(|target| Node::Link(target.into_bytes())),
+    ]
+}
+
+fn path() -> impl Strategy<Value = Vec<u8>> {
+    let names = prop_oneof![4 => prop::collection::vec(prop::sample::select(NAMES), 1..4), 1 => prop::collection::vec(prop::sample::select(NAMES), 12..20)];
+    names.prop_map(|names| {
+        names.iter().map(|name| name.trim_end_matches('/')).collect::<Vec<_>>().join("/").into_bytes()
+    })
+}
+
+/// Keeps what does not make a path both a file and a directory.
+fn consistent(rows: Vec<(Vec<u8>, Node)>) -> Nodes {
+    let mut nodes = Nodes::new();
+    for (path, node) in rows {
+        let below = [path.as_slice(), b"/"].concat();
+        let clash =
+            nodes.keys().any(|other| other.starts_with(&below) || path.starts_with(&[other.as_slice(), b"/"].concat()));
+        if !clash {
+            nodes.insert(path, node);
+        }
+    }
+    nodes
+}
+
+/// A tree and another that keeps some of it, changes some, drops some and swaps files for directories.
+fn pair() -> impl Strategy<Value = (Nodes, Nodes)> {
+    let before = prop::collection::vec((path(), node()), 0..14);
+    (before, prop::collection::vec((path(), node()), 0..10), any::<u64>()).prop_map(|(before, mut after, dice)| {
+        let before = consistent(before);
+        for (n, (path, node)) in before.iter().enumerate() {
+            match (dice >> (n % 21 * 3)) & 7 {
+                0 => {}
+                1 => after.push(([path.as_slice(), b"/swapped"].concat(), node.clone())),
+                2 => after.push((path.clone(), Node::Executable(b"changed\n".to_vec()))),
+                _ => after.push((path.clone(), node.clone())),
+            }
+        }
+        (before, consistent(after))
+    })
+}
+
+/// Makes one tree of another in a directory, touching only what differs.
+fn rewrite(root: &std::path::Path, before: &Nodes, after: &Nodes) {
+    for path in before.iter().filter(|(path, node)| after.get(*path) != Some(node)).map(|(path, _)| path) {
+        fs::remove_file(at(root, path)).unwrap();
+    }
+    for (path, node) in after.iter().filter(|(path, node)| before.get(*path) != Some(node)) {
+        let to = at(root, path);
+        if to.is_dir() && !to.is_symlink() {
+            fs::remove_dir_all(&to).unwrap();
+        }
+        write_node(root, path, node);
+    }
+}
+
+fn id_by_git(world: &World, listing: &Listing) -> String {
+    world.store.flush().unwrap();
+    let index = world.path("index-by-git");
+    let _ = fs::remove_file(&index);
+    let rows = listing.0.iter().flat_map(|(path, entry)| {
+        let mode = match entry.mode {
+            Mode::File => "100644",
+            Mode::Executable => "100755",
+            Mode::Link => "120000",
+            Mode::Gitlink => "160000",
+        };
+        [format!("{mode} {}\t", entry.oid).into_bytes(), path.clone(), vec![0]].concat()
+    });
+    let rows: Vec<u8> = rows.collect();
+    let script = format!(
+        "export GIT_DIR='{}' GIT_INDEX_FILE='{}'; git update-index -z --index-info && git write-tree",
+        world.store.dir().display(),
+        index.display()
+    );
+    git_with(world.store.dir(), &["-c", &format!("alias.x=!{script}"), "x"], &rows)
+}
+
+fn check(before: &Nodes, after: &Nodes) {
+    let world = World::new();
+    let base = world.put(before);
+    let (root, manifest) = world.workspace("work", &base);
+    assert_eq!(&read_back(&root), before, "materialised");
+    rewrite(&root, before, after);
+    let capture = world.capture(&root, &manifest);
+    let expected = world.put(after);
+    assert_eq!(capture.listing, expected, "captured");
+    let (from, to) = (world.store.put_listing(&base).unwrap(), world.store.put_listing(&capture.listing).unwrap());
+    assert_eq!(to, capture.listing.tree_id());
+    assert_eq!(to.to_string(), id_by_git(&world, &capture.listing), "git's own tree id");
+    assert_eq!(world.store.list(to).unwrap(), capture.listing);
+    let patch = world.store.patch(from, to).unwrap();
+    assert_eq!(patch.is_empty(), changes(&base, &capture.listing).is_empty());
+    assert_eq!(world.store.reapply(&base, &patch).unwrap(), to, "reapplied\n{}", String::from_utf8_lossy(&patch));
+    let again = world.fresh("again");
+    materialise(&world.store, &capture.listing, &again).unwrap();
+    assert_eq!(&read_back(&again), after, "materialised again");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #[test]
+    fn trees_survive_capture_and_patch((before, after) in pair()) {
+        check(&before, &after);
+    }
+}
+
+#[test]
+fn odd_pairs() {
+    let link = |target: &str| Node::Link(target.as_bytes().to_vec());
+    let file = |text: &str| Node::File(text.as_bytes().to_vec());
+    type Rows<'a> = &'a [(&'a str, Node)];
+    let rows: &[(Rows<'_>, Rows<'_>)] = &[
+        (&[("a", file("x"))], &[("a/b", file("x"))]),
+        (&[("a/b", file("x"))], &[("a", link("b"))]),
+        (&[("a", link("b"))], &[("a", file("b"))]),
+        (&[("a", link("d"))], &[("a/x", file("")), ("d/x", file(""))]),
+        (&[("a", file("x\n"))], &[("a", Node::Executable(b"x\n".to_vec()))]),
+        (&[], &[("a b/b a", file("")), ("a b/b a b/x", file(""))]),
+        (&[("dev/null", file("1\n"))], &[("dev/null", file("2\n"))]),
+        (&[("\u{e9}", file("1")), ("e\u{301}", file("2"))], &[("\u{e9}", file("2")), ("e\u{301}", file("1"))]),
+        (&[("a", file("\0"))], &[("a", file("\0\0"))]),
+    ];
+    for (before, after) in rows {
+        let nodes =
+            |rows: &[(&str, Node)]| rows.iter().map(|(p, n)| (p.as_bytes().to_vec(), n.clone())).collect::<Nodes>();
+        check(&nodes(before), &nodes(after));
+    }
+}
+
+#[test]
+fn blob_ids_are_gits() {
+    let world = World::new();
+    for bytes in [&b""[..], b"x", b"a\r\nb\r\n", &[0, 255, 10], &vec![7; 100_000], &vec![8; 400_000]] {
+        let ours = world.store.put_blob(bytes).unwrap();
+        let theirs = git_with(world.store.dir(), &["hash-object", "--no-filters", "--stdin"], bytes);
+        let reopened = tree::Store::open(world.store.dir(), world.store.git().clone()).unwrap();
+        world.store.flush().unwrap();
+        assert_eq!(reopened.blob(ours).unwrap(), bytes, "from the pack");
+        assert_eq!(ours.to_string(), theirs);
+        assert_eq!(world.store.blob(ours).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn a_commit_is_one_git_accepts() {
+    let world = World::new();
+    let listing = world.put(&files(&[("a", "1\n"), ("d/b", "2\n")]));
+    let commit = world.commit(&listing, &[]);
+    assert_eq!(git_with(world.store.dir(), &["fsck", "--strict", "--no-dangling", &commit.to_string()], b""), "");
+    assert_eq!(world.store.tree_of(commit).unwrap(), listing.tree_id());
+    assert_eq!(world.store.list(commit).unwrap(), listing);
+}
+
+/// Git takes a binary postimage it already has over the one in the patch; the store has it, and must not be asked.
+#[test]
+fn a_patch_is_not_believed_because_the_store_knows_the_result() {
+    let world = World::new();
+    let noise = |seed: u32| -> Vec<u8> {
+        (0..500u32).flat_map(|n| (n + seed).wrapping_mul(2_654_435_761).to_le_bytes()).collect()
+    };
+    let base = world.put(&files(&[("kept", "k\n")]));
+    let with = |seed| {
+        let mut listing = base.clone();
+        let oid = world.store.put_blob(&noise(seed)).unwrap();
+        listing.0.insert(b"noise".to_vec(), tree::Entry { mode: Mode::File, oid });
+        (world.store.put_listing(&listing).unwrap(), oid.to_string())
+    };
+    let from = world.store.put_listing(&base).unwrap();
+    let ((to, oid), (other, other_oid)) = (with(1), with(9));
+    let patch = String::from_utf8(world.store.patch(from, to).unwrap()).unwrap();
+    assert_eq!(world.store.reapply(&base, patch.as_bytes()).unwrap(), to);
+    assert!(world.store.reapply(&base, &patch.as_bytes()[..patch.len() / 2]).is_err());
+    // The data of one file under the id of another.
+    let forged = patch.replace(&oid, &other_oid);
+    assert!(world.store.reapply(&base, forged.as_bytes()).is_err());
+    assert_eq!(
+        world.store.apply_into(&base, forged.as_bytes()).unwrap().tree_id(),
+        other,
+        "control: git believes the id"
+    );
+}
+
+#[test]
+fn an_applied_patch_leaves_its_blobs_in_the_store() {
+    let (world, other) = (World::new(), World::new());
+    let base = files(&[("a", "1\n")]);
+    let after = files(&[("a", "2\n"), ("b", "3")]);
+    let (from, to) = (other.put(&base), other.put(&after));
+    let patch =
+        other.store.patch(other.store.put_listing(&from).unwrap(), other.store.put_listing(&to).unwrap()).unwrap();
+    let applied = world.store.apply_into(&world.put(&base), &patch).unwrap();
+    assert_eq!(applied, to);
+    let root = world.fresh("work");
+    materialise(&world.store, &applied, &root).unwrap();
+    assert_eq!(read_back(&root), after);
+}
+
+#[test]
+fn hostile_patches_are_refused() {
+    let world = World::new();
+    let base = world.put(&files(&[("a", "1\n")]));
+    for name in ["../out", "/abs", ".git/config", "d/.GIT/x"] {
+        let patch = format!(
+            "diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n"
+        );
+        assert!(world.store.reapply(&base, patch.as_bytes()).is_err(), "{name}");
+    }
+    assert!(world.store.reapply(&base, b"no patch at all\n").is_err());
+    assert_eq!(world.store.reapply(&base, b"").unwrap(), base.tree_id());
+}
+
+#[test]
+fn names_that_are_not_plain_are_not_written() {
+    let world = World::new();
+    let entry = tree::Entry { mode: Mode::File, oid: world.store.put_blob(b"x").unwrap() };
+    for name in ["..", "a/../../b", "/abs", ".git/hooks/x", "a/.gIt", "git~1/x", "a//b", ""] {
+        let listing = Listing([(name.as_bytes().to_vec(), entry)].into());
+        let root = world.path("dest");
+        let _ = fs::create_dir(&root);
+        assert!(materialise(&world.store, &listing, &root).is_err(), "{name:?}");
+        assert!(world.store.put_listing(&listing).is_err(), "{name:?}");
+        assert_eq!(fs::read_dir(&root).unwrap().count(), 0);
+    }
+    let through = [(b"l".to_vec(), tree::Entry { mode: Mode::Link, ..entry }), (b"l/x".to_vec(), entry)];
+    assert!(materialise(&world.store, &Listing(through.into()), &world.fresh("through")).is_err());
+}
+
+#[test]
+fn trees_with_hostile_names_are_not_listed() {
+    let world = World::new();
+    let blob = world.store.put_blob(b"x").unwrap();
+    world.store.flush().unwrap();
+    for name in [".git", "..", ".GIT"] {
+        let tree = git_with(world.store.dir(), &["mktree"], format!("100644 blob {blob}\t{name}\n").as_bytes());
+        assert!(world.store.list(oid(&tree)).is_err(), "{name}");
+    }
+}

@@ -1,0 +1,70 @@
+//! `cto runs` and `cto show` with few and with many runs in the ledger: the two must cost the same.
+
+use std::path::{Path, PathBuf};
+
+use super::rounds::{Candidate, in_turns};
+use super::world::{World, bench_case};
+use super::{Bench, table};
+use crate::Outcome;
+use crate::process::{cargo, output, program, run, target};
+
+const ROUNDS: usize = 40;
+const FEW: u32 = 100;
+const MANY: u32 = 100_000;
+
+/// What the task ids of the made-up runs begin with, and the task id of the real one.
+const MADE_UP: &str = "made-up-";
+const REAL: &str = "bench";
+
+pub(super) fn measure(bench: &Bench) -> Outcome<String> {
+    let world = World::new(&bench.place, "ledger")?;
+    run(&mut cargo(&["build", "--quiet", "--release", "--package", "ledger", "--example", "fill"]))?;
+    let few = home(bench, &world, "few", FEW)?;
+    let many = home(bench, &world, "many", MANY)?;
+    let candidates = vec![
+        Candidate::new("`cto runs`, 100 runs", "runs, 100", |_| told(bench, &few, &["runs"], MADE_UP)),
+        Candidate::new("`cto runs`, 100,000 runs", "runs, 100,000", |_| told(bench, &many, &["runs"], MADE_UP)),
+        Candidate::new("`cto show @`, 100 runs", "show, 100", |_| told(bench, &few, &["show", "@"], REAL)),
+        Candidate::new("`cto show @`, 100,000 runs", "show, 100,000", |_| told(bench, &many, &["show", "@"], REAL)),
+    ];
+    let rows = in_turns(candidates, bench.rounds.unwrap_or(ROUNDS))?;
+    Ok(table(&rows, &[0, 2]))
+}
+
+/// A home whose ledger holds this many made-up runs and, as the newest, a real one with its bundle.
+fn home(bench: &Bench, world: &World, name: &str, runs: u32) -> Outcome<PathBuf> {
+    let (home, case) = (world.path(name), world.path(&format!("{name}-case")));
+    std::fs::create_dir(&home).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
+    fill(&home.join("ledger.db"), runs)?;
+    bench_case(&case)?;
+    let case = case.to_string_lossy();
+    cto(bench, &home, &["run", &case, "--sandbox", "none", "--json"])?;
+    Ok(home)
+}
+
+/// Made in memory where there is such a place, since each entry is flushed to the disk it is made on, and moved.
+fn fill(ledger: &Path, runs: u32) -> Outcome {
+    let memory = Path::new("/dev/shm");
+    let made_in = if memory.is_dir() { memory } else { Path::new("/tmp") };
+    let made = World::new(made_in, "fill")?;
+    let temporary = made.path("ledger.db");
+    let example = target().join("release/examples/fill");
+    output(&mut program(example, [temporary.as_os_str(), runs.to_string().as_ref()]))?;
+    for ending in ["", "-wal"] {
+        let [from, to] = [&temporary, ledger].map(|path| format!("{}{ending}", path.display()));
+        std::fs::copy(&from, &to).map_err(|error| format!("cannot copy {from} to {to}: {error}"))?;
+    }
+    Ok(())
+}
+
+fn cto(bench: &Bench, home: &Path, arguments: &[&str]) -> Outcome<String> {
+    output(program(&bench.cto, ["--home".as_ref(), home.as_os_str()]).args(arguments))
+}
+
+/// Ending with 0 is no proof: what was asked for must be in the answer.
+fn told(bench: &Bench, home: &Path, arguments: &[&str], expected: &str) -> Outcome {
+    match cto(bench, home, arguments)?.contains(expected) {
+        true => Ok(()),
+        false => Err(format!("{expected:?} is not in what it printed; its time means nothing")),
+    }
+}

@@ -1,0 +1,108 @@
+//! `cargo xtask bench NAME`: our program beside floors, in turns, in one process, so that a loaded machine slows all of them
+//! alike. Ratios are what counts; times differ from machine to machine.
+
+mod ledger;
+mod rounds;
+mod run;
+mod verify;
+mod world;
+
+use std::path::PathBuf;
+
+use crate::Outcome;
+use crate::process::{cargo, root, run as run_command, target};
+use rounds::Measured;
+
+/// What every bench is given.
+struct Bench {
+    /// Our program, built for release.
+    cto: PathBuf,
+    rounds: Option<usize>,
+    /// Where the worlds are made; the disk under it is part of what is measured.
+    place: PathBuf,
+}
+
+pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
+    let measure: fn(&Bench) -> Outcome<String> = match name {
+        "run" => run::measure,
+        "verify" => verify::measure,
+        "ledger" => ledger::measure,
+        _ => return Err(format!("there is no bench {name:?}: run, verify or ledger")),
+    };
+    let mut bench = Bench { cto: target().join("release/cto"), rounds: None, place: std::env::temp_dir() };
+    let mut write = false;
+    let mut rest = arguments;
+    loop {
+        rest = match rest {
+            [] => break,
+            ["--write", rest @ ..] => {
+                write = true;
+                rest
+            }
+            ["--rounds", number, rest @ ..] => {
+                bench.rounds = Some(number.parse().map_err(|_| format!("--rounds {number} is not a number"))?);
+                rest
+            }
+            ["--dir", folder, rest @ ..] => {
+                bench.place = PathBuf::from(folder);
+                rest
+            }
+            [other, ..] => return Err(format!("bench does not know {other:?}")),
+        };
+    }
+    run_command(&mut cargo(&["build", "--quiet", "--release", "--package", "cto"]))?;
+    let table = measure(&bench)?;
+    println!("{table}");
+    if write { put(name, &table) } else { Ok(()) }
+}
+
+/// A Markdown table: each row's times, and how it compares with each of the others that serve as a measure.
+fn table(rows: &[Measured], measures: &[usize]) -> String {
+    let mut text = String::from("| | p50 | min |");
+    for measure in measures {
+        text.push_str(&format!(" p50 / {} |", rows[*measure].short));
+    }
+    text.push_str(&format!("\n| --- | --- | --- |{}\n", " --- |".repeat(measures.len())));
+    for row in rows {
+        text.push_str(&format!("| {} | {} | {} |", row.name, millis(row.p50()), millis(row.min())));
+        for measure in measures {
+            text.push_str(&format!(" {:.2} |", row.p50().as_secs_f64() / rows[*measure].p50().as_secs_f64()));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn millis(time: std::time::Duration) -> String {
+    format!("{:.2} ms", time.as_secs_f64() * 1000.0)
+}
+
+/// Puts the table between its markers in docs/performance.md, and touches nothing else there.
+fn put(name: &str, table: &str) -> Outcome {
+    let path = root().join("docs/performance.md");
+    let fail = |error: std::io::Error| format!("{}: {error}", path.display());
+    let page = std::fs::read_to_string(&path).map_err(fail)?;
+    let page =
+        spliced(&page, name, table).ok_or_else(|| format!("{} has no place for bench:{name}", path.display()))?;
+    std::fs::write(&path, page).map_err(fail)
+}
+
+fn spliced(page: &str, name: &str, table: &str) -> Option<String> {
+    let (before, rest) = page.split_once(&format!("<!-- bench:{name} -->"))?;
+    let (_, after) = rest.split_once("<!-- /bench -->")?;
+    Some(format!("{before}<!-- bench:{name} -->\n\n{table}\n<!-- /bench -->{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_replaces_only_what_is_between_its_markers() {
+        let page = "a\n<!-- bench:x -->\nold\n<!-- /bench -->\nb\n<!-- bench:y -->\nkept\n<!-- /bench -->\n";
+        let new = spliced(page, "x", "new\n").unwrap();
+        assert_eq!(new, "a\n<!-- bench:x -->\n\nnew\n\n<!-- /bench -->\nb\n<!-- bench:y -->\nkept\n<!-- /bench -->\n");
+        assert_eq!(spliced(&new, "x", "new\n").as_ref(), Some(&new));
+        assert_eq!(spliced(page, "z", ""), None);
+    }
+}

@@ -1,0 +1,86 @@
+//! Taking times in turns.
+
+use std::time::{Duration, Instant};
+
+use crate::Outcome;
+
+/// One thing to measure. What has to be made ready or cleared away is no part of the time.
+pub(super) struct Candidate<'a> {
+    pub(super) name: &'a str,
+    /// How the table's head refers to it.
+    pub(super) short: &'a str,
+    pub(super) measured: Box<dyn FnMut(usize) -> Outcome + 'a>,
+    pub(super) cleared: Box<dyn FnMut(usize) -> Outcome + 'a>,
+}
+
+impl<'a> Candidate<'a> {
+    pub(super) fn new(name: &'a str, short: &'a str, measured: impl FnMut(usize) -> Outcome + 'a) -> Self {
+        Candidate { name, short, measured: Box::new(measured), cleared: Box::new(|_| Ok(())) }
+    }
+
+    pub(super) fn clearing(self, cleared: impl FnMut(usize) -> Outcome + 'a) -> Self {
+        Candidate { cleared: Box::new(cleared), ..self }
+    }
+}
+
+pub(super) struct Measured {
+    pub(super) name: String,
+    pub(super) short: String,
+    /// Sorted.
+    times: Vec<Duration>,
+}
+
+impl Measured {
+    pub(super) fn p50(&self) -> Duration {
+        self.times.get(self.times.len() / 2).copied().unwrap_or_default()
+    }
+
+    pub(super) fn min(&self) -> Duration {
+        self.times.first().copied().unwrap_or_default()
+    }
+}
+
+/// Every candidate once a round, another one first each time; the first round warms up and is not counted.
+pub(super) fn in_turns(mut candidates: Vec<Candidate<'_>>, rounds: usize) -> Outcome<Vec<Measured>> {
+    let mut times = vec![Vec::with_capacity(rounds); candidates.len()];
+    for round in 0..=rounds {
+        for turn in 0..candidates.len() {
+            let index = (round + turn) % candidates.len();
+            let candidate = &mut candidates[index];
+            let start = Instant::now();
+            (candidate.measured)(round).map_err(|message| format!("{}: {message}", candidate.name))?;
+            let time = start.elapsed();
+            (candidate.cleared)(round)?;
+            if round > 0 {
+                times[index].push(time);
+            }
+        }
+    }
+    let measured = candidates.iter().zip(times).map(|(candidate, mut times)| {
+        times.sort_unstable();
+        Measured { name: candidate.name.to_owned(), short: candidate.short.to_owned(), times }
+    });
+    Ok(measured.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[test]
+    fn turns_rotate_and_the_first_round_is_not_counted() {
+        let order = RefCell::new(String::new());
+        let candidate = |name: &'static str| {
+            let order = &order;
+            Candidate::new(name, name, move |_| {
+                order.borrow_mut().push_str(name);
+                Ok(())
+            })
+        };
+        let measured = in_turns(vec![candidate("a"), candidate("b")], 2).unwrap();
+        assert_eq!(measured[0].times.len(), 2);
+        drop(measured);
+        assert_eq!(order.into_inner(), "abbaab");
+    }
+}

@@ -1,0 +1,78 @@
+//! `cto verify` of a large bundle, against hashing the same bytes.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::rounds::{Candidate, in_turns};
+use super::world::World;
+use super::{Bench, table};
+use crate::Outcome;
+use crate::process::{output, program};
+
+const ROUNDS: usize = 5;
+const SIZE: u64 = 1 << 30;
+
+pub(super) fn measure(bench: &Bench) -> Outcome<String> {
+    let world = World::new(&bench.place, "verify")?;
+    let home = world.path("home");
+    let bundle = large_bundle(bench, &world, &home)?;
+    let candidates = vec![
+        Candidate::new("SHA-256 of every file of the bundle, sha2 crate", "sha2", |_| hashed(&bundle)),
+        Candidate::new("`cto verify` of the bundle", "cto", |_| verified(bench, &home, &bundle)),
+    ];
+    let rows = in_turns(candidates, bench.rounds.unwrap_or(ROUNDS))?;
+    finds_damage(bench, &home, &bundle)?;
+    Ok(table(&rows, &[0]))
+}
+
+/// A sealed bundle of [`SIZE`] bytes.
+fn large_bundle(_bench: &Bench, _world: &World, _home: &Path) -> Outcome<PathBuf> {
+    Err(format!("not built yet: nothing makes a bundle of {SIZE} bytes"))
+}
+
+fn hashed(folder: &Path) -> Outcome {
+    let fail = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
+    for entry in std::fs::read_dir(folder).map_err(fail)? {
+        let path = entry.map_err(fail)?.path();
+        if path.is_dir() {
+            hashed(&path)?;
+        } else {
+            hash(&path).map_err(fail)?;
+        }
+    }
+    Ok(())
+}
+
+fn hash(path: &Path) -> std::io::Result<()> {
+    let mut file = File::open(path)?;
+    let mut buffer = vec![0; 1 << 20];
+    let mut hasher = Sha256::new();
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            length => hasher.update(&buffer[..length]),
+        }
+    }
+    std::hint::black_box(hasher.finalize());
+    Ok(())
+}
+
+fn verified(bench: &Bench, home: &Path, bundle: &Path) -> Outcome {
+    let words = ["--home".as_ref(), home.as_os_str(), "verify".as_ref(), bundle.as_os_str()];
+    output(&mut program(&bench.cto, words)).map(drop)
+}
+
+/// Ending with 0 is no proof: the same command must refuse the bundle once a byte of it is other.
+fn finds_damage(bench: &Bench, home: &Path, bundle: &Path) -> Outcome {
+    let report = bundle.join("report.json");
+    let file = OpenOptions::new().append(true).open(&report);
+    let added = file.and_then(|mut file| file.write_all(b" "));
+    added.map_err(|error| format!("cannot change {}: {error}", report.display()))?;
+    match verified(bench, home, bundle) {
+        Err(_) => Ok(()),
+        Ok(()) => Err("a changed bundle verified too; these times mean nothing".to_owned()),
+    }
+}

@@ -1,0 +1,44 @@
+//! `cargo xtask ci`: what must hold before a change is taken. Every step runs, so that one round shows all there is to mend.
+
+use crate::process::{cargo, run};
+use crate::{Outcome, schema, test};
+
+pub(crate) fn chore(with_test: bool) -> Outcome {
+    let counts = match with_test {
+        true => Some(test::run(&[])?),
+        false => None,
+    };
+    let mut failed: Vec<&str> = counts.and_then(|counts| counts.verdict().err()).map(|_| "tests").into_iter().collect();
+    for (name, step) in STEPS {
+        println!("== {name}");
+        if let Err(message) = step() {
+            println!("{message}");
+            failed.push(name);
+        }
+    }
+    let verdict = match failed.is_empty() {
+        true => Ok(()),
+        false => Err(format!("ci failed: {}", failed.join(", "))),
+    };
+    if let Some(counts) = counts {
+        println!("{counts}");
+    }
+    verdict
+}
+
+type Step = fn() -> Outcome;
+
+const STEPS: [(&str, Step); 4] =
+    [("formatting", formatting), ("lints", lints), ("documentation", documentation), ("schemas", schema::check)];
+
+fn formatting() -> Outcome {
+    run(&mut cargo(&["fmt", "--all", "--check"]))
+}
+
+fn lints() -> Outcome {
+    run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+fn documentation() -> Outcome {
+    run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
+}

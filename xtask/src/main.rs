@@ -1,0 +1,55 @@
+//! The project's own chores, run as `cargo xtask NAME`. Nothing of this is shipped.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the doors for processes and environment are those of the shipped crates; a chore starts programs all day"
+)]
+
+mod bench;
+mod ci;
+mod process;
+mod schema;
+mod test;
+mod tools;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask CHORE
+
+  test [FILTER] [-- ARGS]   make ready what tests need, run all tests, print the counts as the last line
+  ci [--without-test]       test, then formatting, lints, documentation and schema drift
+  schema [--check]          write docs/formats/schemas, or say where they differ from what the program says
+  bench run|verify|ledger [--rounds N] [--dir DIR] [--write]
+                            measure against floors; --write puts the table into docs/performance.md
+";
+
+/// A chore ends well, or with a sentence for the person who started it.
+type Outcome<T = ()> = Result<T, String>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match chore(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn chore(arguments: &[&str]) -> Outcome {
+    match arguments {
+        ["test", rest @ ..] => test::chore(rest),
+        ["ci"] => ci::chore(true),
+        ["ci", "--without-test"] => ci::chore(false),
+        ["schema"] => schema::write(),
+        ["schema", "--check"] => schema::check(),
+        ["bench", name, rest @ ..] => bench::chore(name, rest),
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        _ => Err(format!("there is no such chore\n\n{USAGE}")),
+    }
+}

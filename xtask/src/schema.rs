@@ -1,0 +1,65 @@
+//! `cargo xtask schema`: docs/formats/schemas holds what `cto schema NAME` prints, for people and tools without the program.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::Outcome;
+use crate::process::{cargo, output, program, root, run, target};
+
+pub(crate) fn write() -> Outcome {
+    let folder = folder();
+    std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    let printed = printed()?;
+    for stale in stored(&folder)?.keys().filter(|name| !printed.contains_key(*name)) {
+        let path = folder.join(stale);
+        std::fs::remove_file(&path).map_err(|error| format!("cannot remove {}: {error}", path.display()))?;
+    }
+    for (name, text) in &printed {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
+    println!("{} schemas in {}", printed.len(), folder.display());
+    Ok(())
+}
+
+pub(crate) fn check() -> Outcome {
+    let printed = printed()?;
+    let stored = stored(&folder())?;
+    let names: std::collections::BTreeSet<&String> = printed.keys().chain(stored.keys()).collect();
+    let drifted = names.into_iter().filter(|name| printed.get(*name) != stored.get(*name));
+    let drifted: Vec<&str> = drifted.map(String::as_str).collect();
+    match drifted.is_empty() {
+        true => Ok(()),
+        false => Err(format!("docs/formats/schemas: run `cargo xtask schema` for {}", drifted.join(", "))),
+    }
+}
+
+fn folder() -> PathBuf {
+    root().join("docs/formats/schemas")
+}
+
+/// File name to content, as the program of this source prints it.
+fn printed() -> Outcome<BTreeMap<String, String>> {
+    run(&mut cargo(&["build", "--quiet", "--package", "cto"]))?;
+    let cto = target().join("debug/cto");
+    let names = output(&mut program(&cto, ["schema"]))?;
+    let names = names.lines().map(str::trim).filter(|name| !name.is_empty());
+    names.map(|name| Ok((format!("{name}.json"), output(&mut program(&cto, ["schema", name]))?))).collect()
+}
+
+/// File name to content, as it lies in the repository. A folder that is not there yet holds nothing.
+fn stored(folder: &Path) -> Outcome<BTreeMap<String, String>> {
+    let fail = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
+    let mut found = BTreeMap::new();
+    if !folder.exists() {
+        return Ok(found);
+    }
+    for entry in std::fs::read_dir(folder).map_err(fail)? {
+        let path = entry.map_err(fail)?.path();
+        if let (Some(name), Some("json")) = (path.file_name(), path.extension().and_then(|ending| ending.to_str())) {
+            let text = std::fs::read_to_string(&path).map_err(fail)?;
+            found.insert(name.to_string_lossy().into_owned(), text);
+        }
+    }
+    Ok(found)
+}
