@@ -49,7 +49,11 @@ fn is_run_name(text: &str) -> bool {
         && digits(9..15)
         && &time[8..9] == "T"
         && time.ends_with('Z')
-        && rest.rsplit_once('-').is_some_and(|(task, suffix)| is_name(task, 64) && !suffix.is_empty())
+        && rest.rsplit_once('-').is_some_and(|(task, suffix)| is_name(task, 64) && is_suffix(suffix))
+}
+
+fn is_suffix(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
 }
 
 impl TaskId {
@@ -150,6 +154,8 @@ mod tests {
         for (text, good) in [
             ("20261115T003955Z-r1-string-slugify-b9tc", true),
             ("20261115T003955Z-b9tc", false),
+            ("20261115T003955Z-a-", false),
+            ("20261115T003955Z-a-b9tc.recover", false),
             ("20261115X003955Z-a-b9tc", false),
             ("2026é115T00395Z-a-b9tc", false),
             ("../20261115T003955Z-a-b9tc", false),

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use fast_glob::glob_match;
 
 /// A glob that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,38 +28,31 @@ enum Anchor {
     AnyDepth,
 }
 
-/// A list of globs, compiled.
+/// A list of globs. Matching needs no compiling, which for a few paths would cost more than the matching.
 #[derive(Debug, Clone)]
 pub struct PathSet {
     globs: Vec<String>,
-    set: GlobSet,
+    patterns: Vec<String>,
 }
 
 impl PathSet {
     /// Globs relative to the root: a name without a slash is that name in the root.
     pub fn rooted(globs: &[String]) -> Result<Self, ParseGlobError> {
-        Self::compile(globs, Anchor::Root)
+        Self::read(globs, Anchor::Root)
     }
 
     /// Globs that match at any depth unless they begin with `/`.
     pub fn any_depth(globs: &[String]) -> Result<Self, ParseGlobError> {
-        Self::compile(globs, Anchor::AnyDepth)
+        Self::read(globs, Anchor::AnyDepth)
     }
 
-    fn compile(globs: &[String], anchor: Anchor) -> Result<Self, ParseGlobError> {
-        let mut set = GlobSetBuilder::new();
-        for glob in globs {
-            for pattern in patterns(glob, anchor)? {
-                set.add(compile_one(glob, &pattern)?);
-            }
-        }
-        let set =
-            set.build().map_err(|problem| ParseGlobError { glob: globs.join(" "), problem: problem.to_string() })?;
-        Ok(Self { globs: globs.to_vec(), set })
+    fn read(globs: &[String], anchor: Anchor) -> Result<Self, ParseGlobError> {
+        let patterns = globs.iter().map(|glob| pattern(glob, anchor)).collect::<Result<_, _>>()?;
+        Ok(Self { globs: globs.to_vec(), patterns })
     }
 
     pub fn is_match(&self, path: &[u8]) -> bool {
-        self.set.is_match(std::path::Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path)))
+        self.patterns.iter().any(|pattern| glob_match(pattern, path))
     }
 
     pub fn globs(&self) -> &[String] {
@@ -71,16 +64,26 @@ impl PathSet {
     }
 }
 
-fn compile_one(glob: &str, pattern: &str) -> Result<globset::Glob, ParseGlobError> {
-    GlobBuilder::new(pattern)
-        .literal_separator(true)
-        .backslash_escape(true)
-        .build()
-        .map_err(|problem| ParseGlobError { glob: glob.to_owned(), problem: problem.kind().to_string() })
+/// Brackets and braces that are never closed, or a backslash with nothing after it, match nothing: surely not what is meant.
+fn unbalanced(glob: &str) -> bool {
+    let mut bytes = glob.bytes();
+    let (mut class, mut braces) = (false, 0_u32);
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' if bytes.next().is_none() => return true,
+            b']' => class = false,
+            b'[' => class = true,
+            b'{' if !class => braces += 1,
+            b'}' if !class && braces == 0 => return true,
+            b'}' if !class => braces -= 1,
+            _ => {}
+        }
+    }
+    class || braces > 0
 }
 
-/// One person-written glob as one or two of globset's.
-fn patterns(glob: &str, anchor: Anchor) -> Result<Vec<String>, ParseGlobError> {
+/// A person-written glob as one that matches whole paths from the root.
+fn pattern(glob: &str, anchor: Anchor) -> Result<String, ParseGlobError> {
     let refuse = |problem: &str| Err(ParseGlobError { glob: glob.to_owned(), problem: problem.to_owned() });
     let absolute = glob.starts_with('/');
     let body = glob.strip_prefix('/').unwrap_or(glob);
@@ -99,10 +102,13 @@ fn patterns(glob: &str, anchor: Anchor) -> Result<Vec<String>, ParseGlobError> {
     if absolute && anchor == Anchor::Root {
         return refuse("paths are relative to the repository root");
     }
+    if unbalanced(glob) {
+        return refuse("a bracket, brace or backslash is left open");
+    }
     let body = if body.ends_with('/') { format!("{body}**") } else { body.to_owned() };
     Ok(match anchor {
-        Anchor::AnyDepth if !absolute => vec![format!("**/{body}")],
-        _ => vec![body],
+        Anchor::AnyDepth if !absolute => format!("**/{body}"),
+        _ => body,
     })
 }
 
@@ -150,7 +156,7 @@ mod tests {
     use super::*;
 
     fn set(globs: &[&str], anchor: Anchor) -> Result<PathSet, ParseGlobError> {
-        PathSet::compile(&globs.iter().map(ToString::to_string).collect::<Vec<_>>(), anchor)
+        PathSet::read(&globs.iter().map(ToString::to_string).collect::<Vec<_>>(), anchor)
     }
 
     #[test]
@@ -176,6 +182,13 @@ mod tests {
             ("*.pem", Anchor::AnyDepth, "deep/er/k.pem", true),
             ("/a.txt", Anchor::AnyDepth, "b/a.txt", false),
             ("/a.txt", Anchor::AnyDepth, "a.txt", true),
+            ("[ab].py", Anchor::Root, "b.py", true),
+            ("[!ab].py", Anchor::Root, "b.py", false),
+            ("*.{py,rs}", Anchor::Root, "b.rs", true),
+            ("\\*.py", Anchor::Root, "b.py", false),
+            ("\\*.py", Anchor::Root, "*.py", true),
+            ("a/**", Anchor::Root, "ab/c", false),
+            ("test/", Anchor::AnyDepth, "latest/x", false),
         ];
         for (glob, anchor, path, expected) in rows {
             assert_eq!(set(&[glob], *anchor).unwrap().is_match(path.as_bytes()), *expected, "{glob} {anchor:?} {path}");
@@ -186,7 +199,7 @@ mod tests {
 
     #[test]
     fn globs_that_cannot_be_meant_are_refused() {
-        for glob in ["", "/", "../a", "a/../b", "./a", "!a", "a//b", "[", "a\0"] {
+        for glob in ["", "/", "../a", "a/../b", "./a", "!a", "a//b", "[", "a\0", "{a,b", "a}", "a\\"] {
             assert!(set(&[glob], Anchor::Root).is_err(), "{glob:?}");
         }
         assert!(set(&["/a"], Anchor::Root).is_err());

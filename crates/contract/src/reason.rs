@@ -98,7 +98,7 @@ reasons! {
     TargetNotAdmitted "target_not_admitted" Blocked BackendGateBlocked "The target repository is not admitted." "write a target admission for it",
     UnownedRepository "unowned_repository" Blocked BackendGateBlocked "Nothing says that the repository is owned." "state source_owner and source_classification: owned_local in the contract",
     CriticalRepository "critical_repository" Blocked BackendGateBlocked "The repository is not classified low-risk and noncritical." "choose another repository",
-    ApprovalMissing "approval_missing" Blocked BackendGateBlocked "A signed approval is required." "run at a stage below 4, which needs none",
+    ApprovalMissing "approval_missing" Blocked BackendGateBlocked "A signed approval is required." "set mutation_mode: copied-fixture and approval_required: false, and run at stage 2 or 3",
     ApprovalExpired "approval_expired" Blocked BackendGateBlocked "The approval has expired." "approve the request again",
     ApprovalConsumed "approval_consumed" Blocked BackendGateBlocked "The approval was used by another run." "request and approve again",
     ApprovalMismatch "approval_mismatch" Blocked BackendGateBlocked "The approval is for another plan." "request and approve again",

@@ -11,7 +11,6 @@ use evidence::verify::Expectation;
 #[command(
     name = "cto",
     version,
-    about,
     propagate_version = true,
     disable_help_subcommand = true,
     arg_required_else_help = true,
@@ -59,6 +58,7 @@ pub(crate) enum Command {
     Demo,
     /// Make a workspace
     Init {
+        /// Where
         #[arg(value_name = "DIR", default_value = ".")]
         dir: PathBuf,
     },
@@ -113,10 +113,14 @@ pub(crate) enum Command {
         limit: u32,
     },
     /// One run: verdict, why, proof
-    Show { run: String },
+    Show {
+        /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
+        run: String,
+    },
     /// The patch of a run
     #[command(after_help = "Examples:\n  cto diff @\n  cto diff b9tc | git apply --check")]
     Diff {
+        /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
         run: String,
         /// Only files of the exam
         #[arg(long)]
@@ -127,6 +131,7 @@ pub(crate) enum Command {
     },
     /// What the engine printed, or another log of the run
     Logs {
+        /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
         run: String,
         /// What the verification printed
         #[arg(long, group = "which")]
@@ -174,7 +179,11 @@ pub(crate) enum Command {
     /// Every effective setting and where it came from
     Config,
     /// Shell completions
-    Completions { shell: clap_complete::Shell },
+    #[command(after_help = "Examples:\n  cto completions bash > ~/.local/share/bash-completion/completions/cto")]
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
     /// The manual page, or all of them with --out
     Man {
         /// Write one page a command into this directory
@@ -232,6 +241,7 @@ pub(crate) enum CaseCommand {
     List,
     /// Make a new case that passes, to start from
     New {
+        /// Its id, which is also the name of its folder
         id: String,
         /// Where to put it; the workspace's cases/ unless said
         #[arg(long, value_name = "DIR")]

@@ -97,8 +97,10 @@ fn workspace(global: &Global, home: &Path) -> Result<Option<(PathBuf, String)>, 
         .or_else(|| path_variable("CTO_WORKSPACE").map(|path| (path, "CTO_WORKSPACE")));
     let registered = registered_workspaces(home);
     if let Some((path, source)) = named {
-        let full = fs::canonicalize(&path)
-            .map_err(|error| CommandError::usage(format!("cannot use {} as the workspace: {error}", path.display())))?;
+        let full = fs::canonicalize(&path).map_err(|error| {
+            CommandError::usage(format!("cannot use {} as the workspace: {error}", path.display()))
+                .hint(format!("cto init {}", path.display()))
+        })?;
         if !registered.contains(&full) {
             let hint = format!("cto init {}", full.display());
             return Err(CommandError::usage(format!("{} is not a registered workspace", full.display())).hint(hint));
@@ -129,11 +131,20 @@ fn layers(workspace: Option<&Path>) -> Vec<PathBuf> {
 
 fn read_layer(path: &Path) -> Result<Option<ConfigFile>, CommandError> {
     match fs::read(path) {
-        Ok(bytes) if bytes.iter().all(u8::is_ascii_whitespace) => Ok(None),
-        Ok(bytes) => Ok(Some(contract::source::load(&path.display().to_string(), &bytes)?.value)),
+        Ok(bytes) if says_nothing(&bytes) => Ok(None),
+        Ok(bytes) => match contract::source::load(&path.display().to_string(), &bytes) {
+            Ok(loaded) => Ok(Some(loaded.value)),
+            Err(problems) => Err(CommandError::from(problems).hint("cto schema config     every field")),
+        },
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(CommandError::usage(format!("cannot read {}: {error}", path.display()))),
+        Err(error) => Err(CommandError::usage(format!("cannot read {}: {error}", path.display()))
+            .hint("mend it or move it away; without the file its layer is empty")),
     }
+}
+
+/// Blank lines and comments alone, as `cto init` writes it.
+fn says_nothing(bytes: &[u8]) -> bool {
+    bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).all(|line| line.is_empty() || line.starts_with(b"#"))
 }
 
 /// The strictest profile any layer asks for.

@@ -1,6 +1,7 @@
 //! Errors at the edge: what happened, and what to do about it. Printed once.
 
 use std::fmt;
+use std::path::Path;
 
 use contract::source::Problems;
 
@@ -44,6 +45,13 @@ impl CommandError {
         Self::new(ErrorKind::Usage, message)
     }
 
+    /// A command line that clap refuses: its first paragraph, without the word `error`.
+    pub(crate) fn unparsed(error: &clap::Error) -> Self {
+        let text = error.render().to_string();
+        let message = text.split("\n\n").next().unwrap_or_default();
+        Self::usage(message.trim_start_matches("error: ").trim()).hint("cto --help")
+    }
+
     pub(crate) fn fail(message: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Fail, message)
     }
@@ -63,7 +71,10 @@ impl From<Problems> for CommandError {
         let count = problems.problems.len();
         let noun = if count == 1 { "error" } else { "errors" };
         let message = format!("{count} {noun} in {}. Nothing ran.", contract::text::shown(&problems.file));
-        Self { problems: Some(Box::new(problems)), ..Self::usage(message).hint("cto schema contract     every field") }
+        let schema =
+            if Path::new(&problems.file).file_stem().is_some_and(|stem| stem == "case") { "case" } else { "contract" };
+        let hint = format!("cto schema {schema}     every field");
+        Self { problems: Some(Box::new(problems)), ..Self::usage(message).hint(hint) }
     }
 }
 
@@ -75,7 +86,8 @@ impl From<harness::LoadTaskError> for CommandError {
             harness::LoadTaskError::NoRepository(_) => {
                 Self::usage(&error).hint("add --repo DIR, or source_repository to the contract")
             }
-            other => Self::usage(other),
+            other => Self::usage(other)
+                .hint("a task is a case id (cto case list), a folder with case.yaml and files/, or a contract file"),
         }
     }
 }

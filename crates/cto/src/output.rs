@@ -86,13 +86,13 @@ impl Paint {
 }
 
 impl Output {
-    /// Prints a result. A reader that went away is not an error of ours.
+    /// Prints a result.
     pub(crate) fn print(self, text: &str) {
-        let _ = write_all(&mut io::stdout().lock(), text.as_bytes());
+        self.print_bytes(text.as_bytes());
     }
 
     pub(crate) fn print_bytes(self, bytes: &[u8]) {
-        let _ = write_all(&mut io::stdout().lock(), bytes);
+        write_stdout(bytes);
     }
 
     /// One JSON document, as it is on disk; a newline only for a person's prompt.
@@ -138,7 +138,7 @@ impl Output {
             self.note(&format!("{}  {}\n", paint.dim("next"), paint.command(hint)));
         }
         if self.json {
-            self.print(&format!("{}\n", error_document(error)));
+            print_error_document(error);
         }
     }
 
@@ -147,6 +147,11 @@ impl Output {
         let space = self.width.saturating_sub(left_width + right.chars().count());
         if space < 2 { left.to_owned() } else { format!("{left}{}{}", " ".repeat(space), self.paint.dim(right)) }
     }
+}
+
+/// What `--json` prints instead of a result.
+pub(crate) fn print_error_document(error: &CommandError) {
+    write_stdout(format!("{}\n", error_document(error)).as_bytes());
 }
 
 fn error_document(error: &CommandError) -> serde_json::Value {
@@ -159,6 +164,18 @@ fn error_document(error: &CommandError) -> serde_json::Value {
                 ErrorKind::Blocked => "blocked",
             }})
         }
+    }
+}
+
+/// A reader that went away is not an error of ours. A full disk is: half a patch must not pass for a whole one.
+fn write_stdout(bytes: &[u8]) {
+    match write_all(&mut io::stdout().lock(), bytes) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let _ =
+                write_all(&mut io::stderr().lock(), format!("error: cannot write the answer: {error}\n").as_bytes());
+            std::process::exit(ErrorKind::Blocked.exit_code().into());
+        }
+        _ => {}
     }
 }
 

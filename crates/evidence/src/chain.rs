@@ -3,6 +3,8 @@
 use contract::{Digest, Event, EventKind, RunId, Stamp, canonical_bytes};
 use serde_json::{Map, Value};
 
+use crate::verify::is_canonical;
+
 /// The most events a run may have.
 pub const MOST_EVENTS: u64 = 100_000;
 
@@ -103,10 +105,9 @@ fn check_line(line: &[u8], head: Head, run_id: Option<&RunId>) -> Result<Event, 
     {
         return Err(at("run_id", run_id.as_str(), event.run_id.as_str()));
     }
-    match canonical_bytes(&event) {
-        Ok(bytes) if bytes == line => Ok(event),
-        _ => Err(at("canonical", "RFC 8785 bytes", "other bytes")),
-    }
+    // The second look is for fields that a later version added.
+    let canonical = canonical_bytes(&event).is_ok_and(|bytes| bytes == line) || is_canonical(line);
+    if canonical { Ok(event) } else { Err(at("canonical", "RFC 8785 bytes", "other bytes")) }
 }
 
 #[cfg(test)]

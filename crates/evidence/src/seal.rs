@@ -127,6 +127,7 @@ fn statement(report: &Report, draft: &Draft, signing: &Signing<'_>) -> Result<St
 
 fn predicate(report: &Report, draft: &Draft, signing: &Signing<'_>) -> Result<Predicate, serde_json::Error> {
     let head = draft.head();
+    let facts = signed_facts(report);
     let patch = draft.files().get(names::PATCH).map_or(Digest::of(b""), |written| written.sha256);
     Ok(Predicate {
         schema_version: BUNDLE_VERSION.to_owned(),
@@ -138,23 +139,14 @@ fn predicate(report: &Report, draft: &Draft, signing: &Signing<'_>) -> Result<Pr
         request_digest: None,
         decision_id: report.decision_id,
         approval_digest: None,
-        harness: SignedHarness {
-            version: report.host.harness_version.clone(),
-            executable_sha256: report.host.harness_sha256,
-        },
+        harness: facts.harness,
         baseline_commit: report.baseline_commit.clone(),
         baseline_tree: report.baseline_tree.clone(),
         result_tree: report.result_tree.clone(),
         patch_sha256: patch,
-        engine: SignedEngine {
-            id: report.engine.id.clone(),
-            source_id: report.engine.source_id.clone(),
-            tree_sha256: report.engine.executable_sha256,
-            argv_sha256: report.engine.argv_sha256,
-            process_started: report.engine.process_started,
-        },
+        engine: facts.engine,
         model: SignedModel::default(),
-        sandbox: SignedSandbox { asked: report.sandbox.asked, applied: report.sandbox.profile, probe_sha256: None },
+        sandbox: facts.sandbox,
         verification: signed_checks(report)?,
         verdict: report.status,
         blockers: report.blocker_reasons.clone(),
@@ -166,6 +158,30 @@ fn predicate(report: &Report, draft: &Draft, signing: &Signing<'_>) -> Result<Pr
         finished_at: report.run_finished_at,
         sealed_by: signing.sealed_by,
     })
+}
+
+/// What is signed of harness, engine and sandbox; also used to compare a bundle with its statement.
+pub(crate) struct SignedFacts {
+    pub(crate) harness: SignedHarness,
+    pub(crate) engine: SignedEngine,
+    pub(crate) sandbox: SignedSandbox,
+}
+
+pub(crate) fn signed_facts(report: &Report) -> SignedFacts {
+    SignedFacts {
+        harness: SignedHarness {
+            version: report.host.harness_version.clone(),
+            executable_sha256: report.host.harness_sha256,
+        },
+        engine: SignedEngine {
+            id: report.engine.id.clone(),
+            source_id: report.engine.source_id.clone(),
+            tree_sha256: report.engine.executable_sha256,
+            argv_sha256: report.engine.argv_sha256,
+            process_started: report.engine.process_started,
+        },
+        sandbox: SignedSandbox { asked: report.sandbox.asked, applied: report.sandbox.profile, probe_sha256: None },
+    }
 }
 
 /// What of the verification is signed; also used to compare a bundle with its statement.
@@ -185,25 +201,27 @@ pub(crate) fn signed_checks(report: &Report) -> Result<Vec<SignedCheck>, serde_j
         .collect()
 }
 
-/// Every file, then every directory. The files are independent, so a few threads let the file system commit them together.
+/// Every file, then every directory. Writing out is begun for all files before the first is waited for, so that the file
+/// system can commit them together.
 fn make_durable(draft: &Draft) -> Result<(), SealBundleError> {
-    let names: Vec<&String> = draft.files().keys().collect();
-    let share = names.len().div_ceil(8).max(1);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = names
-            .chunks(share)
-            .map(|chunk| scope.spawn(move || chunk.iter().try_for_each(|name| sync_path(&draft.dir().join(name)))))
-            .collect();
-        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|_| Err(panicked(draft.dir()))))
-    })?;
+    let failed = |name: &str| {
+        let path = draft.dir().join(name);
+        move |error| SealBundleError::Sync(path, error)
+    };
+    let mut opened = Vec::with_capacity(draft.files().len());
+    for name in draft.files().keys() {
+        let file = File::open(draft.dir().join(name)).map_err(failed(name))?;
+        // Only a hint; where it is not taken, the wait below is longer.
+        let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
+        opened.push((name, file));
+    }
+    for (name, file) in opened {
+        file.sync_all().map_err(failed(name))?;
+    }
     for name in draft.directories().iter().rev() {
         sync_path(&draft.dir().join(name))?;
     }
-    draft.lock().sync_all().map_err(|error| SealBundleError::Sync(draft.dir().to_owned(), error))
-}
-
-fn panicked(dir: &Path) -> SealBundleError {
-    SealBundleError::Sync(dir.to_owned(), io::Error::other("a worker ended early"))
+    draft.lock().sync_all().map_err(failed(""))
 }
 
 fn sync_path(path: &Path) -> Result<(), SealBundleError> {

@@ -5,6 +5,8 @@
 //! ungated task does not compile.
 
 mod rules;
+#[cfg(test)]
+mod tests;
 
 use contract::decision::{Decision, DeniedBackend, Escalation, Inputs, NotPromoted, Refusal};
 use contract::{BUNDLE_VERSION, Gate, MutationMode, RULES_VERSION, Reason, TaskContract, canonical_digest};

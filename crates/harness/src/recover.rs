@@ -17,7 +17,7 @@ use contract::{Digest, Purpose, Reason, Report, RunId, Stage, Stamp, TaskContrac
 use evidence::artifact::take_over;
 use evidence::seal::Sealed;
 use evidence::{Draft, chain, names};
-use ledger::{Entry, Ledger};
+use ledger::Entry;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -94,27 +94,23 @@ struct EngineIntent {
 /// Seals what was interrupted. Cheap when there is nothing: one folder is listed and one index is asked.
 pub fn recover(harness: &Harness) -> Result<Recovered, RecoverError> {
     let mut done = Recovered::default();
-    let ledger = open_ledger(&harness.home)?;
     for run_id in active_runs(&harness.home)? {
-        recover_active(harness, &ledger, &run_id, &mut done)?;
+        recover_active(harness, &run_id, &mut done)?;
     }
-    for row in ledger.runs_open().map_err(|error| RecoverError::Ledger(error.to_string()))? {
+    let open = harness.ledger().runs_open().map_err(|error| RecoverError::Ledger(error.to_string()))?;
+    for row in open {
         let Ok(run_id) = RunId::try_from(row.run_id) else { continue };
         if harness.home.active_run(&run_id).exists() {
             continue;
         }
-        if record_bundle(harness, &ledger, &run_id)? {
+        if record_bundle(harness, &run_id)? {
             done.recorded.push(run_id.to_string());
         } else {
-            let sealed = seal_dead(harness, &ledger, &run_id, None, None)?;
+            let sealed = seal_dead(harness, &run_id, None, None)?;
             done.sealed.push(sealed.report);
         }
     }
     Ok(done)
-}
-
-fn open_ledger(home: &Home) -> Result<Ledger, RecoverError> {
-    home.ledger().map_err(|error| RecoverError::Ledger(error.to_string()))
 }
 
 fn active_runs(home: &Home) -> Result<Vec<RunId>, RecoverError> {
@@ -124,12 +120,7 @@ fn active_runs(home: &Home) -> Result<Vec<RunId>, RecoverError> {
     Ok(names.filter_map(|name| RunId::try_from(name).ok()).collect())
 }
 
-fn recover_active(
-    harness: &Harness,
-    ledger: &Ledger,
-    run_id: &RunId,
-    done: &mut Recovered,
-) -> Result<(), RecoverError> {
+fn recover_active(harness: &Harness, run_id: &RunId, done: &mut Recovered) -> Result<(), RecoverError> {
     let dir = harness.home.active_run(run_id);
     let lock = match take_over(&dir) {
         Ok(Some(lock)) => lock,
@@ -143,16 +134,16 @@ fn recover_active(
     };
     if harness.home.bundle(run_id).exists() {
         remove_all(&dir)?;
-        record_bundle(harness, ledger, run_id)?;
+        record_bundle(harness, run_id)?;
         done.recorded.push(run_id.to_string());
         return Ok(());
     }
-    if entries(ledger, run_id)?.is_empty() {
+    if entries(harness, run_id)?.is_empty() {
         remove_all(&dir)?;
         done.removed.push(run_id.to_string());
         return Ok(());
     }
-    let sealed = seal_dead(harness, ledger, run_id, Some((dir, lock)), None)?;
+    let sealed = seal_dead(harness, run_id, Some((dir, lock)), None)?;
     done.sealed.push(sealed.report);
     Ok(())
 }
@@ -164,20 +155,23 @@ fn remove_all(dir: &Path) -> Result<(), RecoverError> {
     }
 }
 
-fn entries(ledger: &Ledger, run_id: &RunId) -> Result<Vec<Entry>, RecoverError> {
-    ledger.run_entries(run_id.as_str()).map_err(|error| RecoverError::Ledger(error.to_string()))
+fn entries(harness: &Harness, run_id: &RunId) -> Result<Vec<Entry>, RecoverError> {
+    harness.ledger().run_entries(run_id.as_str()).map_err(|error| RecoverError::Ledger(error.to_string()))
 }
 
 /// A bundle that is in place but not in the ledger, because the run died between the two.
-fn record_bundle(harness: &Harness, ledger: &Ledger, run_id: &RunId) -> Result<bool, RecoverError> {
+fn record_bundle(harness: &Harness, run_id: &RunId) -> Result<bool, RecoverError> {
     let dir = harness.home.bundle(run_id);
     if !dir.exists() {
         return Ok(false);
     }
     let sealed = read_sealed(&dir).map_err(|error| RecoverError::Io(dir, error))?;
     let now = RunClock::start().map_err(|error| RecoverError::Ledger(error.to_string()))?.now().to_string();
-    ledger.run_sealed(&ledger_entry(&sealed, &now)).map_err(|error| RecoverError::Ledger(error.to_string()))?;
-    remove_work(&harness.home.work_run(run_id));
+    harness
+        .ledger()
+        .run_sealed(&ledger_entry(&sealed, &now))
+        .map_err(|error| RecoverError::Ledger(error.to_string()))?;
+    remove_work(&harness.home, run_id);
     Ok(true)
 }
 
@@ -192,22 +186,21 @@ fn read_sealed(dir: &Path) -> io::Result<Sealed> {
 
 /// Seals a run of this very process that could not go on.
 pub(crate) fn seal_stopped(harness: &Harness, run_id: &RunId, stopped: &Stopped) -> Result<Sealed, RecoverError> {
-    let ledger = open_ledger(&harness.home)?;
     let dir = harness.home.active_run(run_id);
     match take_over(&dir) {
         Ok(Some(lock)) if !harness.home.bundle(run_id).exists() => {
-            seal_dead(harness, &ledger, run_id, Some((dir, lock)), Some(stopped))
+            seal_dead(harness, run_id, Some((dir, lock)), Some(stopped))
         }
         // Another process saw that nobody held the run and seals it.
-        _ => wait_for_bundle(harness, &ledger, run_id),
+        _ => wait_for_bundle(harness, run_id),
     }
 }
 
-fn wait_for_bundle(harness: &Harness, ledger: &Ledger, run_id: &RunId) -> Result<Sealed, RecoverError> {
+fn wait_for_bundle(harness: &Harness, run_id: &RunId) -> Result<Sealed, RecoverError> {
     let dir = harness.home.bundle(run_id);
     for _ in 0..200 {
         if dir.exists() {
-            record_bundle(harness, ledger, run_id)?;
+            record_bundle(harness, run_id)?;
             return read_sealed(&dir).map_err(|error| RecoverError::Io(dir, error));
         }
         std::thread::sleep(Duration::from_millis(50));
@@ -218,14 +211,13 @@ fn wait_for_bundle(harness: &Harness, ledger: &Ledger, run_id: &RunId) -> Result
 /// Makes the bundle of a run whose process is gone.
 fn seal_dead(
     harness: &Harness,
-    ledger: &Ledger,
     run_id: &RunId,
     left: Option<(PathBuf, File)>,
     stopped: Option<&Stopped>,
 ) -> Result<Sealed, RecoverError> {
     let failed = |error: String| RecoverError::Seal(run_id.to_string(), error);
     sandbox::sweep(&(MARKER.to_owned(), run_id.to_string()));
-    let entries = entries(ledger, run_id)?;
+    let entries = entries(harness, run_id)?;
     let started = entries
         .iter()
         .find(|entry| entry.kind == ledger::kind::RUN_STARTED)
@@ -253,7 +245,7 @@ fn seal_dead(
     if let Some((dir, _)) = &left {
         remove_all(dir)?;
     }
-    remove_work(&harness.home.work_run(run_id));
+    remove_work(&harness.home, run_id);
     Ok(sealed)
 }
 
@@ -291,11 +283,9 @@ impl<'a> Scene<'a> {
         let clock = RunClock::resume(start, last)
             .map_err(|error| Stopped::Io(run_id.as_str().into(), io::Error::other(error)))?;
         let draft = new_draft(&self.harness.home, run_id, clock.started())?;
-        let ledger =
-            self.harness.home.ledger().map_err(|error| Stopped::Io(run_id.as_str().into(), io::Error::other(error)))?;
+        let id = self.harness.ledger().ledger_id().to_owned();
         let head = started.prev.parse().unwrap_or(Digest::ZERO);
-        let ledger_at_start =
-            SignedLedger { id: ledger.ledger_id().to_owned(), head, seq: started.seq.saturating_sub(1) };
+        let ledger_at_start = SignedLedger { id, head, seq: started.seq.saturating_sub(1) };
         let contract_digest = self.task.contract.digest()?;
         let work = self.harness.home.work_run(run_id);
         let findings = Findings::default();
@@ -305,7 +295,6 @@ impl<'a> Scene<'a> {
             ask: self.ask,
             watch: self.watch,
             clock,
-            ledger,
             ledger_at_start,
             contract_digest,
             draft,
@@ -347,7 +336,8 @@ fn adopt(run: &mut Run<'_>, old: Option<&Path>) -> Result<(), Stopped> {
             let kind = entry.file_type().map_err(failed)?;
             let Ok(name) = entry.file_name().into_string() else { continue };
             let name = format!("{below}{name}");
-            if kind.is_dir() {
+            // Deeper than anything a run writes; a bundle may not be deeper than what `verify` reads.
+            if kind.is_dir() && name.matches('/').count() < 20 {
                 folders.push(format!("{name}/"));
             } else if kind.is_file() {
                 let at = run.clock.now();

@@ -1,14 +1,15 @@
 //! From findings to a sealed bundle: the last events, the report, the signature.
 
 use std::fs;
-use std::io;
 
 use contract::event::first_missing;
 use contract::report::{
     ApprovalStatus, EngineFacts, OperatorOutcome, Report, SandboxSummary, ScanStatus, SecretScan, SourceAdmissionStatus,
 };
 use contract::statement::SealedBy;
-use contract::{BUNDLE_VERSION, Coverage, Digest, EventKind, MutationMode, RENDERER_VERSION, RULES_VERSION, Reason};
+use contract::{
+    BUNDLE_VERSION, Coverage, Digest, EventKind, MutationMode, RENDERER_VERSION, RULES_VERSION, Reason, RunId,
+};
 use evidence::names;
 use evidence::render::failure_reason;
 use evidence::seal::{Sealed, Signing, seal};
@@ -17,8 +18,9 @@ use ledger::{RunSealed, Verdict};
 use serde_json::json;
 
 use crate::decide::{AdmittedRun, RefusedRun};
+use crate::home::Home;
 use crate::recover::Remains;
-use crate::run::{Run, Stopped};
+use crate::run::{Run, Stopped, memory_path};
 use crate::supervise;
 use crate::task::Origin;
 use crate::verification::Verified;
@@ -118,11 +120,16 @@ impl Reported<'_> {
         let Self { run, report } = self;
         let to = run.harness.home.bundle(run.id());
         let signing = Signing { key: &run.harness.key, ledger: run.ledger_at_start.clone(), sealed_by };
-        let sealed = seal(run.draft, report, &signing, &to)?;
-        run.ledger.run_sealed(&ledger_entry(&sealed, &run.clock.now().to_string()))?;
-        if !run.ask.keep_workspace {
-            remove_work(&run.work);
-        }
+        // The work area is scratch and everything worth keeping is in the draft: it goes while the bundle is made durable.
+        let sealed = std::thread::scope(|scope| {
+            if !run.ask.keep_workspace {
+                let run_id = report.run_id.clone();
+                scope.spawn(move || remove_work(&run.harness.home, &run_id));
+            }
+            let sealed = seal(run.draft, report, &signing, &to)?;
+            run.harness.ledger().run_sealed(&ledger_entry(&sealed, &run.clock.now().to_string()))?;
+            Ok::<_, Stopped>(sealed)
+        })?;
         run.watch.observer.step(Step::Seal, StepState::Ended, &format!("{} files", sealed.files));
         Ok(sealed)
     }
@@ -149,12 +156,10 @@ pub(crate) fn ledger_entry(sealed: &Sealed, time: &str) -> RunSealed {
     }
 }
 
-/// The work area is scratch: what cannot be removed now is removed by the next recovery.
-pub(crate) fn remove_work(work: &std::path::Path) {
-    if let Err(error) = fs::remove_dir_all(work)
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        // Nothing depends on it, and the bundle is sealed already.
+/// Removes what a run worked in. It is scratch and nothing depends on it, so what cannot be removed now may stay.
+pub(crate) fn remove_work(home: &Home, run_id: &RunId) {
+    for path in [home.work_run(run_id), memory_path(run_id)] {
+        let _ = fs::remove_dir_all(path);
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) struct Captured<'a> {
     pub(crate) baseline: Baseline,
     pub(crate) listing: Listing,
     pub(crate) rules: PathRules,
+    pub(crate) tree: Oid,
     /// Why the result is not verified, if it is not.
     pub(crate) unverifiable: Option<&'static str>,
 }
@@ -38,30 +39,15 @@ impl<'a> Worked<'a> {
         let changes = tree::changes(&copy.baseline.listing, &listing);
         run.findings.changed_files = changes.iter().map(|change| path_text(&change.path)).collect();
         judge_paths(&mut run, &rules, &changes);
-        let result_tree = copy.baseline.store.put_listing(&listing)?;
-        run.findings.result_tree = Some(result_tree.to_string());
-        if !write_patch(&mut run, &copy.baseline, result_tree, changes.len())? {
-            unverifiable = Some("the patch does not stand for the result");
-        }
+        let tree = copy.baseline.store.put_listing(&listing)?;
+        run.findings.result_tree = Some(tree.to_string());
         if changes.is_empty() {
             unverifiable = no_change(&mut run).or(unverifiable);
+        } else if changes.len() > MOST_FILES {
+            unverifiable = Some("the result has too many files");
         }
         check_source(&mut run, &copy)?;
-        run.event(
-            EventKind::GitDiffChecked,
-            json!({
-                "allowed_writes_passed": run.findings.allowed_writes_passed,
-                "changed_files": changes.len(),
-                "forbidden_paths_passed": run.findings.forbidden_paths_passed,
-                "result_tree": result_tree.to_string(),
-            }),
-        )?;
-        let detail = match changes.len() {
-            1 => "1 file".to_owned(),
-            count => format!("{count} files"),
-        };
-        run.step(Step::Diff, StepState::Ended, &detail);
-        Ok(Captured { run, baseline: copy.baseline, listing, rules, unverifiable })
+        Ok(Captured { run, baseline: copy.baseline, listing, rules, tree, unverifiable })
     }
 }
 
@@ -126,8 +112,9 @@ fn without_litter(run: &mut Run<'_>, copy: &Copy, mut listing: Listing) -> Resul
     let baseline = &copy.baseline.listing;
     let new: Vec<Vec<u8>> = listing.0.keys().filter(|path| !baseline.0.contains_key(*path)).cloned().collect();
     let store = &copy.baseline.store;
-    let by_baseline = tree::ignored(store, baseline, &new, &run.work_dir("ignore/baseline")?)?;
-    let by_result = tree::ignored(store, &listing, &new, &run.work_dir("ignore/result")?)?;
+    let scratch = |name: &str| run.work.join(format!("ignore-{name}"));
+    let by_baseline = tree::ignored(store, baseline, &new, &scratch("baseline"))?;
+    let by_result = tree::ignored(store, &listing, &new, &scratch("result"))?;
     for ((path, litter), dirt) in new.iter().zip(by_baseline).zip(by_result) {
         if litter {
             run.findings.litter.push(path_text(path));
@@ -171,36 +158,59 @@ fn judge_paths(run: &mut Run<'_>, rules: &PathRules, changes: &[Change]) {
     }
 }
 
-/// Makes the patch and applies it again: unless that gives the same tree, the patch proves nothing.
-fn write_patch(run: &mut Run<'_>, baseline: &Baseline, result: Oid, files: usize) -> Result<bool, Stopped> {
-    let patch = if result == baseline.tree { Vec::new() } else { baseline.store.patch(baseline.tree, result)? };
-    if patch.len() > LARGEST_PATCH || files > MOST_FILES {
-        let text =
-            format!("the patch has {files} files and {} bytes; at most {MOST_FILES} and {LARGEST_PATCH}", patch.len());
+/// The patch, and the tree it gives when it is applied again to the baseline.
+pub(crate) struct Patch {
+    bytes: Vec<u8>,
+    applied: Result<Oid, TreeError>,
+}
+
+/// Makes the patch tree to tree and applies it again. Looks at nothing but the harness's own store, so that it can be done
+/// while the verification runs.
+pub(crate) fn make_patch(baseline: &Baseline, result: Oid) -> Result<Patch, TreeError> {
+    if result == baseline.tree {
+        return Ok(Patch { bytes: Vec::new(), applied: Ok(baseline.tree) });
+    }
+    let bytes = baseline.store.patch(baseline.tree, result)?;
+    let applied =
+        if bytes.len() > LARGEST_PATCH { Ok(result) } else { baseline.store.reapply(&baseline.listing, &bytes) };
+    Ok(Patch { bytes, applied })
+}
+
+/// Writes the patch and what became of the diff. Unless it gives the same tree, the patch proves nothing.
+pub(crate) fn record_patch(run: &mut Run<'_>, patch: &Patch, result: Oid) -> Result<(), Stopped> {
+    let files = run.findings.changed_files.len();
+    let found = patch.applied.as_ref().map_or_else(ToString::to_string, ToString::to_string);
+    let same = found == result.to_string();
+    if patch.bytes.len() > LARGEST_PATCH || files > MOST_FILES {
+        let size = patch.bytes.len();
+        let text = format!("the patch has {files} files and {size} bytes; at most {MOST_FILES} and {LARGEST_PATCH}");
         run.findings.block(Reason::BudgetExceeded, text, names::TRACE);
         run.findings.skip(names::PATCH, "the patch is too large to keep");
+        run.findings.skip(EventKind::PatchApplied.name(), "the patch is too large to keep");
         run.findings.changed_files.clear();
         run.write(names::PATCH, b"")?;
-        return Ok(false);
+    } else {
+        if !same {
+            let text = format!("expected tree {result}, found {}", shown(&found));
+            run.findings.block(Reason::PatchNotReproducible, text, names::PATCH);
+        }
+        run.write(names::PATCH, &patch.bytes)?;
+        if !patch.bytes.is_empty() {
+            let sha256 = Digest::of(&patch.bytes);
+            let applied = json!({"bytes": patch.bytes.len(), "files": files, "reproduced": same, "sha256": sha256});
+            run.event(EventKind::PatchApplied, applied)?;
+        }
     }
-    let again = if patch.is_empty() { Ok(baseline.tree) } else { baseline.store.reapply(&baseline.listing, &patch) };
-    let found = again.map_or_else(|error| error.to_string(), |tree| tree.to_string());
-    let same = found == result.to_string();
-    if !same {
-        run.findings.block(
-            Reason::PatchNotReproducible,
-            format!("expected tree {result}, found {}", shown(&found)),
-            names::PATCH,
-        );
-    }
-    run.write(names::PATCH, &patch)?;
-    if !patch.is_empty() {
-        run.event(
-            EventKind::PatchApplied,
-            json!({"bytes": patch.len(), "files": files, "reproduced": same, "sha256": Digest::of(&patch)}),
-        )?;
-    }
-    Ok(same)
+    let checked = json!({
+        "allowed_writes_passed": run.findings.allowed_writes_passed,
+        "changed_files": files,
+        "forbidden_paths_passed": run.findings.forbidden_paths_passed,
+        "result_tree": result.to_string(),
+    });
+    run.event(EventKind::GitDiffChecked, checked)?;
+    let detail = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+    run.step(Step::Diff, StepState::Ended, &detail);
+    Ok(())
 }
 
 /// Nothing changed: a failure where a change was promised, and nothing to verify.

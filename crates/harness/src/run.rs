@@ -1,9 +1,11 @@
 //! A run that has started: its id, its lock, its intent in the ledger and its growing bundle.
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use contract::report::HostFacts;
 use contract::statement::SignedLedger;
@@ -31,6 +33,8 @@ pub struct Harness {
     pub(crate) git: tree::Git,
     pub(crate) tools: Tools,
     pub(crate) host: HostFacts,
+    /// One connection for all threads: its operations are short, and opening one costs more than waiting.
+    ledger: Mutex<Ledger>,
 }
 
 /// Why the harness could not be made ready.
@@ -74,11 +78,17 @@ impl Harness {
         let git = tree::Git::find(&tools.operator_path).map_err(OpenHarnessError::Git)?;
         let host = host::facts(&exe, &git, &home.cache()).map_err(OpenHarnessError::Host)?;
         let key = home.harness_key().map_err(OpenHarnessError::Home)?;
-        Ok(Self { key, supervisor: Supervisor::new(exe.clone()), exe, git, tools, host, home })
+        let ledger = Mutex::new(home.ledger().map_err(OpenHarnessError::Home)?);
+        Ok(Self { key, supervisor: Supervisor::new(exe.clone()), exe, git, tools, host, ledger, home })
     }
 
     pub fn host(&self) -> &HostFacts {
         &self.host
+    }
+
+    /// The ledger, for one operation. Every operation is a transaction, so a thread that died in one left nothing half done.
+    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -165,12 +175,24 @@ pub(crate) struct Run<'a> {
     pub(crate) ask: &'a Ask,
     pub(crate) watch: Watch<'a>,
     pub(crate) clock: RunClock,
-    pub(crate) ledger: Ledger,
     pub(crate) ledger_at_start: SignedLedger,
     pub(crate) contract_digest: Digest,
     pub(crate) draft: Draft,
     pub(crate) work: PathBuf,
     pub(crate) findings: Findings,
+}
+
+/// Where Linux keeps files in memory.
+const MEMORY: &str = "/dev/shm";
+
+pub(crate) fn memory_path(run_id: &RunId) -> PathBuf {
+    Path::new(MEMORY).join(format!("cto-{run_id}"))
+}
+
+fn is_memory(path: &Path) -> bool {
+    /// The kernel's number for tmpfs.
+    const TMPFS: rustix::fs::FsWord = 0x0102_1994;
+    rustix::fs::statfs(path).is_ok_and(|stat| stat.f_type == TMPFS)
 }
 
 /// Tries at a run id; two runs of one task in one second rarely share four random letters.
@@ -186,9 +208,9 @@ impl<'a> Run<'a> {
     ) -> Result<Self, OpenRunError> {
         let clock = RunClock::start().map_err(OpenRunError::Clock)?;
         let contract_digest = task.contract.digest().map_err(OpenRunError::Encode)?;
-        let ledger = harness.home.ledger().map_err(OpenRunError::Home)?;
-        let before = ledger.head().map_err(OpenRunError::ReadLedger)?;
         let (run_id, dir, lock) = claim(harness, task, &clock)?;
+        let ledger = harness.ledger();
+        let before = ledger.head().map_err(OpenRunError::ReadLedger)?;
         let intent = RunStarted {
             run_id: run_id.to_string(),
             time: clock.started().to_string(),
@@ -205,6 +227,7 @@ impl<'a> Run<'a> {
         let work = harness.home.work_run(&run_id);
         let head = before.hash.parse().unwrap_or(Digest::ZERO);
         let ledger_at_start = SignedLedger { id: ledger.ledger_id().to_owned(), head, seq: before.seq };
+        drop(ledger);
         let draft = Draft::begin(dir, run_id, lock, clock.started())
             .map_err(|error| OpenRunError::Io(harness.home.active().join(error.name), error.error))?;
         Ok(Self {
@@ -213,7 +236,6 @@ impl<'a> Run<'a> {
             ask,
             watch,
             clock,
-            ledger,
             ledger_at_start,
             contract_digest,
             draft,
@@ -259,14 +281,22 @@ impl<'a> Run<'a> {
         Ok(path)
     }
 
+    /// A private folder in memory for what the harness itself reads and writes often; None where there is no such place.
+    pub(crate) fn memory_dir(&self) -> Option<PathBuf> {
+        let path = memory_path(self.id());
+        let made = is_memory(Path::new(MEMORY)) && DirBuilder::new().mode(0o700).create(&path).is_ok();
+        made.then_some(path)
+    }
+
     pub(crate) fn check_cancelled(&self) -> Result<(), Stopped> {
         if self.watch.cancelled() { Err(Stopped::Cancelled) } else { Ok(()) }
     }
 }
 
 fn claim(harness: &Harness, task: &Task, clock: &RunClock) -> Result<(RunId, PathBuf, fs::File), OpenRunError> {
+    use io::ErrorKind::{AlreadyExists, NotFound, WouldBlock};
     let active = harness.home.active();
-    let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
+    let mut last = io::Error::from(AlreadyExists);
     for _ in 0..ID_TRIES {
         let suffix = suffix().map_err(|error| OpenRunError::Io(active.clone(), error))?;
         let run_id = RunId::new(&clock.started().compact(), &task.contract.task_id, &suffix)
@@ -276,8 +306,10 @@ fn claim(harness: &Harness, task: &Task, clock: &RunClock) -> Result<(RunId, Pat
         }
         let dir = harness.home.active_run(&run_id);
         match Draft::claim(&dir) {
-            Ok(lock) => return Ok((run_id, dir, lock)),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
+            Ok(lock) if lock.metadata().is_ok_and(|folder| folder.nlink() > 0) => return Ok((run_id, dir, lock)),
+            // A recovery that looked between the making and the locking took it for a dead run's and removes it.
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), AlreadyExists | WouldBlock | NotFound) => last = error,
             Err(error) => return Err(OpenRunError::Io(active, error)),
         }
     }

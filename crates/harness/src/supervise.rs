@@ -14,6 +14,9 @@ use crate::run::{Run, Stopped};
 /// The variable by which processes of a run are found when nobody supervises them any more.
 pub(crate) const MARKER: &str = "CTO_RUN_ID";
 
+/// Lies in `backend/` when the engine or a check was ended for time.
+pub(crate) const TIMEOUT_MARKER: &str = "provider-timeout.txt";
+
 /// Open files of one process.
 const OPEN_FILES: u64 = 4096;
 

@@ -102,10 +102,10 @@ impl Task {
     /// A case folder, a `case.yaml`, or a contract file; `repository` overrides where the tree comes from.
     pub fn load(path: &Path, repository: Option<&Path>) -> Result<Self, LoadTaskError> {
         let file = if path.is_dir() { path.join("case.yaml") } else { path.to_owned() };
-        let bytes = read_bounded(&file)?;
+        let bytes = read_regular(&file).map_err(|error| LoadTaskError::Read(file.clone(), error))?;
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
         let shown = file.display().to_string();
-        let beside = |name: &str| fs::read(folder.join(name)).map_err(|error| error.to_string());
+        let beside = |name: &str| read_regular(&folder.join(name)).map_err(|error| error.to_string());
         let mut task = if is_case(&file, &bytes) {
             let case = load_case(&shown, &bytes, &beside).map_err(LoadTaskError::Invalid)?;
             let origin = match repository {
@@ -153,16 +153,16 @@ fn is_case(file: &Path, bytes: &[u8]) -> bool {
     reading.and_then(|reading| reading.node).is_some_and(|node| has(&node))
 }
 
-fn read_bounded(path: &Path) -> Result<Vec<u8>, LoadTaskError> {
-    let failed = |error| LoadTaskError::Read(path.to_owned(), error);
-    let kind = fs::metadata(path).map_err(failed)?;
+/// A pipe would be waited for and a device has no end, so only a regular file is opened.
+fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    let kind = fs::metadata(path)?;
     if !kind.is_file() {
-        return Err(failed(io::Error::other("it is not a regular file")));
+        return Err(io::Error::other("it is not a regular file"));
     }
     if kind.len() > LARGEST_CASE {
-        return Err(failed(io::Error::other("it is too large")));
+        return Err(io::Error::other("it is too large"));
     }
-    fs::read(path).map_err(failed)
+    fs::read(path)
 }
 
 fn read_baseline(root: &Path) -> Result<BTreeMap<String, BaselineFile>, LoadTaskError> {

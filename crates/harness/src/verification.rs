@@ -12,9 +12,9 @@ use sandbox::Ended;
 use serde_json::json;
 use tree::{Entry, Listing, Mode};
 
-use crate::result::Captured;
+use crate::result::{Captured, make_patch, record_patch};
 use crate::run::{Run, Stopped};
-use crate::supervise::{Places, exit_code, spec};
+use crate::supervise::{Places, TIMEOUT_MARKER, exit_code, spec};
 use crate::target::Baseline;
 use crate::watch::{Step, StepState};
 
@@ -34,36 +34,48 @@ struct Room {
 }
 
 impl<'a> Captured<'a> {
-    /// Runs the exam on the result, with everything the exam rests on as the baseline has it.
+    /// Runs the exam on the result, with everything the exam rests on as the baseline has it; meanwhile the patch is made
+    /// and applied again.
     pub(crate) fn verify(self) -> Result<Verified<'a>, Stopped> {
-        let Self { mut run, baseline, listing, rules, unverifiable } = self;
+        let Self { mut run, baseline, listing, rules, tree, unverifiable } = self;
         run.check_cancelled()?;
         run.step(Step::Verify, StepState::Began, "");
         let exam = exam_listing(&run, &baseline, &listing, |path| rules.is_protected(path))?;
         let mut log = Log::default();
-        let skipped = unverifiable.or_else(|| {
-            run.task.contract.verification_commands.is_empty().then_some("the contract says why there is no test")
+        let no_command = run.task.contract.verification_commands.is_empty();
+        let skipped = unverifiable.or_else(|| no_command.then_some("the contract says why there is no test"));
+        let (patch, examined) = std::thread::scope(|scope| {
+            let patch = scope.spawn(|| make_patch(&baseline, tree));
+            let examined = match skipped {
+                Some(why) => {
+                    skip(&mut run, &mut log, why);
+                    Ok(())
+                }
+                None => examine(&mut run, &baseline, &listing, &exam, &mut log),
+            };
+            (patch.join(), examined)
         });
-        match skipped {
-            Some(why) => skip(&mut run, &mut log, why),
-            None => examine(&mut run, &baseline, &listing, &exam, &mut log)?,
-        }
+        examined?;
+        let patch =
+            patch.map_err(|_| Stopped::Io(names::PATCH.into(), std::io::Error::other("the thread ended early")))?;
+        record_patch(&mut run, &patch?, tree)?;
         run.write(names::TEST_LOG, &log.0)?;
         conclude(&mut run);
-        if !run.findings.verification.passes.is_empty() {
-            let result = run.findings.verification.result;
-            run.event(
-                EventKind::VerificationCompleted,
-                json!({"checks": run.findings.verification.passes.len(), "result": result}),
-            )?;
-        } else if run.findings.has(Reason::ReviewerRejected) {
-            run.event(EventKind::VerificationCompleted, json!({"checks": 0, "result": "not_run"}))?;
-        } else {
-            run.findings.skip(EventKind::VerificationCompleted.name(), "nothing was verified");
-        }
+        announce(&mut run)?;
         run.step(Step::Verify, StepState::Ended, &summary(&run));
         Ok(Verified { run })
     }
+}
+
+fn announce(run: &mut Run<'_>) -> Result<(), Stopped> {
+    let checks = run.findings.verification.passes.len();
+    if checks > 0 || run.findings.has(Reason::ReviewerRejected) {
+        let result = run.findings.verification.result;
+        run.event(EventKind::VerificationCompleted, json!({"checks": checks, "result": result}))?;
+    } else {
+        run.findings.skip(EventKind::VerificationCompleted.name(), "nothing was verified");
+    }
+    Ok(())
 }
 
 /// The result with every protected path as in the baseline, removed where the baseline has none, and the operator's files
@@ -149,7 +161,7 @@ fn commands_in(
 ) -> Result<(), Stopped> {
     let room = room(run, baseline, listing, kind.as_str())?;
     for (index, command) in commands.iter().enumerate() {
-        let ran = command_in(run, &room, command, &format!("{} {}", kind.as_str(), index + 1), log)?;
+        let ran = command_in(run, &room, command, None, &format!("{} {}", kind.as_str(), index + 1), log)?;
         let result = if ran.exit == Some(0) && !ran.timed_out { CheckResult::Pass } else { CheckResult::Fail };
         run.findings.verification.passes.push(ran.pass(kind, index, command.argv.clone(), result));
     }
@@ -178,7 +190,7 @@ fn control(
     let first = run.findings.verification.passes.len();
     let mut refused = false;
     for (index, command) in commands.iter().enumerate() {
-        let ran = command_in(run, &room, command, &format!("control {}", index + 1), log)?;
+        let ran = command_in(run, &room, command, None, &format!("control {}", index + 1), log)?;
         refused |= ran.exit.is_some_and(|exit| exit != 0) && !ran.timed_out;
         run.findings.verification.passes.push(ran.pass(
             PassKind::Control,
@@ -203,8 +215,8 @@ fn control(
 /// Input goes in, output is compared here; the expected side never enters a tree.
 fn blind(run: &mut Run<'_>, room: &Room, index: usize, check: &BlindCheck, log: &mut Log) -> Result<(), Stopped> {
     let command = Command { argv: check.argv.clone(), shell: false, timeout_seconds: check.timeout_seconds, cwd: None };
-    let ran = run_command(run, room, &command, Some(check.stdin.clone().into_bytes()))?;
-    log.record(&format!("blind {}", index + 1), &command.argv, &ran);
+    let stdin = Some(check.stdin.clone().into_bytes());
+    let ran = command_in(run, room, &command, stdin, &format!("blind {}", index + 1), log)?;
     let stdout_holds = check.expect_stdout_sha256.is_none_or(|expected| ran.stdout_sha256 == Some(expected));
     let holds = !ran.timed_out && ran.exit == Some(i32::from(check.expect_exit)) && stdout_holds;
     let result = if holds { CheckResult::Pass } else { CheckResult::Fail };
@@ -238,11 +250,21 @@ impl Ran {
     }
 }
 
-fn command_in(run: &mut Run<'_>, room: &Room, command: &Command, name: &str, log: &mut Log) -> Result<Ran, Stopped> {
-    let ran = run_command(run, room, command, None)?;
+fn command_in(
+    run: &mut Run<'_>,
+    room: &Room,
+    command: &Command,
+    stdin: Option<Vec<u8>>,
+    name: &str,
+    log: &mut Log,
+) -> Result<Ran, Stopped> {
+    let ran = run_command(run, room, command, stdin)?;
     log.record(name, &command.argv, &ran);
     if ran.timed_out {
         run.trace("timeout", json!({"at": name, "timeout_seconds": command.timeout_seconds}))?;
+        if !run.draft.files().contains_key(&format!("backend/{TIMEOUT_MARKER}")) {
+            run.marker(TIMEOUT_MARKER, &format!("{name} was ended after {} s", command.timeout_seconds))?;
+        }
     }
     Ok(ran)
 }

@@ -3,9 +3,15 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot set its scene up must stop")]
 
 mod bundle;
+mod case;
+mod process;
 mod skip;
+mod tamper;
 mod world;
 
 pub use bundle::{copy_bundle, files_of, resign};
+pub use case::contract_text;
+pub use process::{git, left_running, program, run_git, wait_for};
 pub use skip::{python, skip};
+pub use tamper::Forger;
 pub use world::{Ran, World, content_digest};

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -57,10 +58,22 @@ impl World {
     /// `binary` is `env!("CARGO_BIN_EXE_cto")` of the calling test.
     pub fn new(binary: &str) -> Self {
         let dir = tempfile::Builder::new().prefix("cto-test-").tempdir().expect("a temporary directory");
-        for name in ["user", "here"] {
+        for name in ["user", "here", "tmp"] {
             fs::create_dir(dir.path().join(name)).expect("a directory");
         }
         Self { dir, binary: binary.into() }
+    }
+
+    /// A world that all tests of a program share. A static is never dropped, so a child removes the folder when the
+    /// program is gone, however it ended.
+    #[expect(clippy::disallowed_methods, reason = "a test cleans up behind itself")]
+    pub fn shared(binary: &str) -> Self {
+        let world = Self::new(binary);
+        let mut child = Command::new("sh");
+        child.args(["-c", "cat; exec rm -rf -- \"$1\"", "sh"]).arg(world.path());
+        child.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/").process_group(0);
+        std::mem::forget(child.spawn().expect("a child that waits"));
+        world
     }
 
     pub fn path(&self) -> &Path {
@@ -82,6 +95,11 @@ impl World {
         self.dir.path().join("here")
     }
 
+    /// `TMPDIR` of this world.
+    pub fn tmp(&self) -> PathBuf {
+        self.dir.path().join("tmp")
+    }
+
     pub fn bundles(&self) -> PathBuf {
         self.home().join("harness-runs")
     }
@@ -91,6 +109,7 @@ impl World {
     pub fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(&self.binary);
         command.env_clear().env("HOME", self.user()).env("CTO_HOME", self.home()).env("LANG", "C.UTF-8");
+        command.env("TMPDIR", self.tmp());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         let rustup = std::env::var_os("RUSTUP_HOME")
             .or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".rustup").into()));

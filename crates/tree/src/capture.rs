@@ -70,6 +70,9 @@ pub enum RefusedWhy {
     Unreadable,
 }
 
+/// The ref of what was put aside. In a workspace an engine left it there; in a source it is the owner's.
+pub(crate) const STASH: &str = "refs/stash";
+
 const UNFINISHED: [&str; 9] = [
     "MERGE_HEAD",
     "REBASE_HEAD",
@@ -79,7 +82,7 @@ const UNFINISHED: [&str; 9] = [
     "REVERT_HEAD",
     "BISECT_LOG",
     "sequencer",
-    "refs/stash",
+    STASH,
 ];
 
 /// Captures a workspace into `store`. Call it when no process can write there any more.

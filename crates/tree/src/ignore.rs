@@ -1,9 +1,10 @@
 //! Which paths a tree's own `.gitignore` files ignore, with git's own semantics.
 
 use std::collections::HashSet;
+use std::fs;
 use std::path::Path;
 
-use crate::error::TreeError;
+use crate::error::{Doing, TreeError};
 use crate::git::{Call, Input};
 use crate::listing::{Listing, Mode};
 use crate::materialise::materialise;
@@ -12,12 +13,13 @@ use crate::store::Store;
 
 const HERE: &[u8] = b"./";
 
-/// For each path of a file, whether the `.gitignore` files of `rules_from` ignore it; `scratch` is a fresh directory of the caller.
+/// For each path of a file, whether the `.gitignore` files of `rules_from` ignore it; `scratch` is made where it is needed.
 pub fn ignored(store: &Store, rules_from: &Listing, paths: &[Vec<u8>], scratch: &Path) -> Result<Vec<bool>, TreeError> {
     let rules = rules_of(rules_from);
     if rules.0.is_empty() || paths.is_empty() {
         return Ok(vec![false; paths.len()]);
     }
+    fs::create_dir_all(scratch).doing("creating directory", scratch)?;
     materialise(store, &rules, scratch)?;
     let mut asked = Vec::new();
     for path in paths {

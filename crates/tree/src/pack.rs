@@ -50,12 +50,27 @@ impl Pack {
         let offset = u32::try_from(start).ok().filter(|offset| *offset < 1 << 31);
         let offset = offset.ok_or_else(|| malformed("pack", "too large"))?;
         self.push_head(kind, body.len());
-        let mut encoder = ZlibEncoder::new(&mut self.bytes, Compression::fast());
-        encoder.write_all(body).and_then(|()| encoder.finish()).doing("compressing", "an object".as_ref())?;
+        match u16::try_from(body.len()) {
+            Ok(size) => self.push_stored(size, body),
+            Err(_) => {
+                let mut encoder = ZlibEncoder::new(&mut self.bytes, Compression::fast());
+                encoder.write_all(body).and_then(|()| encoder.finish()).doing("compressing", "an object".as_ref())?;
+            }
+        }
         let mut crc = Crc::new();
         crc.update(&self.bytes[start..]);
         self.rows.push(Row { oid, crc: crc.sum(), offset });
         Ok(())
+    }
+
+    /// A zlib stream of one stored block. Setting a compressor up costs more than a small object is worth: these packs are
+    /// scratch and are read once.
+    fn push_stored(&mut self, size: u16, body: &[u8]) {
+        self.bytes.extend_from_slice(&[0x78, 0x01, 0x01]);
+        self.bytes.extend_from_slice(&size.to_le_bytes());
+        self.bytes.extend_from_slice(&(!size).to_le_bytes());
+        self.bytes.extend_from_slice(body);
+        self.bytes.extend_from_slice(&adler32(body).to_be_bytes());
     }
 
     fn push_head(&mut self, kind: Kind, size: usize) {
@@ -108,4 +123,16 @@ impl Pack {
         out.extend_from_slice(&sum);
         out
     }
+}
+
+/// The checksum that ends a zlib stream; of at most 65,535 bytes, so that the sums cannot overflow.
+fn adler32(body: &[u8]) -> u32 {
+    const MODULUS: u64 = 65_521;
+    let (mut a, mut b) = (1_u64, 0_u64);
+    for byte in body {
+        a += u64::from(*byte);
+        b += a;
+    }
+    let sum = |value: u64| u32::try_from(value % MODULUS).unwrap_or(0);
+    (sum(b) << 16) | sum(a)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::rounds::{Candidate, in_turns};
-use super::world::World;
+use super::world::{World, bench_case};
 use super::{Bench, table};
 use crate::Outcome;
 use crate::process::{output, program};
@@ -28,9 +28,19 @@ pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     Ok(table(&rows, &[0]))
 }
 
-/// A sealed bundle of [`SIZE`] bytes.
-fn large_bundle(_bench: &Bench, _world: &World, _home: &Path) -> Outcome<PathBuf> {
-    Err(format!("not built yet: nothing makes a bundle of {SIZE} bytes"))
+/// A sealed bundle of [`SIZE`] bytes: a real run's, with a large file added and sealed again by the home's own key.
+fn large_bundle(bench: &Bench, world: &World, home: &Path) -> Outcome<PathBuf> {
+    let case = world.path("case");
+    bench_case(&case)?;
+    let words = ["--home".as_ref(), home.as_os_str(), "run".as_ref(), case.as_os_str()];
+    output(&mut program(&bench.cto, words))?;
+    let fail = |error: std::io::Error| format!("cannot find the bundle: {error}");
+    let mut bundles = std::fs::read_dir(home.join("harness-runs")).map_err(fail)?;
+    let bundle = bundles.next().ok_or("the run left no bundle")?.map_err(fail)?.path();
+    let mut grow =
+        program("cargo", ["run", "--quiet", "--release", "--package", "testkit", "--example", "large_bundle", "--"]);
+    grow.arg(&bundle).arg(home.join("keys/harness.pem")).arg(SIZE.to_string());
+    output(&mut grow).map(|_| bundle)
 }
 
 fn hashed(folder: &Path) -> Outcome {

@@ -101,12 +101,13 @@ const NEW_FILES: &[(&str, &str)] = &[
     ),
     (
         "control.patch",
-        "--- a/test.sh\n+++ b/test.sh\n@@ -1,2 +1,2 @@\n set -e\n-[ \"$(sh greet.sh Bob)\" = \"hello, Bob\" ]\n+[ \"$(sh greet.sh Bob)\" = \"goodbye, Bob\" ]\n",
+        "--- a/test.sh\n+++ b/test.sh\n@@ -1,4 +1,4 @@\n set -e\n-[ \"$(sh greet.sh Bob)\" = \"hello, Bob\" ]\n+[ \"$(sh greet.sh Bob)\" = \"goodbye, Bob\" ]\n if sh greet.sh >out 2>&1; then exit 1; fi\n grep -q \"usage: greet.sh NAME\" out\n",
     ),
 ];
 
 fn new(context: &Context, id: &str, dir: Option<&Path>) -> Result<u8, CommandError> {
-    let id = TaskId::try_from(id.to_owned()).map_err(CommandError::usage)?;
+    let id =
+        TaskId::try_from(id.to_owned()).map_err(|error| CommandError::usage(error).hint("cto case new my-case"))?;
     if fixtures::find(id.as_str()).is_some() {
         return Err(CommandError::usage(format!("`{id}` is a built-in case")).hint("choose another id"));
     }
@@ -119,8 +120,10 @@ fn new(context: &Context, id: &str, dir: Option<&Path>) -> Result<u8, CommandErr
             );
         }
     };
-    write_new(&folder, &id)
-        .map_err(|error| CommandError::usage(format!("cannot make {}: {error}", folder.display())))?;
+    write_new(&folder, &id).map_err(|error| {
+        CommandError::usage(format!("cannot make {}: {error}", folder.display()))
+            .hint("choose another id, or another place with --dir DIR")
+    })?;
     let output = context.output;
     if output.json {
         output.print_json(&json!({"case_id": id, "path": folder.display().to_string()}))?;

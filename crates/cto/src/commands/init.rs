@@ -35,7 +35,10 @@ verification_commands:
 "#;
 
 pub(crate) fn init(context: &Context, dir: &Path) -> Result<u8, CommandError> {
-    let failed = |error| CommandError::usage(format!("cannot make a workspace in {}: {error}", dir.display()));
+    let failed = |error| {
+        CommandError::usage(format!("cannot make a workspace in {}: {error}", dir.display()))
+            .hint("name a directory you can write: cto init DIR")
+    };
     let files = [
         ("harness.yaml", HARNESS_YAML),
         ("CONTEXT.md", CONTEXT_MD),

@@ -40,14 +40,9 @@ pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Parses, resolves, runs, and prints an error once.
 pub(crate) fn main(arguments: Vec<OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        Err(error) => {
-            let asked_for = matches!(error.kind(), ClapError::DisplayHelp | ClapError::DisplayVersion);
-            // A reader that went away is not an error of ours.
-            let _ = error.print();
-            return ExitCode::from(if asked_for { 0 } else { 2 });
-        }
+        Err(error) => return unparsed(&error, &arguments),
     };
     let output = crate::config::output(&cli.global);
     match dispatch(cli, output) {
@@ -57,6 +52,20 @@ pub(crate) fn main(arguments: Vec<OsString>) -> ExitCode {
             ExitCode::from(error.kind.exit_code())
         }
     }
+}
+
+/// Help that was asked for, or a command line that cannot be read; `--json` holds for the latter too.
+fn unparsed(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
+    // A reader that went away is not an error of ours.
+    let _ = error.print();
+    if matches!(error.kind(), ClapError::DisplayHelp | ClapError::DisplayVersion) {
+        return ExitCode::SUCCESS;
+    }
+    let refused = CommandError::unparsed(error);
+    if arguments.iter().any(|argument| argument == "--json") {
+        crate::output::print_error_document(&refused);
+    }
+    ExitCode::from(refused.kind.exit_code())
 }
 
 fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {

@@ -32,7 +32,8 @@ pub(crate) fn verify(
             Ok(checked) => checked,
             Err(error) if bundles.len() == 1 => return Err(not_a_bundle(&error)),
             Err(error) => {
-                context.output.error(&CommandError::usage(&error));
+                context.output.note(&format!("error: {}\n", shown(&error.to_string())));
+                documents.push(json!({"errors": [{"message": error.to_string()}], "ok": false, "path": bundle}));
                 worst = worst.max(2);
                 continue;
             }
@@ -73,7 +74,10 @@ fn trusted(context: &Context, files: &[PathBuf]) -> Result<Vec<PublicKey>, Comma
             Err(_) => Ok(Vec::new()),
         };
     }
-    files.iter().map(|file| PublicKey::read(file).map_err(CommandError::usage)).collect()
+    let read = |file| {
+        PublicKey::read(file).map_err(|error| CommandError::usage(error).hint("cto key show     names the files"))
+    };
+    files.iter().map(|file: &PathBuf| read(file)).collect()
 }
 
 fn with_clock(expect: &[Expectation]) -> Result<Vec<Expectation>, CommandError> {
@@ -140,7 +144,7 @@ fn holds(output: Output, name: &str, asked: &str, checked: &Checked, took: Durat
         "unproven",
         if coverage.is_empty() { "nothing".to_owned() } else { coverage.join(", ") }
     );
-    let _ = writeln!(out, "\n\n{}  {}", paint.dim("next"), paint.command(&format!("cto show {asked}")));
+    let _ = writeln!(out, "\n\n{}  {}", paint.dim("next"), paint.command(&format!("cto show {}", shown(asked))));
     out
 }
 

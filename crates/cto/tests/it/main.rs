@@ -1,6 +1,13 @@
 //! The real binary, in worlds of its own.
 
+mod bad_input;
+mod cli;
+mod formats;
+mod hostile;
+mod matrix;
+mod parallel;
 mod smoke;
+mod tamper;
 
 use testkit::World;
 

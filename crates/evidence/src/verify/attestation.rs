@@ -6,7 +6,7 @@ use contract::canonical_bytes;
 use contract::statement::{Envelope, PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE, Statement};
 
 use super::Checks;
-use super::files::Tree;
+use super::files::{Tree, is_canonical};
 use crate::dsse::pre_authentication;
 use crate::key::PublicKey;
 use crate::names::ATTESTATION as FILE;
@@ -71,6 +71,7 @@ fn read_statement(payload: &[u8], checks: &mut Checks) -> Option<Statement> {
             return None;
         }
     };
+    checks.check(is_canonical(payload), FILE, "statement", "RFC 8785 bytes", "other bytes");
     checks.same(FILE, "statement_type", STATEMENT_TYPE, statement.kind.as_str());
     checks.same(FILE, "predicate_type", PREDICATE_TYPE, statement.predicate_type.as_str());
     Some(statement)

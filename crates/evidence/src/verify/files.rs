@@ -57,6 +57,9 @@ pub(super) fn read(path: &Path, checks: &mut Checks) -> Result<Tree, OpenBundleE
     walk(path, "", 0, &mut found, checks).map_err(|error| OpenBundleError::Read(path.to_owned(), error))?;
     let bytes = found.iter().map(|file| file.size).sum();
     let mut tree = Tree { root: path.to_owned(), files: BTreeMap::new(), content: BTreeMap::new(), bytes };
+    for file in found.iter().filter(|file| file.size > LARGEST_JUDGED && names::ALWAYS.contains(&file.name.as_str())) {
+        checks.fail(&file.name, "size", None, format!("at most {LARGEST_JUDGED} bytes"), file.size);
+    }
     for (file, read) in found.iter().zip(digest_all(path, &found)) {
         match read {
             Ok((digest, content)) => {
@@ -184,6 +187,6 @@ pub(super) fn check_canonical(tree: &Tree, checks: &mut Checks) {
     }
 }
 
-fn is_canonical(bytes: &[u8]) -> bool {
+pub(crate) fn is_canonical(bytes: &[u8]) -> bool {
     serde_json::from_slice::<Value>(bytes).is_ok_and(|value| canonical_bytes(&value).is_ok_and(|again| again == bytes))
 }

@@ -2,18 +2,22 @@
 
 use std::collections::BTreeSet;
 
+use contract::decision::Profile;
 use contract::event::{first_missing, first_out_of_order};
 use contract::paths::PathVerdict;
 use contract::report::{CheckResult, PassKind, Report, sort_blockers};
+use contract::statement::SealedBy;
 use contract::text::path_text;
 use contract::{
-    Decision, EventKind, RENDERER_VERSION, RULES_VERSION, Reason, Statement, Status, TaskContract, canonical_digest,
+    Coverage, Decision, Digest, EventKind, RENDERER_VERSION, RULES_VERSION, Reason, Statement, Status, TaskContract,
+    canonical_digest,
 };
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-use super::Checks;
 use super::files::Tree;
-use crate::{chain, names, patch, render, seal};
+use super::{Checks, signed};
+use crate::{chain, names, patch, render};
 
 /// A report that could be read, and how far it was judged.
 pub(super) struct Judged {
@@ -27,7 +31,7 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
     check_index(tree, &report, checks);
     let events = check_events(tree, &report, statement, checks);
     if let Some(statement) = statement {
-        check_statement(&report, statement, checks);
+        signed::check(tree, &report, statement, checks);
     }
     let again = report.rules_version == RULES_VERSION;
     if again {
@@ -64,15 +68,16 @@ fn check_index(tree: &Tree, report: &Report, checks: &mut Checks) {
     for name in report.artifact_digests.keys() {
         checks.check(tree.files.contains_key(name), name, "listed", "a file that is there", "missing");
     }
-    let mut blank = report.clone();
-    blank.artifact_digests.insert(file.to_owned(), String::new());
-    let own = canonical_digest(&blank).map(|digest| digest.to_string()).unwrap_or_default();
+    let own = own_digest(tree).map(|digest| digest.to_string()).unwrap_or_default();
     checks.same(
         file,
         "own_digest",
         own.as_str(),
         report.artifact_digests.get(file).map_or("not listed", String::as_str),
     );
+    let named = report.artifact_paths.iter().all(|(name, path)| name == path && tree.files.contains_key(name));
+    let all_named = named && report.artifact_paths.len() == tree.files.len();
+    checks.check(all_named, file, "artifact_paths", "every file under its own name", "another list");
     let stale = report.freshness.iter().find(|(_, fresh)| {
         fresh.written_at < report.run_started_at
             || fresh.checked_at < fresh.written_at
@@ -88,6 +93,13 @@ fn check_index(tree: &Tree, report: &Report, checks: &mut Checks) {
         "every file",
         "some are not listed",
     );
+}
+
+/// Of the whole document, so that fields of later versions count too.
+fn own_digest(tree: &Tree) -> Option<Digest> {
+    let mut report: Value = serde_json::from_slice(tree.content(names::REPORT)?).ok()?;
+    *report.get_mut("artifact_digests")?.get_mut(names::REPORT)? = "".into();
+    canonical_digest(&report).ok()
 }
 
 fn check_events(tree: &Tree, report: &Report, statement: Option<&Statement>, checks: &mut Checks) -> u64 {
@@ -128,50 +140,26 @@ fn check_events(tree: &Tree, report: &Report, statement: Option<&Statement>, che
         let carried = read.events.iter().any(|event| event.kind == reason.event() && carries(event, *reason));
         checks.check(carried, file, "reason_event", format!("{} carries {reason}", reason.event()), "it does not");
     }
+    // What a dead run had found is lost but for its events, so a recovered bundle may lack a blocker they carry.
+    if statement.is_some_and(|statement| statement.predicate.sealed_by == SealedBy::Run) {
+        let listed = |code: &str| report.blocker_reasons.iter().any(|reason| reason.code() == code);
+        let unlisted = read.events.iter().flat_map(carried).find(|code| !listed(code));
+        checks.check(unlisted.is_none(), file, "unlisted_reason", "only reasons of blockers", unlisted.unwrap_or(""));
+    }
     read.head.count
 }
 
+/// The codes in an event's `reason` and `reasons`.
+fn carried(event: &contract::Event) -> impl Iterator<Item = &str> {
+    let reasons = event.data.get("reasons").and_then(Value::as_array);
+    event.data.get("reason").into_iter().chain(reasons.into_iter().flatten()).filter_map(Value::as_str)
+}
+
 fn carries(event: &contract::Event, reason: Reason) -> bool {
-    let reasons = event.data.get("reasons").and_then(|reasons| reasons.as_array());
-    let code = reason.code();
-    event.data.get("reason").is_some_and(|found| found == code)
-        || reasons.is_some_and(|reasons| reasons.iter().any(|found| found == code))
+    carried(event).any(|code| code == reason.code())
 }
 
-/// What is signed and what the report says are the same.
-fn check_statement(report: &Report, statement: &Statement, checks: &mut Checks) {
-    let (file, signed) = (names::REPORT, &statement.predicate);
-    checks.same(file, "signed_run", signed.run_id.as_str(), report.run_id.as_str());
-    checks.same(file, "signed_task", signed.task_id.as_str(), report.task_id.as_str());
-    checks.same(file, "signed_verdict", signed.verdict, report.status);
-    checks.same(file, "signed_stage", signed.stage, report.stage);
-    checks.same(file, "signed_purpose", signed.purpose.as_str(), report.purpose.as_str());
-    checks.same(file, "signed_contract", signed.contract_digest, report.contract_digest);
-    checks.same(file, "signed_decision", signed.decision_id, report.decision_id);
-    checks.same(file, "signed_started", signed.started_at, report.run_started_at);
-    checks.same(file, "signed_finished", signed.finished_at, report.run_finished_at);
-    checks.check(
-        signed.blockers == report.blocker_reasons,
-        file,
-        "signed_blockers",
-        codes(&signed.blockers),
-        codes(&report.blocker_reasons),
-    );
-    checks.check(signed.coverage == report.coverage, file, "signed_coverage", "the signed coverage", "another");
-    checks.check(signed.result_tree == report.result_tree, file, "signed_result_tree", "the signed tree", "another");
-    checks.check(
-        signed.baseline_commit == report.baseline_commit,
-        file,
-        "signed_baseline",
-        "the signed commit",
-        "another",
-    );
-    let checks_match = seal::signed_checks(report).is_ok_and(|made| made == signed.verification);
-    checks.check(checks_match, file, "signed_verification", "the signed verification", "another");
-    checks.check(!report.runtime_default_activation, file, "runtime_default_activation", false, true);
-}
-
-fn codes(reasons: &[Reason]) -> String {
+pub(super) fn codes(reasons: &[Reason]) -> String {
     reasons.iter().map(|reason| reason.code()).collect::<Vec<_>>().join(", ")
 }
 
@@ -185,6 +173,7 @@ fn check_decision(tree: &Tree, report: &Report, checks: &mut Checks) {
     let same = again.is_ok_and(|again| again == decision);
     checks.check(same, names::DECISION, "judged_again", "the decision its inputs make", "another decision");
     checks.same(names::DECISION, "decision_id", report.decision_id, decision.decision_id);
+    check_request(report, &decision, checks);
     let started = report.engine.process_started;
     checks.check(
         !started || decision.is_eligible(),
@@ -198,6 +187,21 @@ fn check_decision(tree: &Tree, report: &Report, checks: &mut Checks) {
         checks.check(listed, names::REPORT, "decision_reasons", format!("{reason} among the blockers"), "it is not");
     }
     check_paths(tree, report, &contract, checks);
+}
+
+/// The report is about the request that was judged, and about no other.
+fn check_request(report: &Report, decision: &Decision, checks: &mut Checks) {
+    let (file, asked) = (names::DECISION, &decision.inputs);
+    checks.same(file, "decision_contract", report.contract_digest, asked.contract_digest);
+    checks.same(file, "decision_purpose", report.purpose.as_str(), asked.purpose.as_str());
+    checks.same(file, "decision_stage", report.stage, asked.stage);
+    checks.same(file, "decision_engine", report.backend.as_str(), asked.engine.as_str());
+    checks.same(file, "decision_engine", report.engine.id.as_str(), asked.engine.as_str());
+    let baseline = asked.target.as_ref().and_then(|target| target.baseline_commit.as_deref());
+    if report.baseline_commit.is_some() {
+        let reported = report.baseline_commit.as_deref().unwrap_or("none");
+        checks.same(file, "decision_baseline", reported, baseline.unwrap_or("none"));
+    }
 }
 
 /// Changed files and path verdicts, from patch and contract.
@@ -247,6 +251,14 @@ fn check_paths(tree: &Tree, report: &Report, contract: &TaskContract, checks: &m
         inside,
         report.allowed_writes_passed,
     );
+    let none_forbidden = paths.iter().all(|path| rules.judge(path) != PathVerdict::Forbidden);
+    checks.check(
+        none_forbidden || !report.forbidden_paths_passed,
+        names::REPORT,
+        "forbidden_paths_passed",
+        none_forbidden,
+        report.forbidden_paths_passed,
+    );
 }
 
 fn check_status(report: &Report, checks: &mut Checks) {
@@ -269,7 +281,7 @@ fn check_status(report: &Report, checks: &mut Checks) {
     checks.check(holds, file, "verification", "no failed check in a pass", "one failed");
     let proven = report.status != Status::Pass
         || report.stage.number() == 1
-        || report.coverage.contains(&contract::Coverage::NoVerification)
+        || report.coverage.contains(&Coverage::NoVerification)
         || passes.iter().any(|pass| pass.kind == PassKind::Exam && pass.result == CheckResult::Pass);
     checks.check(proven, file, "verification", "an exam that passed, or a reason why there is none", "neither");
     let wrong_pass = passes
@@ -282,4 +294,28 @@ fn check_status(report: &Report, checks: &mut Checks) {
         "exit 0 where the exam passed",
         wrong_pass.map_or("", |pass| pass.name.as_str()),
     );
+    let result = match passes.as_slice() {
+        [] => CheckResult::NotRun,
+        [..] if passes.iter().all(|pass| pass.result == CheckResult::Pass) => CheckResult::Pass,
+        _ => CheckResult::Fail,
+    };
+    let as_passes = report.verification.result == result;
+    checks.check(as_passes, file, "verification_result", "what the checks make", "another result");
+    let tests = (result != CheckResult::NotRun).then_some(result == CheckResult::Pass);
+    checks.check(report.tests_passed == tests, file, "tests_passed", "what the checks make", "another result");
+    check_coverage(report, checks);
+}
+
+/// What the report itself shows to be unproven is in its coverage.
+fn check_coverage(report: &Report, checks: &mut Checks) {
+    let ran = |kind: PassKind| report.verification.passes.iter().any(|pass| pass.kind == kind);
+    let unsandboxed = report.engine.process_started && report.sandbox.profile == Profile::None;
+    for (unproven, coverage) in [
+        (unsandboxed, Coverage::SandboxNone),
+        (ran(PassKind::Exam) && !ran(PassKind::Blind), Coverage::ExamInProcess),
+        (ran(PassKind::Exam) && !ran(PassKind::Control), Coverage::ExamWithoutControl),
+    ] {
+        let listed = report.coverage.contains(&coverage);
+        checks.check(!unproven || listed, names::REPORT, "coverage", coverage.code(), "not listed");
+    }
 }

@@ -6,6 +6,7 @@ mod attestation;
 mod expect;
 mod files;
 mod judge;
+mod signed;
 
 use std::fmt;
 use std::io;
@@ -17,6 +18,8 @@ use serde::Serialize;
 
 use crate::key::PublicKey;
 use crate::names;
+
+pub(crate) use files::is_canonical;
 
 pub use expect::{Expectation, ParseExpectationError};
 
@@ -139,6 +142,11 @@ pub fn verify(path: &Path, keys: &[PublicKey], expectations: &[Expectation]) -> 
     let judged = judge::check(&tree, signed.as_ref().map(|signed| &signed.statement), &mut checks);
     if let (Some(signed), Some(judged)) = (&signed, &judged) {
         expect::check(expectations, &signed.statement, &judged.report, &mut checks);
+    }
+    // Whatever could not be looked at was named above; should that ever be forgotten, nothing holds all the same.
+    let looked_at = signed.is_some() && judged.is_some();
+    if !looked_at && checks.failures.is_empty() {
+        checks.fail(names::ATTESTATION, "judged", None, "a signed statement and a report", "one cannot be read");
     }
     let holds = checks.failures.is_empty();
     let (report, events, judged_again) = match judged {

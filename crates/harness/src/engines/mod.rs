@@ -9,12 +9,13 @@ use std::path::Path;
 use contract::fake::{Claims, Review};
 use contract::text::shown;
 use contract::{Coverage, EventKind, Reason, canonical_digest};
+use evidence::WriteArtifactError;
 use sandbox::{Ended, How, Line, Stream};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::decide::AdmittedRun;
 use crate::run::{Run, Stopped};
-use crate::supervise::{Places, exit_code, spec, wall};
+use crate::supervise::{Places, TIMEOUT_MARKER, exit_code, spec, wall};
 use crate::target::{Copy, Target};
 use crate::watch::{Step, StepState};
 
@@ -24,6 +25,7 @@ const OUTPUT_CHARS: usize = 2000;
 /// What is collected of an engine's own state.
 const STATE_FILES: usize = 1000;
 const STATE_BYTES: u64 = 64 << 20;
+const STATE_DEPTH: usize = 16;
 
 /// A copy that an engine may work in: the gates passed.
 pub(crate) struct Workspace<'a> {
@@ -83,7 +85,7 @@ impl<'a> Workspace<'a> {
         let inputs = run.findings.decision.as_ref().map(|decision| &decision.inputs);
         let intent =
             json!({"argv_sha256": run.findings.engine.argv_sha256, "engine": run.ask.engine, "inputs": inputs});
-        run.ledger.engine_starting(run.id().as_str(), &run.clock.now().to_string(), &intent)?;
+        run.harness.ledger().engine_starting(run.id().as_str(), &run.clock.now().to_string(), &intent)?;
         run.findings.engine.started = true;
         run.event(EventKind::EngineStarted, json!({"engine": run.ask.engine, "wall_seconds": limit.as_secs()}))?;
         let ended = supervise(&mut run, &spec)?;
@@ -156,7 +158,7 @@ fn record_end(run: &mut Run<'_>, ended: &Ended) -> Result<(), Stopped> {
     if ended.timed_out {
         let seconds = wall(run).as_secs();
         run.marker(
-            "provider-timeout.txt",
+            TIMEOUT_MARKER,
             &format!(
                 "the engine was ended after {seconds} s; {} further processes were ended with it",
                 ended.leftovers.killed
@@ -188,7 +190,7 @@ fn stopped_by(ended: &Ended) -> &'static str {
 fn collect(run: &mut Run<'_>, ended: &Ended, state: &Path) -> Result<(), Stopped> {
     run.write("backend/stdout.log", &ended.stdout.text_bytes())?;
     run.write("backend/stderr.log", &ended.stderr.text_bytes())?;
-    let mut budget = Budget { files: STATE_FILES, bytes: STATE_BYTES };
+    let mut budget = Budget { files: STATE_FILES, bytes: STATE_BYTES, depth: STATE_DEPTH };
     collect_state(run, state, "backend", &mut budget)?;
     let claims = fake::claims(&ended.stdout.text_bytes());
     if claims.as_ref().and_then(|claims| claims.review) == Some(Review::Rejected) {
@@ -205,6 +207,7 @@ fn collect(run: &mut Run<'_>, ended: &Ended, state: &Path) -> Result<(), Stopped
 struct Budget {
     files: usize,
     bytes: u64,
+    depth: usize,
 }
 
 /// Copies regular files, without links, within limits. A name the harness uses itself is not overwritten: the run fails.
@@ -216,33 +219,35 @@ fn collect_state(run: &mut Run<'_>, from: &Path, to: &str, budget: &mut Budget) 
         let kind = entry.file_type().map_err(failed)?;
         let Ok(name) = entry.file_name().into_string() else { continue };
         let name = format!("{to}/{name}");
-        if kind.is_dir() {
-            if run.draft.make_directory(&name).is_ok() {
+        let size = entry.metadata().map_err(failed)?.len();
+        if kind.is_dir() && budget.depth > 0 {
+            let made = run.draft.make_directory(&name);
+            if kept(run, &name, made)? {
+                budget.depth -= 1;
                 collect_state(run, &entry.path(), &name, budget)?;
+                budget.depth += 1;
             }
-        } else if kind.is_file() {
-            let size = entry.metadata().map_err(failed)?.len();
-            if budget.files == 0 || size > budget.bytes {
-                let left_out: Value = json!({"bytes": size, "name": name});
-                run.trace("state.left_out", left_out)?;
-                continue;
-            }
+        } else if kind.is_file() && budget.files > 0 && size <= budget.bytes {
             budget.files -= 1;
             budget.bytes -= size;
             let bytes = fs::read(entry.path()).map_err(failed)?;
-            keep(run, &name, &bytes)?;
+            let written = run.write(&name, &bytes);
+            kept(run, &name, written)?;
+        } else {
+            run.trace("state.left_out", json!({"bytes": size, "name": name}))?;
         }
     }
     Ok(())
 }
 
-fn keep(run: &mut Run<'_>, name: &str, bytes: &[u8]) -> Result<(), Stopped> {
-    let Err(error) = run.write(name, bytes) else { return Ok(()) };
+/// Whether a piece of the engine's state is in the bundle; one that cannot be makes the run fail.
+fn kept(run: &mut Run<'_>, name: &str, written: Result<(), WriteArtifactError>) -> Result<bool, Stopped> {
+    let Err(error) = written else { return Ok(true) };
     run.trace("artifact.failed", json!({"error": error.error.to_string(), "path": name}))?;
     run.findings.block(
         Reason::ArtifactWriteFailure,
         format!("`{}` could not be written: {}", shown(name), error.error),
         "trace.jsonl",
     );
-    Ok(())
+    Ok(false)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Timespec, Timestamps, futimens};
 
 use super::Source;
-use crate::capture::unfinished;
+use crate::capture::{STASH, unfinished};
 use crate::error::{Doing, SourceProblem, TreeError};
 use crate::fsdir::{open_regular, read_beneath, read_limited};
 use crate::git::{Call, Git, alternates_value};
@@ -52,7 +52,9 @@ impl Source {
             lines.filter(|line| !copy.leaves_out(&line[..2], &line[3..])).map(|line| line[3..].to_vec()).collect();
         dirty.sort_unstable();
         dirty.dedup();
-        Ok(SourceStatus { dirty, sparse: copy.sparse, unfinished: unfinished(&self.git_dir) })
+        // A stash is work put aside: what a person does to a dirty tree, and no part of the copy.
+        let unfinished = unfinished(&self.git_dir).into_iter().filter(|name| name != STASH).collect();
+        Ok(SourceStatus { dirty, sparse: copy.sparse, unfinished })
     }
 
     fn borrowed_git_dir(&self, scratch: &Path, copy: &IndexCopy) -> Result<PathBuf, TreeError> {

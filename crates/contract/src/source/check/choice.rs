@@ -59,7 +59,7 @@ impl<'s> Checker<'s> {
             let types: Vec<&str> = branches.iter().flat_map(|branch| self.types(branch)).collect();
             return self.report(self.wrong_type(node, &types));
         }
-        if self.tagged(node, &typed) {
+        if self.tagged(node, &typed) || self.keyed(node, &typed) {
             return;
         }
         let mut tried: Vec<Vec<Problem>> = typed.into_iter().map(|branch| self.tried(node, branch)).collect();
@@ -100,6 +100,30 @@ impl<'s> Checker<'s> {
         true
     }
 
+    /// Alternatives of one key each: the key that is given decides. False if they are not such.
+    fn keyed(&mut self, node: &Node, branches: &[&'s Value]) -> bool {
+        let branches: Vec<&'s Schema> = branches.iter().filter_map(|branch| self.resolved(branch)).collect();
+        let names: Option<Vec<&'s str>> = branches.iter().map(|branch| only_key(branch)).collect();
+        let (Kind::Map(entries), Some(names), true) = (&node.kind, names, branches.len() > 1) else {
+            return false;
+        };
+        let note = format!("one of: {}", names.join(", "));
+        let [(key, _)] = entries.as_slice() else {
+            let message = format!("{} must have exactly one key, found {}", self.subject(), entries.len());
+            self.report(Problem::new(node.span, Rule::Invalid, message).with_note(note));
+            return true;
+        };
+        if let Some(at) = names.iter().position(|name| *name == key.text) {
+            self.keywords(node, branches[at]);
+            return true;
+        }
+        let close = words::closest(&key.text, names);
+        let unknown = Problem::new(key.span, Rule::UnknownKey, format!("unknown key `{}`", shown(&key.text)));
+        let unknown = Problem { note: close.is_none().then_some(note), ..unknown.with_suggestion(close) };
+        self.within(Step::Key(key.text.clone()), |checker| checker.report(unknown));
+        true
+    }
+
     fn resolved(&self, schema: &'s Value) -> Option<&'s Schema> {
         let schema = schema.as_object()?;
         self.target(schema).and_then(Value::as_object).or(Some(schema))
@@ -129,6 +153,15 @@ fn tag<'s>(first: &'s Schema, branches: &[&'s Schema]) -> Option<(&'s str, Vec<&
         let values = branches.iter().map(|branch| property(branch, name)?.get("const"));
         Some((name.as_str(), values.collect::<Option<Vec<_>>>()?))
     })
+}
+
+/// The key of a map that has exactly this one.
+fn only_key(schema: &Schema) -> Option<&str> {
+    let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+    match array(schema, "required") {
+        [Value::String(name)] if closed && schema.get("properties")?.as_object()?.len() == 1 => Some(name),
+        _ => None,
+    }
 }
 
 fn value_type(value: &Value) -> &'static str {

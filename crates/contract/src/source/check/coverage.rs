@@ -45,7 +45,7 @@ fn walk(schema: &Value, at: &str, found: &mut Vec<String>) {
     if map.contains_key("properties") && !map.contains_key("additionalProperties") {
         found.push(format!("{at}: unknown keys are accepted"));
     }
-    if map.get("pattern").and_then(Value::as_str).is_some_and(|pattern| regex::Regex::new(pattern).is_err()) {
+    if map.get("pattern").and_then(Value::as_str).is_some_and(|pattern| regex_lite::Regex::new(pattern).is_err()) {
         found.push(format!("{at}: the pattern cannot be read"));
     }
     for (word, value) in map {

@@ -10,7 +10,7 @@ mod words;
 
 use std::collections::HashMap;
 
-use regex::Regex;
+use regex_lite::Regex;
 use serde_json::{Map, Value};
 
 use super::merged;

@@ -1,0 +1,222 @@
+//! The task contract: as a person writes it ([`TaskFile`]) and resolved ([`TaskContract`]).
+//!
+//! Resolution writes every default out and reads the files a contract names; the digest of the resolved form is the
+//! contract's identity and is never resolved again.
+
+mod file;
+mod resolve;
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::digest::{Digest, canonical_digest};
+use crate::exam;
+use crate::id::TaskId;
+use crate::paths::{ParseGlobError, PathRules, PathSet};
+use crate::stage::MutationMode;
+
+pub(crate) use file::require_keys;
+pub use file::{BlindFile, CommandFile, ExamFile, FullCommand, LimitsFile, PlacedFile, TaskFile};
+pub use resolve::ReadBeside;
+
+/// How much harm a mistake could do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(title = "risk class")]
+pub enum RiskClass {
+    Low,
+    Medium,
+    High,
+    Critical,
+}
+
+/// What no engine can do; naming them states the intent and lets an attempt be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(title = "forbidden action")]
+pub enum ForbiddenAction {
+    Push,
+    Merge,
+    Deploy,
+    Close,
+    PrOpen,
+    IssueClose,
+    PublicPublication,
+    CredentialChange,
+    VendorSourceMutation,
+    CortexCoreMutation,
+}
+
+impl ForbiddenAction {
+    pub const ALL: &'static [Self] = &[
+        Self::Push,
+        Self::Merge,
+        Self::Deploy,
+        Self::Close,
+        Self::PrOpen,
+        Self::IssueClose,
+        Self::PublicPublication,
+        Self::CredentialChange,
+        Self::VendorSourceMutation,
+        Self::CortexCoreMutation,
+    ];
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(title = "source classification")]
+pub enum SourceClassification {
+    OwnedLocal,
+}
+
+/// The version of the contract's own format.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "contract version")]
+pub enum ContractVersion {
+    #[default]
+    #[serde(rename = "1")]
+    One,
+}
+
+/// What the repository needs to build and test.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Environment {
+    pub mounts: Vec<Mount>,
+    /// Directories put before the system's on PATH.
+    pub path: Vec<String>,
+    /// Never a secret.
+    pub variables: BTreeMap<String, String>,
+    pub setup: Vec<Command>,
+    pub setup_inputs: Vec<String>,
+    pub setup_network: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mount {
+    pub source: String,
+    pub target: String,
+}
+
+/// A command, resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Command {
+    #[schemars(length(min = 1))]
+    pub argv: Vec<String>,
+    #[serde(default)]
+    pub shell: bool,
+    #[serde(default = "default_timeout")]
+    #[schemars(range(min = 1, max = 86400))]
+    pub timeout_seconds: u64,
+    #[serde(default)]
+    pub cwd: Option<String>,
+}
+
+fn default_timeout() -> u64 {
+    300
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlindCheck {
+    pub argv: Vec<String>,
+    pub stdin: String,
+    pub expect_exit: u8,
+    pub expect_stdout_sha256: Option<Digest>,
+    pub timeout_seconds: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PatchContent {
+    pub file: String,
+    pub sha256: Digest,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FileContent {
+    pub path: String,
+    pub sha256: Digest,
+    pub base64: String,
+}
+
+impl FileContent {
+    pub fn bytes(&self) -> Option<Vec<u8>> {
+        base64::engine::general_purpose::STANDARD.decode(&self.base64).ok()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    pub wall_seconds: u64,
+    pub memory_bytes: u64,
+    pub processes: u64,
+    pub disk_bytes: u64,
+    pub output_bytes: u64,
+    pub model_requests: Option<u64>,
+    pub model_tokens: Option<u64>,
+    pub money_micros: Option<u64>,
+}
+
+/// A contract with every default written out; its canonical digest is its identity.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Resolved task contract")]
+pub struct TaskContract {
+    pub schema_version: ContractVersion,
+    pub task_id: TaskId,
+    pub title: String,
+    pub brief: String,
+    pub target_repository: Option<String>,
+    pub source_repository: Option<String>,
+    pub source_owner: Option<String>,
+    pub source_classification: Option<SourceClassification>,
+    pub authority_basis: Option<String>,
+    pub risk_class: RiskClass,
+    pub allowed_paths: Vec<String>,
+    pub forbidden_paths: Vec<String>,
+    pub protected_paths: Vec<String>,
+    pub exam_may_change: Vec<String>,
+    pub tests_may_go: Vec<String>,
+    pub forbidden_actions: Vec<ForbiddenAction>,
+    pub mutation_mode: MutationMode,
+    pub approval_required: bool,
+    pub diff_required: bool,
+    pub verification_commands: Vec<Command>,
+    pub no_test_rationale: Option<String>,
+    pub blind_checks: Vec<BlindCheck>,
+    pub control_patch: Option<PatchContent>,
+    pub verification_files: Vec<FileContent>,
+    pub environment: Environment,
+    pub success_criteria: Vec<String>,
+    pub rollback_expectation: Option<String>,
+    pub limits: Limits,
+    pub branch_policy: String,
+    pub evidence_expectations: Vec<String>,
+}
+
+impl TaskContract {
+    pub fn digest(&self) -> Result<Digest, serde_json::Error> {
+        canonical_digest(self)
+    }
+
+    /// The compiled paths of this contract, the default exam set included.
+    pub fn path_rules(&self) -> Result<PathRules, ParseGlobError> {
+        let mut protected: Vec<String> = exam::DEFAULT.iter().map(ToString::to_string).collect();
+        protected.extend(self.protected_paths.iter().cloned());
+        Ok(PathRules {
+            allowed: PathSet::rooted(&self.allowed_paths)?,
+            forbidden: PathSet::any_depth(&self.forbidden_paths)?,
+            protected: PathSet::any_depth(&protected)?,
+            released: PathSet::any_depth(&self.exam_may_change)?,
+        })
+    }
+}

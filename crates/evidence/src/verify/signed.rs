@@ -1,0 +1,48 @@
+//! What is signed, against what the report says.
+
+use contract::{Report, Statement};
+
+use super::Checks;
+use super::files::Tree;
+use super::judge::codes;
+use crate::{names, seal};
+
+/// What is signed and what the report says are the same.
+pub(super) fn check(tree: &Tree, report: &Report, statement: &Statement, checks: &mut Checks) {
+    let (file, signed) = (names::REPORT, &statement.predicate);
+    checks.same(file, "signed_run", signed.run_id.as_str(), report.run_id.as_str());
+    checks.same(file, "signed_task", signed.task_id.as_str(), report.task_id.as_str());
+    checks.same(file, "signed_verdict", signed.verdict, report.status);
+    checks.same(file, "signed_stage", signed.stage, report.stage);
+    checks.same(file, "signed_purpose", signed.purpose.as_str(), report.purpose.as_str());
+    checks.same(file, "signed_contract", signed.contract_digest, report.contract_digest);
+    checks.same(file, "signed_decision", signed.decision_id, report.decision_id);
+    checks.same(file, "signed_started", signed.started_at, report.run_started_at);
+    checks.same(file, "signed_finished", signed.finished_at, report.run_finished_at);
+    checks.check(
+        signed.blockers == report.blocker_reasons,
+        file,
+        "signed_blockers",
+        codes(&signed.blockers),
+        codes(&report.blocker_reasons),
+    );
+    checks.check(signed.coverage == report.coverage, file, "signed_coverage", "the signed coverage", "another");
+    checks.check(signed.result_tree == report.result_tree, file, "signed_result_tree", "the signed tree", "another");
+    checks.check(
+        signed.baseline_commit == report.baseline_commit && signed.baseline_tree == report.baseline_tree,
+        file,
+        "signed_baseline",
+        "the signed commit and tree",
+        "another",
+    );
+    let checks_match = seal::signed_checks(report).is_ok_and(|made| made == signed.verification);
+    checks.check(checks_match, file, "signed_verification", "the signed verification", "another");
+    if let Some(patch) = tree.files.get(names::PATCH) {
+        checks.same(names::PATCH, "signed_patch", signed.patch_sha256, *patch);
+    }
+    let facts = seal::signed_facts(report);
+    checks.check(signed.engine == facts.engine, file, "signed_engine", "the signed engine", "another");
+    checks.check(signed.sandbox == facts.sandbox, file, "signed_sandbox", "the signed sandbox", "another");
+    checks.check(signed.harness == facts.harness, file, "signed_harness", "the signed harness", "another");
+    checks.check(!report.runtime_default_activation, file, "runtime_default_activation", false, true);
+}

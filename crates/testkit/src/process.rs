@@ -1,0 +1,59 @@
+//! Programs beside the one under test, and looking for those it left behind.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A program with nothing of our environment but PATH, behind the system's, as a user with an empty home would start it.
+#[expect(clippy::disallowed_methods, reason = "tests compare with the programs a user runs")]
+pub fn program(name: &str, dir: &Path) -> Command {
+    let path = format!("/usr/local/bin:/usr/bin:/bin:{}", std::env::var("PATH").unwrap_or_default());
+    let mut command = Command::new(name);
+    command.current_dir(dir).env_clear().env("PATH", path);
+    command.envs([("HOME", "/nonexistent"), ("LC_ALL", "C"), ("GIT_CONFIG_NOSYSTEM", "1")]).stdin(Stdio::null());
+    command
+}
+
+/// Plain git with its own defaults; whatever comes of it.
+pub fn run_git<S: AsRef<OsStr>>(dir: &Path, args: impl IntoIterator<Item = S>) -> Output {
+    let settings = ["user.name=U", "user.email=u@example.invalid", "protocol.file.allow=always"];
+    let date = "1700000000 +0000";
+    program("git", dir)
+        .args(settings.iter().flat_map(|setting| ["-c", setting]))
+        .args(args)
+        .envs([("GIT_AUTHOR_DATE", date), ("GIT_COMMITTER_DATE", date)])
+        .output()
+        .expect("git starts")
+}
+
+/// The same where it must succeed; gives what it printed.
+pub fn git<S: AsRef<OsStr>>(dir: &Path, args: impl IntoIterator<Item = S>) -> String {
+    let output = run_git(dir, args);
+    assert!(output.status.success(), "git: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+}
+
+/// Asks until there is an answer. Fails only when something is stuck.
+pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(began.elapsed() < Duration::from_secs(120), "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Processes that belong to a run, by the variable the harness marks them with.
+pub fn left_running(run_id: &str) -> Vec<String> {
+    let marker = format!("CTO_RUN_ID={run_id}").into_bytes();
+    let marked = |entry: &fs::DirEntry| {
+        fs::read(entry.path().join("environ"))
+            .is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|variable| variable == marker))
+    };
+    let entries = fs::read_dir("/proc").expect("/proc").flatten();
+    entries.filter(marked).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}

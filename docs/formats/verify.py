@@ -1,0 +1,394 @@
+#!/usr/bin/env python3
+"""Checks a bundle of cto with a public key and nothing but the Python standard library (3.9 or newer).
+
+    python3 verify.py BUNDLE --key harness.pub [--key FILE ...]
+
+Exit 0: every check holds. Exit 1: one does not; prints `fail`, then a line each. Exit 2: not a bundle, or wrong usage.
+A key is an OpenSSH line (`ssh-ed25519 AAAA...`) or a PEM public key; a key inside the bundle is never used.
+
+Checked: kinds and names of files, RFC 8785 bytes, envelope and ed25519 signature, signed digests of every file, the
+report's index, the event chain, status against blockers and verification, report against decision and signed statement.
+Left to `cto verify`: that the decision follows from its inputs, that changed files and path verdicts follow from patch
+and contract, that report.md is what report.json renders to, that every field has the type its schema says, which event
+carries which reason, the order of blockers of one status. None of these can change without the holder of the key.
+"""
+import argparse
+import base64
+import datetime
+import hashlib
+import json
+import os
+import sys
+
+REPORT, EVENTS, TRACE, ENVELOPE = "report.json", "events.normalized.jsonl", "trace.jsonl", "attestation.dsse.json"
+CONTRACT, DECISION = "task-contract.json", "eligibility-decision.json"
+ALWAYS = [REPORT, "report.md", EVENTS, "patch.diff", "test.log", TRACE, CONTRACT, DECISION, "sandbox.json", ENVELOPE]
+RULES = "1.0"
+# Events that stand in this order where they occur, and events that may stand anywhere.
+ORDERED = """run.started task.contract.created plan.updated approval.requested approval.granted patch.applied
+    git.diff.checked verification.completed run.completed""".split()
+FACTS = """backend.gate.blocked eligibility.decided workspace.prepared sandbox.applied sandbox.refused engine.started
+    engine.output engine.exited model.requested model.answered model.refused secret.scan.completed""".split()
+# Reasons that make a run `blocked`. harness_interrupted does so before the engine started; every other one is `fail`.
+BLOCKED = """reviewer_rejected timeout budget_exceeded halted contract_invalid gate_missing stage_not_earned
+    missing_test_command source_not_admitted executable_digest_mismatch license_unresolved model_not_admitted
+    provider_auth_unavailable local_provider_config_missing provider_response_shape target_not_admitted
+    unowned_repository critical_repository approval_missing approval_expired approval_consumed approval_mismatch
+    approval_denied sandbox_unavailable dirty_starting_tree provider_unavailable missing_operator_outcome""".split()
+
+failures = []
+
+
+def check(holds, file, name, expected, found):
+    """Keeps a check that does not hold. Odd characters are escaped, because the bundle's words are not ours."""
+    if not holds:
+        texts = [str(text).encode("unicode_escape").decode()[:300] for text in (file, name, expected, found)]
+        failures.append("{}: {}: expected {} found {}".format(*texts))
+    return holds
+
+
+def same(file, name, expected, found):
+    return check(canonical(expected) == canonical(found), file, name, expected, found)
+
+
+def sha256(raw):
+    return hashlib.sha256(raw).hexdigest()
+
+
+# Canonical JSON (RFC 8785). No document of ours holds a float or an integer beyond 2^53 - 1.
+
+def ordered(value):
+    if isinstance(value, dict):
+        return {key: ordered(value[key]) for key in sorted(value, key=lambda key: key.encode("utf-16-be"))}
+    if isinstance(value, list):
+        return [ordered(item) for item in value]
+    if isinstance(value, float) or isinstance(value, int) and abs(value) >= 2**53:
+        raise ValueError("a number that no document of ours holds")
+    return value
+
+
+def canonical(value):
+    return json.dumps(ordered(value), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def parse(file, raw):
+    """The value of JSON text that is its own canonical form, else None. A key that stands twice makes it differ."""
+    try:
+        value = json.loads(raw.decode())
+        holds = canonical(value) == raw
+    except (ValueError, RecursionError):
+        holds = False
+    return value if check(holds, file, "canonical", "RFC 8785 bytes", "other bytes") else None
+
+
+def decode_base64(text):
+    raw = base64.b64decode(text, validate=True)
+    if base64.b64encode(raw).decode() != text:
+        raise ValueError("base64 that no encoder writes")
+    return raw
+
+
+# Ed25519 (RFC 8032), strict: S < L, canonical points, none of small order. A point is (X, Y, Z, T): x = X/Z, y = Y/Z.
+
+P = 2**255 - 19
+L = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, P - 2, P) % P
+NEUTRAL = (0, 1, 1, 0)
+
+
+def add(a, b):
+    low, high = (a[1] - a[0]) * (b[1] - b[0]) % P, (a[1] + a[0]) * (b[1] + b[0]) % P
+    twist, plain = 2 * a[3] * b[3] * D % P, 2 * a[2] * b[2] % P
+    e, f, g, h = high - low, plain - twist, plain + twist, high + low
+    return e * f % P, g * h % P, f * g % P, e * h % P
+
+
+def times(number, point):
+    total = NEUTRAL
+    while number:
+        total = add(total, point) if number & 1 else total
+        point, number = add(point, point), number >> 1
+    return total
+
+
+def equal(a, b):
+    return (a[0] * b[2] - b[0] * a[2]) % P == 0 and (a[1] * b[2] - b[1] * a[2]) % P == 0
+
+
+def decode_point(raw):
+    sign, y = divmod(int.from_bytes(raw, "little"), 2**255)
+    square = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    if (x * x - square) % P:
+        x = x * pow(2, (P - 1) // 4, P) % P
+    if len(raw) != 32 or y >= P or (x * x - square) % P or (x == 0 and sign):
+        raise ValueError("not the canonical encoding of a point")
+    x = x if x % 2 == sign else P - x
+    return x, y, 1, x * y % P
+
+
+BASE = decode_point((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
+
+
+def signature_holds(key, message, signature):
+    if len(signature) != 64:
+        return False
+    try:
+        a, r, s = decode_point(key), decode_point(signature[:32]), int.from_bytes(signature[32:], "little")
+    except ValueError:
+        return False
+    if s >= L or equal(times(8, a), NEUTRAL) or equal(times(8, r), NEUTRAL):
+        return False
+    k = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little")
+    return equal(times(s, BASE), add(r, times(k % L, a)))
+
+
+def read_key(path):
+    """Key id and the 32 bytes of an OpenSSH line or a PEM public key."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    ssh, spki = b"\0\0\0\x0bssh-ed25519\0\0\0\x20", bytes.fromhex("302a300506032b6570032100")
+    if "-----BEGIN PUBLIC KEY-----" in text:
+        body = text.split("-----BEGIN PUBLIC KEY-----")[1].split("-----END PUBLIC KEY-----")[0]
+        head, blob = spki, decode_base64("".join(body.split()))
+    else:
+        lines = [line.strip() for line in text.splitlines()]
+        words = [line for line in lines if line and not line.startswith("#")][0].split()
+        head, blob = ssh, decode_base64(words[words.index("ssh-ed25519") + 1])
+    key = blob[len(head):]
+    if not blob.startswith(head):
+        raise ValueError("not an ed25519 key")
+    decode_point(key)
+    return "SHA256:" + base64.b64encode(hashlib.sha256(ssh + key).digest()).decode().rstrip("="), key
+
+
+# The bundle.
+
+def read_files(root, below, depth, files):
+    """Content by relative name. Links, devices and odd names are failures, never followed."""
+    for entry in os.scandir(os.path.join(root, below)):
+        name = below + entry.name
+        if not check(len(files) < 50000 and depth < 32, name, "limit", "at most 50000 files, 32 deep", "more"):
+            return
+        if not check(name.encode("utf-8", "ignore").decode() == name, name, "name", "a UTF-8 name", "other bytes"):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            read_files(root, name + "/", depth + 1, files)
+        elif check(entry.is_file(follow_symlinks=False), name, "kind", "a regular file", "a link or a special file"):
+            try:
+                with open(entry.path, "rb") as file:
+                    files[name] = file.read()
+            except OSError as error:
+                check(False, name, "readable", "a readable file", error)
+
+
+def read_statement(envelope, keys):
+    """The signed statement, only when there is exactly one signature and it is by a key we were given."""
+    same(ENVELOPE, "envelope", ["payload", "payloadType", "signatures"], sorted(envelope))
+    same(ENVELOPE, "payload_type", "application/vnd.in-toto+json", envelope["payloadType"])
+    if not same(ENVELOPE, "signature", [["keyid", "sig"]], [sorted(one) for one in envelope["signatures"]]):
+        return None
+    key_id = envelope["signatures"][0]["keyid"]
+    if not check(key_id in keys, ENVELOPE, "signer", ", ".join(keys), key_id):
+        return None
+    payload, signature = decode_base64(envelope["payload"]), decode_base64(envelope["signatures"][0]["sig"])
+    kind = envelope["payloadType"].encode()
+    message = b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
+    holds = signature_holds(keys[key_id], message, signature)
+    if not check(holds, ENVELOPE, "signature", "a valid ed25519 signature", "an invalid one"):
+        return None
+    statement = parse(ENVELOPE, payload)
+    if statement is None:
+        return None
+    same(ENVELOPE, "statement", ["_type", "predicate", "predicateType", "subject"], sorted(statement))
+    same(ENVELOPE, "statement_type", "https://in-toto.io/Statement/v1", statement["_type"])
+    same(ENVELOPE, "predicate_type", "urn:x-cto:attestation:run:v1", statement["predicateType"])
+    same(ENVELOPE, "key", key_id, statement["predicate"]["key"])
+    return statement
+
+
+def check_digests(files, report, statement):
+    """Signed subjects and files are the same set; so are the files and the report's own index."""
+    digests = {name: sha256(raw) for name, raw in files.items() if name != ENVELOPE}
+    if statement:
+        signed = {subject["name"]: subject["digest"]["sha256"] for subject in statement["subject"]}
+        shapes = {(*sorted(subject), *subject["digest"]) for subject in statement["subject"]}
+        once = len(signed) == len(statement["subject"]) and shapes <= {("digest", "name", "sha256")}
+        check(once, ENVELOPE, "subject", "name and sha256 of each file, once", "something else")
+        for name in sorted(digests.keys() | signed.keys()):
+            same(name, "digest", signed.get(name, "not signed"), digests.get(name, "missing"))
+    listed = report["artifact_digests"]
+    digests[REPORT] = sha256(canonical({**report, "artifact_digests": {**listed, REPORT: ""}}))
+    for name in sorted(digests.keys() | listed.keys()):
+        same(name, "artifact_digest", listed.get(name, "not listed"), digests.get(name, "missing"))
+    same(REPORT, "artifact_paths", {name: name for name in files}, report["artifact_paths"])
+    check(files.keys() <= report["freshness"].keys(), REPORT, "freshness", "every file", "some are not listed")
+    for name, fresh in report["freshness"].items():
+        moments = [report["run_started_at"], fresh["written_at"], fresh["checked_at"], report["run_finished_at"]]
+        holds = all(map(is_stamp, moments)) and moments == sorted(moments)
+        check(holds, name, "freshness", "within the run", moments)
+
+
+def is_stamp(text):
+    """RFC 3339, UTC, microseconds. The width is fixed, so that texts sort as times do."""
+    return datetime.datetime.fromisoformat(text[:-1]).isoformat(timespec="microseconds") + "Z" == text
+
+
+def read_chain(raw, run_id):
+    """Events and the digest of the last line. Stops at the first broken line: nothing after it is anchored."""
+    events, head = [], "0" * 64
+    *lines, rest = raw.split(b"\n")
+    check(rest == b"" and len(lines) <= 100000, EVENTS, "lines", "whole lines, at most 100000", "others")
+    for number, line in enumerate(lines):
+        name = "line %d" % (number + 1)
+        event = parse(EVENTS, line)
+        if event is None:
+            break
+        if not same(EVENTS, name, [number, head, run_id], [event["seq"], event["prev"], event["run_id"]]):
+            break
+        known = event["type"] in ORDERED + FACTS + ["approval.denied"] and isinstance(event["data"], dict)
+        if not check(known and is_stamp(event["time"]), EVENTS, name, "an event", event):
+            break
+        events.append(event)
+        head = sha256(line)
+    return events, head
+
+
+def check_events(events, head, report, predicate):
+    kinds = [event["type"].replace("approval.denied", "approval.granted") for event in events]
+    places = [ORDERED.index(kind) for kind in kinds if kind in ORDERED]
+    check(places == sorted(places), EVENTS, "order", "the required order", kinds)
+    same(EVENTS, "first", ["run.started"], kinds[:1])
+    same(EVENTS, "last", ["run.completed"], kinds[-1:])
+    same(EVENTS, "last", [report["status"]], [event["data"].get("status") for event in events[-1:]])
+    left = iter([event["type"] for event in events])
+    in_order = all(kind in left for kind in report["required_events"])
+    same(EVENTS, "required_events", report["required_events_passed"], in_order)
+    carried = {code for event in events for code in [event["data"].get("reason"), *event["data"].get("reasons", [])]}
+    missing = [reason for reason in report["blocker_reasons"] if reason not in carried]
+    check(not missing, EVENTS, "reason_event", "an event that carries each reason", missing)
+    if predicate:
+        same(EVENTS, "chain", predicate["events"], {"count": len(events), "head": head})
+        # What a dead run had found is lost but for its events, so a recovered bundle may lack a blocker they carry.
+        more = carried - {None, *report["blocker_reasons"]} if predicate["sealed_by"] == "run" else None
+        check(not more, EVENTS, "unlisted_reason", "only reasons of blockers", more)
+
+
+def check_signed(files, report, predicate):
+    """What is signed and what the report says are the same."""
+    engine, sandbox, host = report["engine"], report["sandbox"], report["host"]
+    made = {
+        "verdict": report["status"], "blockers": report["blocker_reasons"], "patch_sha256": sha256(files["patch.diff"]),
+        "started_at": report["run_started_at"], "finished_at": report["run_finished_at"],
+        "engine": {"id": engine["id"], "source_id": engine["source_id"], "tree_sha256": engine["executable_sha256"],
+                   "argv_sha256": engine["argv_sha256"], "process_started": engine["process_started"]},
+        "sandbox": {"asked": sandbox["asked"], "applied": sandbox["profile"], "probe_sha256": None},
+        "harness": {"version": host["harness_version"], "executable_sha256": host["harness_sha256"]},
+        "verification": [{"argv_sha256": sha256(canonical(one["argv"])), "exit": one["exit"], "kind": one["kind"],
+                          "result": one["result"], "tests": one["tests"]} for one in report["verification"]["passes"]],
+    }
+    for field in ["run_id", "task_id", "stage", "purpose", "contract_digest", "decision_id", "baseline_commit",
+                  "baseline_tree", "result_tree", "coverage"]:
+        made[field] = report[field]
+    for field, value in made.items():
+        same(REPORT, "signed_" + field, predicate[field], value)
+
+
+def check_decision(files, report, decision):
+    """The report is about the request that was judged, and no engine started against a refusal."""
+    inputs, started = decision["inputs"], report["engine"]["process_started"]
+    same(CONTRACT, "contract_digest", report["contract_digest"], sha256(files[CONTRACT]))
+    same(DECISION, "decision_id", [report["decision_id"]] * 2, [decision["decision_id"], sha256(canonical(inputs))])
+    same(DECISION, "request", [report["contract_digest"], report["purpose"], report["stage"], report["backend"]],
+         [inputs["contract_digest"], inputs["purpose"], inputs["stage"], inputs["engine"]])
+    same(DECISION, "request", report["engine"]["id"], inputs["engine"])
+    if report["baseline_commit"] is not None:
+        same(DECISION, "baseline", report["baseline_commit"], (inputs["target"] or {}).get("baseline_commit"))
+    refused = decision["missing_gates"] + decision["not_evaluated"]
+    check(not (started and refused), DECISION, "admitted", "no engine against a refusal", refused)
+    unlisted = [reason for reason in decision["reasons"] if reason not in report["blocker_reasons"]]
+    check(not unlisted, REPORT, "decision_reasons", "every reason of the decision", unlisted)
+
+
+def check_status(report):
+    """The status is what blockers and verification make it; coverage names what the report shows to be unproven."""
+    started, status, reasons = report["engine"]["process_started"], report["status"], report["blocker_reasons"]
+    blocked = BLOCKED if started else [*BLOCKED, "harness_interrupted"]
+    weights = ["blocked" if reason in blocked else "fail" for reason in reasons]
+    same(REPORT, "status", "fail" if "fail" in weights else "blocked" if weights else "pass", status)
+    same(REPORT, "blocker_reasons", [blocker["reason"] for blocker in report["blockers"]], reasons)
+    check(weights == sorted(weights, reverse=True), REPORT, "blocker_order", "worst first", reasons)
+    passes, coverage = report["verification"]["passes"], report["coverage"]
+    results, kinds = {one["result"] for one in passes}, {one["kind"] for one in passes}
+    result = "not_run" if not passes else "pass" if results == {"pass"} else "fail"
+    same(REPORT, "verification_result", result, report["verification"]["result"])
+    same(REPORT, "tests_passed", {"pass": True, "fail": False}.get(result), report["tests_passed"])
+    exams = [one for one in passes if one["kind"] == "exam" and one["result"] == "pass"]
+    excused = report["stage"] == 1 or "no_verification" in coverage or status != "pass"
+    check(exams or excused, REPORT, "verification", "an exam that passed, or a reason why there is none", "neither")
+    check(all(one["exit"] == 0 for one in exams), REPORT, "verification", "exit 0 where the exam passed", "another")
+    check(status != "pass" or "fail" not in results, REPORT, "verification", "no failed check in a pass", "one failed")
+    for code, unproven in (("sandbox_none", started and report["sandbox"]["profile"] == "none"),
+                           ("exam_in_process", "exam" in kinds and "blind" not in kinds),
+                           ("exam_without_control", "exam" in kinds and "control" not in kinds)):
+        check(not unproven or code in coverage, REPORT, "coverage", code, "not listed")
+
+
+def verify(root, files, keys):
+    for name in ALWAYS:
+        check(len(files.get(name, b"")) <= 2**28, name, "size", "at most 256 MiB", "more")
+        check(name in files, name, "present", "a file that every bundle has", "missing")
+    backend = os.path.join(root, "backend")
+    check(os.path.isdir(backend) and not os.path.islink(backend), "backend", "present", "a directory", "none")
+    tops = {name: parse(name, raw) for name, raw in files.items() if "/" not in name and name.endswith(".json")}
+    trace = files.get(TRACE, b"")
+    for line in (trace[:-1] if trace.endswith(b"\n") else trace).split(b"\n"):
+        parse(TRACE, line)
+    report, decision, envelope = tops.get(REPORT), tops.get(DECISION), tops.get(ENVELOPE)
+    if None in (report, decision, envelope) or not files.keys() >= set(ALWAYS):
+        return None
+    statement = read_statement(envelope, keys)
+    predicate = statement and statement["predicate"]
+    check_digests(files, report, statement)
+    check_events(*read_chain(files[EVENTS], report["run_id"]), report, predicate)
+    if predicate:
+        check_signed(files, report, predicate)
+    same(REPORT, "constants", [False, "not-promoted"],
+         [report["runtime_default_activation"], report["core_promotion_status"]])
+    if report["rules_version"] == RULES:
+        check_decision(files, report, decision)
+        check_status(report)
+    return report if statement else None
+
+
+def main():
+    usage = argparse.ArgumentParser(description="Checks a bundle of cto offline.")
+    usage.add_argument("bundle")
+    usage.add_argument("--key", required=True, action="append", help="OpenSSH line or PEM; may be repeated")
+    given = usage.parse_args()
+    keys, files, report = {}, {}, None
+    for path in given.key:
+        try:
+            keys.update([read_key(path)])
+        except (OSError, ValueError, IndexError) as error:
+            usage.error("%s is not a public key: %s" % (path, error))
+    root = given.bundle
+    if os.path.islink(root) or not os.path.isdir(root):
+        usage.error("%s is not a bundle: it is not a directory" % root)
+    if not any(os.path.lexists(os.path.join(root, name)) for name in (REPORT, ENVELOPE)):
+        usage.error("%s is not a bundle: it has neither %s nor %s" % (root, REPORT, ENVELOPE))
+    read_files(root, "", 0, files)
+    try:
+        report = verify(root, files, keys)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        check(False, root, "shape", "documents as their schemas describe them", repr(error))
+    if failures or report is None:
+        print("fail", *failures, sep="\n")
+        return 1
+    again = "" if report["rules_version"] == RULES else ", not judged again: made under other rules"
+    print("pass %s, verdict %s%s" % (report["run_id"], report["status"], again))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
