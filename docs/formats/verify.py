@@ -173,7 +173,9 @@ def read_files(root, below, depth, files):
         if not check(name.encode("utf-8", "ignore").decode() == name, name, "name", "a UTF-8 name", "other bytes"):
             continue
         if entry.is_dir(follow_symlinks=False):
+            before = len(files)
             read_files(root, name + "/", depth + 1, files)
+            check(len(files) > before, name, "directory", "a directory with a signed file in it", "none")
         elif check(entry.is_file(follow_symlinks=False), name, "kind", "a regular file", "a link or a special file"):
             try:
                 with open(entry.path, "rb") as file:
@@ -264,6 +266,9 @@ def check_events(events, head, report, predicate):
     left = iter([event["type"] for event in events])
     in_order = all(kind in left for kind in report["required_events"])
     same(EVENTS, "required_events", report["required_events_passed"], in_order)
+    times = [event["time"] for event in events]
+    during = all(report["run_started_at"] <= time <= report["run_finished_at"] for time in times)
+    check(during and times == sorted(times), EVENTS, "time", "times during the run, in order", times)
     carried = {code for event in events for code in [event["data"].get("reason"), *event["data"].get("reasons", [])]}
     missing = [reason for reason in report["blocker_reasons"] if reason not in carried]
     check(not missing, EVENTS, "reason_event", "an event that carries each reason", missing)

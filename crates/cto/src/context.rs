@@ -110,6 +110,7 @@ impl Context {
     pub(crate) fn load_task(&self, name: &str, repository: Option<&Path>) -> Result<Task, CommandError> {
         let repository = repository.map(std::path::absolute).transpose()?;
         let repository = repository.as_deref();
+        let is_folder = || !name.is_empty() && Path::new(name).join("case.yaml").is_file();
         let is_path = name.contains('/')
             || Path::new(name).extension().is_some_and(|ext| ext == "yaml" || ext == "yml" || ext == "json");
         if is_path {
@@ -124,6 +125,7 @@ impl Context {
         }
         match self.workspace_case(name) {
             Some(folder) => Ok(Task::load(&folder, repository)?),
+            None if is_folder() => Ok(Task::load(Path::new(name), repository)?),
             None => Err(self.unknown_task(name)),
         }
     }

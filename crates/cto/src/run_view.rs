@@ -137,7 +137,10 @@ fn next(report: &Report) -> String {
         Status::Pass if report.changed_files.is_empty() => format!("cto verify {run}"),
         Status::Pass => format!("cto diff {run}"),
         Status::Fail => format!("cto show {run} -v"),
-        Status::Blocked => format!("cto decide {}     check again, runs nothing", report.task_id),
+        Status::Blocked => match report.blocker_reasons.first() {
+            Some(reason) => format!("cto explain {reason}"),
+            None => format!("cto show {run} -v"),
+        },
     }
 }
 

@@ -75,9 +75,7 @@ impl Draft {
         let events = new_log(&dir, names::EVENTS, at)?;
         let trace = new_log(&dir, names::TRACE, at)?;
         let (files, directories, head, seen) = (BTreeMap::new(), Vec::new(), Head::default(), Vec::new());
-        let mut draft = Self { dir, run_id, lock, files, directories, events, trace, head, seen };
-        draft.make_directory(names::BACKEND)?;
-        Ok(draft)
+        Ok(Self { dir, run_id, lock, files, directories, events, trace, head, seen })
     }
 
     /// Takes over the unbroken beginning of a dead run's chain, byte for byte.
@@ -148,6 +146,9 @@ impl Draft {
 
     /// Creates an artifact; one that exists already is an error, whoever made it.
     pub fn write(&mut self, name: &str, bytes: &[u8], at: Stamp) -> Result<(), WriteArtifactError> {
+        if let Some((parent, _)) = name.rsplit_once('/') {
+            self.make_directory(parent)?;
+        }
         create(&self.dir, name).and_then(|mut file| file.write_all(bytes)).map_err(|error| failed(name, error))?;
         self.files.insert(name.to_owned(), Written { sha256: Digest::of(bytes), written_at: at });
         Ok(())
@@ -172,7 +173,7 @@ impl Draft {
     }
 
     /// Makes a directory of the bundle and those above it.
-    pub fn make_directory(&mut self, name: &str) -> Result<(), WriteArtifactError> {
+    fn make_directory(&mut self, name: &str) -> Result<(), WriteArtifactError> {
         if self.directories.iter().any(|known| known == name) {
             return Ok(());
         }

@@ -174,6 +174,9 @@ fn without_engine(run: &mut Run<'_>, why: &str) -> Result<(), Stopped> {
     }
     run.findings.skip(names::PATCH, why);
     run.write(names::PATCH, b"")?;
+    if !run.findings.engine.started {
+        run.marker("engine-not-started.txt", why)?;
+    }
     let sentence = if run.findings.has(Reason::MissingTestCommand) {
         "No verification command is given; nothing was run."
     } else {

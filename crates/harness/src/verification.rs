@@ -182,6 +182,7 @@ fn control(
         Err(error) => {
             let text = format!("the control patch does not apply to the exam: {error}");
             log.say(&text);
+            run.findings.coverage.insert(Coverage::ExamWithoutControl);
             run.findings.block(Reason::VerificationWeakened, text, names::TEST_LOG);
             return Ok(());
         }

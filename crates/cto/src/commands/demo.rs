@@ -17,7 +17,7 @@ use super::INTERRUPTED;
 use super::verify::first_failure;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::output::{Output, count, duration};
+use crate::output::{Output, count, duration, wrap};
 
 const HONEST: &str = "r1-string-slugify";
 const CHEAT: &str = "fail-cheat-edits-tests";
@@ -156,12 +156,9 @@ fn people(output: Output, acts: &Acts, took: Duration) -> String {
     out.push_str("\n2  An engine cheats\n");
     act(&mut out, output, acts.cheat.status, &format!("{CHEAT}  fake"), acts.took[1]);
     for blocker in &acts.cheat.blockers {
-        let _ = writeln!(
-            out,
-            "         {}  {}",
-            paint.like(Status::Fail, &format!("{:<22}", blocker.reason.code())),
-            shown(&blocker.text)
-        );
+        let code = paint.like(Status::Fail, &format!("{:<24}", blocker.reason.code()));
+        let lines = wrap(&shown(&blocker.text), output.width.saturating_sub(33));
+        let _ = writeln!(out, "         {code}{}", lines.join(&format!("\n{}", " ".repeat(33))));
     }
     if let Some(message) = acts.cheat.claims.as_ref().and_then(|claims| claims.message.as_ref()) {
         let _ = writeln!(out, "         it says “{}”; that counts for nothing", shown(message));

@@ -116,7 +116,7 @@ fn table(output: Output, rows: &[RunRow], total: u64) -> String {
     let mut out = format!(
         "{}\n",
         paint.dim(&format!(
-            "{:<5} {:<8} {:<30} {:<7} {:<5} {:>7}  {:<11}  why",
+            "{:<5} {:<8} {:<30} {:<7} {:<5} {:>7}  {:<12}  why",
             "run", "verdict", "task", "engine", "stage", "time", "when"
         ))
     );
@@ -133,7 +133,7 @@ fn table(output: Output, rows: &[RunRow], total: u64) -> String {
         let when = local(&row.started_at);
         let _ = writeln!(
             out,
-            "{:<5} {verdict}{pad} {task:<30} {:<7} {:<5} {took:>7}  {when:<11}  {}",
+            "{:<5} {verdict}{pad} {task:<30} {:<7} {:<5} {took:>7}  {when:<12}  {}",
             row.suffix(),
             row.engine,
             row.stage,

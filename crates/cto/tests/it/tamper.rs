@@ -145,15 +145,15 @@ fn untouched_bundles_verify() {
     assert_eq!(recovered.predicate.sealed_by, contract::statement::SealedBy::Recover);
 }
 
-/// A bundle is its files. An engine may leave an empty folder among its state, which nobody signs, and archives drop and
-/// add such folders; they hold nothing that is judged.
+/// Nobody signs a folder, so one without a signed file in it is somebody's addition.
 #[test]
-fn an_empty_folder_is_no_part_of_a_bundle() {
+fn an_added_folder_is_found() {
     let corpus = corpus();
-    let scene = corpus.copy("pass");
-    fs::create_dir_all(scene.bundle.join("backend/empty/deeper")).unwrap();
-    fs::create_dir(scene.bundle.join("top")).unwrap();
-    assert_eq!(corpus.verify(&scene.bundle).failures, vec![]);
+    for added in ["backend/empty/deeper", "top"] {
+        let scene = corpus.copy("pass");
+        fs::create_dir_all(scene.bundle.join(added)).unwrap();
+        check_refused(&corpus.verify(&scene.bundle), added, added, &["directory"]);
+    }
 }
 
 /// Too large to be read is never the same as nothing wrong: the rest of this bundle is as its report says.

@@ -89,7 +89,10 @@ fn walk(root: &Path, below: &str, depth: usize, found: &mut Vec<Found>, checks: 
             return Ok(());
         }
         if kind.is_dir() {
+            let before = found.len();
             walk(root, &format!("{name}/"), depth + 1, found, checks)?;
+            // Nothing signs a directory, and nothing of ours leaves one without a file.
+            checks.check(found.len() > before, &name, "directory", "a directory with a signed file in it", "none");
         } else if kind.is_file() {
             found.push(Found { name, size: entry.metadata()?.len() });
         } else {

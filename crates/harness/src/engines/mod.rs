@@ -9,7 +9,6 @@ use std::path::Path;
 use contract::fake::{Claims, Review};
 use contract::text::shown;
 use contract::{Coverage, EventKind, Reason, canonical_digest};
-use evidence::WriteArtifactError;
 use sandbox::{Ended, How, Line, Stream};
 use serde_json::json;
 
@@ -221,18 +220,14 @@ fn collect_state(run: &mut Run<'_>, from: &Path, to: &str, budget: &mut Budget) 
         let name = format!("{to}/{name}");
         let size = entry.metadata().map_err(failed)?.len();
         if kind.is_dir() && budget.depth > 0 {
-            let made = run.draft.make_directory(&name);
-            if kept(run, &name, made)? {
-                budget.depth -= 1;
-                collect_state(run, &entry.path(), &name, budget)?;
-                budget.depth += 1;
-            }
+            budget.depth -= 1;
+            collect_state(run, &entry.path(), &name, budget)?;
+            budget.depth += 1;
         } else if kind.is_file() && budget.files > 0 && size <= budget.bytes {
             budget.files -= 1;
             budget.bytes -= size;
             let bytes = fs::read(entry.path()).map_err(failed)?;
-            let written = run.write(&name, &bytes);
-            kept(run, &name, written)?;
+            keep(run, &name, &bytes)?;
         } else {
             run.trace("state.left_out", json!({"bytes": size, "name": name}))?;
         }
@@ -240,14 +235,14 @@ fn collect_state(run: &mut Run<'_>, from: &Path, to: &str, budget: &mut Budget) 
     Ok(())
 }
 
-/// Whether a piece of the engine's state is in the bundle; one that cannot be makes the run fail.
-fn kept(run: &mut Run<'_>, name: &str, written: Result<(), WriteArtifactError>) -> Result<bool, Stopped> {
-    let Err(error) = written else { return Ok(true) };
+/// A piece of the engine's state that cannot be kept makes the run fail.
+fn keep(run: &mut Run<'_>, name: &str, bytes: &[u8]) -> Result<(), Stopped> {
+    let Err(error) = run.write(name, bytes) else { return Ok(()) };
     run.trace("artifact.failed", json!({"error": error.error.to_string(), "path": name}))?;
     run.findings.block(
         Reason::ArtifactWriteFailure,
         format!("`{}` could not be written: {}", shown(name), error.error),
         "trace.jsonl",
     );
-    Ok(false)
+    Ok(())
 }
