@@ -44,8 +44,12 @@ impl Context {
     }
 
     fn recover(&self, harness: &Harness) -> Result<(), CommandError> {
-        for report in harness::recover(harness)?.sealed {
+        let done = harness::recover(harness)?;
+        for report in done.sealed {
             self.output.note(&format!("sealed {} ({}), which was interrupted\n", report.run_id, report.status));
+        }
+        for (_, error) in done.failed {
+            self.output.note(&format!("{}\n", contract::text::shown(&error)));
         }
         Ok(())
     }

@@ -245,7 +245,7 @@ fn target_identity(_: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Re
             Gate::TargetIdentity,
             Reason::ProviderUnavailable,
             why.clone(),
-            "name a git repository with --repo DIR",
+            "mend what is named, or name another repository with --repo DIR",
         ),
         None => Vec::new(),
     }

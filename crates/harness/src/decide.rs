@@ -140,6 +140,7 @@ impl<'a> Run<'a> {
         let first = self.judge(None)?;
         let (judged, target) = match first {
             Judged::Pending(_) => {
+                self.prepare_stage()?;
                 let work = self.work_dir("")?;
                 let memory = self.memory_dir();
                 let target = inspect(self.harness, self.task, &work, memory.as_deref())?;

@@ -42,6 +42,8 @@ pub struct Recovered {
     pub alive: Vec<String>,
     /// Folders of runs that never started.
     pub removed: Vec<String>,
+    /// Runs that could not be sealed now, and why; the next command tries again.
+    pub failed: Vec<(String, String)>,
 }
 
 /// Why recovery could not finish.
@@ -95,7 +97,8 @@ struct EngineIntent {
 pub fn recover(harness: &Harness) -> Result<Recovered, RecoverError> {
     let mut done = Recovered::default();
     for run_id in active_runs(&harness.home)? {
-        recover_active(harness, &run_id, &mut done)?;
+        let tried = recover_active(harness, &run_id, &mut done);
+        done.note_failure(&run_id, tried);
     }
     let open = harness.ledger().runs_open().map_err(|error| RecoverError::Ledger(error.to_string()))?;
     for row in open {
@@ -103,14 +106,29 @@ pub fn recover(harness: &Harness) -> Result<Recovered, RecoverError> {
         if harness.home.active_run(&run_id).exists() {
             continue;
         }
-        if record_bundle(harness, &run_id)? {
-            done.recorded.push(run_id.to_string());
-        } else {
-            let sealed = seal_dead(harness, &run_id, None, None)?;
-            done.sealed.push(sealed.report);
-        }
+        let tried = recover_vanished(harness, &run_id, &mut done);
+        done.note_failure(&run_id, tried);
     }
     Ok(done)
+}
+
+/// A run that the ledger calls running and whose folder is gone.
+fn recover_vanished(harness: &Harness, run_id: &RunId, done: &mut Recovered) -> Result<(), RecoverError> {
+    if record_bundle(harness, run_id)? {
+        done.recorded.push(run_id.to_string());
+    } else {
+        done.sealed.push(seal_dead(harness, run_id, None, None)?.report);
+    }
+    Ok(())
+}
+
+impl Recovered {
+    /// One run that cannot be sealed now keeps no other from being sealed.
+    fn note_failure(&mut self, run_id: &RunId, tried: Result<(), RecoverError>) {
+        if let Err(error) = tried {
+            self.failed.push((run_id.to_string(), error.to_string()));
+        }
+    }
 }
 
 fn active_runs(home: &Home) -> Result<Vec<RunId>, RecoverError> {
@@ -299,6 +317,7 @@ impl<'a> Scene<'a> {
             contract_digest,
             draft,
             work,
+            stage: None,
             findings,
         };
         run.draft.continue_chain(&old_events, last)?;

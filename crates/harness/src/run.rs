@@ -12,7 +12,7 @@ use contract::statement::SignedLedger;
 use contract::{Digest, EventKind, RunId};
 use evidence::{Draft, HarnessKey, WriteArtifactError};
 use ledger::{Ledger, RunStarted};
-use sandbox::Supervisor;
+use sandbox::{Stage, Supervisor};
 use serde_json::{Map, Value, json};
 
 use crate::clock::RunClock;
@@ -179,6 +179,8 @@ pub(crate) struct Run<'a> {
     pub(crate) contract_digest: Digest,
     pub(crate) draft: Draft,
     pub(crate) work: PathBuf,
+    /// A supervising stage that is ready before it is needed; only an ungated request never gets one.
+    pub(crate) stage: Option<Stage>,
     pub(crate) findings: Findings,
 }
 
@@ -240,6 +242,7 @@ impl<'a> Run<'a> {
             contract_digest,
             draft,
             work,
+            stage: None,
             findings: Findings::default(),
         })
     }
@@ -279,6 +282,17 @@ impl<'a> Run<'a> {
         let path = self.work.join(name);
         fs::create_dir_all(&path).map_err(|error| Stopped::Io(path.clone(), error))?;
         Ok(path)
+    }
+
+    /// Starts a stage ahead of its use: it is ready by the time the program to run is known.
+    pub(crate) fn prepare_stage(&mut self) -> Result<(), Stopped> {
+        self.stage = Some(self.harness.supervisor.prepare()?);
+        Ok(())
+    }
+
+    /// Runs a program in the stage that is ready, or in a new one.
+    pub(crate) fn take_stage(&mut self) -> Result<Stage, Stopped> {
+        self.stage.take().map_or_else(|| Ok(self.harness.supervisor.prepare()?), Ok)
     }
 
     /// A private folder in memory for what the harness itself reads and writes often; None where there is no such place.

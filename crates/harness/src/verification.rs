@@ -278,8 +278,9 @@ fn run_command(run: &mut Run<'_>, room: &Room, command: &Command, stdin: Option<
         return Ok(Ran { exit: None, timed_out: false, duration_ms: 0, output, stdout_sha256: None });
     };
     spec.stdin = stdin;
+    let stage = run.take_stage()?;
     let mut watch = sandbox::Watch { cancel: Some(run.watch.cancel), stop: None, on_line: None };
-    let ended = run.harness.supervisor.run(&spec, &mut watch)?;
+    let ended = stage.run(&spec, &mut watch)?;
     if ended.cancelled {
         return Err(Stopped::Cancelled);
     }

@@ -30,5 +30,5 @@ pub use lines::{LINE_MAX, Line, Stream};
 pub use program::find_program;
 pub use spec::{KEEP_DEFAULT, Spec};
 pub use stage::stage_main;
-pub use supervisor::{STAGE_ARG, Supervisor, Watch};
+pub use supervisor::{STAGE_ARG, Stage, Supervisor, Watch};
 pub use sweep::sweep;

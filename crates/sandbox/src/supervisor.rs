@@ -60,13 +60,45 @@ impl Supervisor {
 
     /// Runs the program to its end, on this thread. On return nothing of it is left, or the result says what is.
     pub fn run(&self, spec: &Spec, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
+        self.prepare()?.run(spec, watch)
+    }
+
+    /// Starts a stage that waits for its order, so that it is there by the time there is one.
+    pub fn prepare(&self) -> Result<Stage, SuperviseError> {
+        let (control, theirs) = channel().map_err(|source| SuperviseError::OpenChannel { source })?;
+        let child = start_stage(&self.exe, theirs)
+            .map_err(|source| SuperviseError::StartStage { exe: self.exe.clone(), source })?;
+        Ok(Stage { waiting: Some((child, control)) })
+    }
+}
+
+/// A stage that waits for its order. Dropped without one, it sees the end of its channel and ends.
+#[derive(Debug)]
+pub struct Stage {
+    waiting: Option<(Child, UnixStream)>,
+}
+
+impl Stage {
+    /// Gives the order and follows the program to its end, as [`Supervisor::run`] does.
+    pub fn run(mut self, spec: &Spec, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
         spec.check()?;
         let order = wire::encode(&Order::from(spec)).map_err(|error| SuperviseError::bad_spec(error.to_string()))?;
-        let (mut ours, theirs) = channel().map_err(|source| SuperviseError::OpenChannel { source })?;
-        let stage = start_stage(&self.exe, theirs)
-            .map_err(|source| SuperviseError::StartStage { exe: self.exe.clone(), source })?;
-        let told = ours.write_all(&order).and_then(|()| ours.write_all(spec.stdin.as_deref().unwrap_or_default()));
-        Ok(Run::new(spec, stage, ours).finish(told.is_ok(), watch))
+        let Some((child, mut control)) = self.waiting.take() else {
+            return Err(SuperviseError::bad_spec("the stage is gone"));
+        };
+        let told =
+            control.write_all(&order).and_then(|()| control.write_all(spec.stdin.as_deref().unwrap_or_default()));
+        Ok(Run::new(spec, child, control).finish(told.is_ok(), watch))
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if let Some((mut child, control)) = self.waiting.take() {
+            drop(control);
+            // It ends by itself; waiting only keeps it from staying behind as a zombie.
+            let _ = child.wait();
+        }
     }
 }
 

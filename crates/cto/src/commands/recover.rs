@@ -1,5 +1,6 @@
 //! `cto recover`: seals what was interrupted.
 
+use contract::text::shown;
 use serde_json::json;
 
 use crate::context::Context;
@@ -9,13 +10,18 @@ pub(crate) fn recover(context: &Context) -> Result<u8, CommandError> {
     let harness = context.harness_at(&context.config.home)?;
     let done = harness::recover(&harness)?;
     let output = context.output;
-    let sealed: Vec<_> =
-        done.sealed.iter().map(|report| json!({"run_id": report.run_id, "status": report.status})).collect();
+    let code = if done.failed.is_empty() { 0 } else { 3 };
     if output.json {
-        output.print_json(
-            &json!({"alive": done.alive, "recorded": done.recorded, "removed": done.removed, "sealed": sealed}),
-        )?;
-        return Ok(0);
+        let sealed = done.sealed.iter().map(|report| json!({"run_id": report.run_id, "status": report.status}));
+        let failed = done.failed.iter().map(|(run_id, error)| json!({"error": error, "run_id": run_id}));
+        output.print_json(&json!({
+            "alive": done.alive,
+            "failed": failed.collect::<Vec<_>>(),
+            "recorded": done.recorded,
+            "removed": done.removed,
+            "sealed": sealed.collect::<Vec<_>>(),
+        }))?;
+        return Ok(code);
     }
     for report in &done.sealed {
         output.print(&format!("sealed {} {}\n", report.run_id, report.status));
@@ -23,8 +29,11 @@ pub(crate) fn recover(context: &Context) -> Result<u8, CommandError> {
     for (label, runs) in [("recorded", &done.recorded), ("removed", &done.removed), ("alive", &done.alive)] {
         runs.iter().for_each(|run| output.print(&format!("{label} {run}\n")));
     }
-    if done.sealed.is_empty() && done.recorded.is_empty() && done.removed.is_empty() {
+    for (run_id, error) in &done.failed {
+        output.print(&format!("failed {run_id} {}\n", shown(error)));
+    }
+    if done.sealed.is_empty() && done.recorded.is_empty() && done.removed.is_empty() && done.failed.is_empty() {
         output.print("nothing was interrupted\n");
     }
-    Ok(0)
+    Ok(code)
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use contract::fake::{Claims, Review};
 use contract::text::shown;
 use contract::{Coverage, EventKind, Reason, canonical_digest};
-use sandbox::{Ended, How, Line, Stream};
+use sandbox::{Ended, How, Line, Stage, Stream};
 use serde_json::json;
 
 use crate::decide::AdmittedRun;
@@ -87,7 +87,10 @@ impl<'a> Workspace<'a> {
         run.harness.ledger().engine_starting(run.id().as_str(), &run.clock.now().to_string(), &intent)?;
         run.findings.engine.started = true;
         run.event(EventKind::EngineStarted, json!({"engine": run.ask.engine, "wall_seconds": limit.as_secs()}))?;
-        let ended = supervise(&mut run, &spec)?;
+        let stage = run.take_stage()?;
+        // The verification's stage starts while the engine works.
+        run.prepare_stage()?;
+        let ended = supervise(&mut run, stage, &spec)?;
         record_end(&mut run, &ended)?;
         collect(&mut run, &ended, &state)?;
         if ended.cancelled {
@@ -105,7 +108,7 @@ fn missing(argv: &[String]) -> Stopped {
 }
 
 /// Supervises the engine; its first lines become events as they come.
-fn supervise(run: &mut Run<'_>, spec: &sandbox::Spec) -> Result<Ended, Stopped> {
+fn supervise(run: &mut Run<'_>, stage: Stage, spec: &sandbox::Spec) -> Result<Ended, Stopped> {
     let mut lines = 0;
     let mut failed = None;
     let (clock, draft, cancel) = (run.clock, &mut run.draft, run.watch.cancel);
@@ -119,7 +122,7 @@ fn supervise(run: &mut Run<'_>, spec: &sandbox::Spec) -> Result<Ended, Stopped> 
         failed = draft.event(clock.now(), EventKind::EngineOutput, json!({"stream": stream, "text": text})).err();
     };
     let mut watch = sandbox::Watch { cancel: Some(cancel), stop: None, on_line: Some(&mut on_line) };
-    let ended = run.harness.supervisor.run(spec, &mut watch)?;
+    let ended = stage.run(spec, &mut watch)?;
     failed.map_or(Ok(ended), |error| Err(error.into()))
 }
 

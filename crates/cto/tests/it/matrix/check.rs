@@ -12,6 +12,9 @@ use testkit::{World, content_digest, files_of, git, program};
 
 use crate::world;
 
+/// Says in `backend/` that nothing was started.
+const NOT_STARTED: &str = "engine-not-started.txt";
+
 /// How a case ends, and what proves it.
 pub(super) struct Row {
     /// A built-in case, or a name of its own.
@@ -263,9 +266,11 @@ fn artifacts(row: &Row, seen: &Seen) {
     let marked: Vec<String> = fs::read_dir(seen.bundle.join(names::BACKEND))
         .expect("backend/")
         .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
-        .filter(|name| !["stdout.log", "stderr.log", "recovered"].contains(&name.as_str()))
+        .filter(|name| !["stdout.log", "stderr.log", "recovered", NOT_STARTED].contains(&name.as_str()))
         .collect();
     assert_eq!(marked.len(), row.markers.len(), "markers: {marked:?}");
+    let idle = seen.bundle.join(names::BACKEND).join(NOT_STARTED).exists();
+    assert_eq!(seen.report["engine"]["process_started"], !idle);
 
     let listed = seen.report["artifact_digests"].as_object().expect("a map");
     let files: Vec<String> =
