@@ -317,6 +317,7 @@ impl<'a> Scene<'a> {
             contract_digest,
             draft,
             work,
+            scratch: None,
             stage: None,
             findings,
         };

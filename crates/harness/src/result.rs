@@ -5,7 +5,7 @@ use contract::text::{path_text, shown};
 use contract::{Digest, EventKind, Reason};
 use evidence::names;
 use serde_json::json;
-use tree::{Capture, Change, Limits, Listing, Oid, RefusedWhy, TreeError};
+use tree::{Capture, Change, Limits, Listing, Oid, Proof, RefusedWhy, TreeError};
 
 use crate::engines::Worked;
 use crate::run::{Run, Stopped};
@@ -158,31 +158,13 @@ fn judge_paths(run: &mut Run<'_>, rules: &PathRules, changes: &[Change]) {
     }
 }
 
-/// The patch, and the tree it gives when it is applied again to the baseline.
-pub(crate) struct Patch {
-    bytes: Vec<u8>,
-    applied: Result<Oid, TreeError>,
-}
-
-/// Makes the patch tree to tree and applies it again. Looks at nothing but the harness's own store, so that it can be done
-/// while the verification runs.
-pub(crate) fn make_patch(baseline: &Baseline, result: Oid) -> Result<Patch, TreeError> {
-    if result == baseline.tree {
-        return Ok(Patch { bytes: Vec::new(), applied: Ok(baseline.tree) });
-    }
-    let bytes = baseline.store.patch(baseline.tree, result)?;
-    let applied =
-        if bytes.len() > LARGEST_PATCH { Ok(result) } else { baseline.store.reapply(&baseline.listing, &bytes) };
-    Ok(Patch { bytes, applied })
-}
-
 /// Writes the patch and what became of the diff. Unless it gives the same tree, the patch proves nothing.
-pub(crate) fn record_patch(run: &mut Run<'_>, patch: &Patch, result: Oid) -> Result<(), Stopped> {
+pub(crate) fn record_patch(run: &mut Run<'_>, proof: &Proof, result: Oid) -> Result<(), Stopped> {
     let files = run.findings.changed_files.len();
-    let found = patch.applied.as_ref().map_or_else(ToString::to_string, ToString::to_string);
+    let found = proof.applied.as_ref().map_or_else(ToString::to_string, ToString::to_string);
     let same = found == result.to_string();
-    if patch.bytes.len() > LARGEST_PATCH || files > MOST_FILES {
-        let size = patch.bytes.len();
+    if proof.patch.len() > LARGEST_PATCH || files > MOST_FILES {
+        let size = proof.patch.len();
         let text = format!("the patch has {files} files and {size} bytes; at most {MOST_FILES} and {LARGEST_PATCH}");
         run.findings.block(Reason::BudgetExceeded, text, names::TRACE);
         run.findings.skip(names::PATCH, "the patch is too large to keep");
@@ -194,10 +176,10 @@ pub(crate) fn record_patch(run: &mut Run<'_>, patch: &Patch, result: Oid) -> Res
             let text = format!("expected tree {result}, found {}", shown(&found));
             run.findings.block(Reason::PatchNotReproducible, text, names::PATCH);
         }
-        run.write(names::PATCH, &patch.bytes)?;
-        if !patch.bytes.is_empty() {
-            let sha256 = Digest::of(&patch.bytes);
-            let applied = json!({"bytes": patch.bytes.len(), "files": files, "reproduced": same, "sha256": sha256});
+        run.write(names::PATCH, &proof.patch)?;
+        if !proof.patch.is_empty() {
+            let sha256 = Digest::of(&proof.patch);
+            let applied = json!({"bytes": proof.patch.len(), "files": files, "reproduced": same, "sha256": sha256});
             run.event(EventKind::PatchApplied, applied)?;
         }
     }

@@ -179,6 +179,8 @@ pub(crate) struct Run<'a> {
     pub(crate) contract_digest: Digest,
     pub(crate) draft: Draft,
     pub(crate) work: PathBuf,
+    /// A folder in memory for what is small and short-lived, where there is one.
+    pub(crate) scratch: Option<PathBuf>,
     /// A supervising stage that is ready before it is needed; only an ungated request never gets one.
     pub(crate) stage: Option<Stage>,
     pub(crate) findings: Findings,
@@ -242,6 +244,7 @@ impl<'a> Run<'a> {
             contract_digest,
             draft,
             work,
+            scratch: None,
             stage: None,
             findings: Findings::default(),
         })
@@ -295,11 +298,18 @@ impl<'a> Run<'a> {
         self.stage.take().map_or_else(|| Ok(self.harness.supervisor.prepare()?), Ok)
     }
 
-    /// A private folder in memory for what the harness itself reads and writes often; None where there is no such place.
+    /// Makes a folder for what is short-lived: private homes, state, the harness's own object store.
+    pub(crate) fn scratch_dir(&self, name: &str) -> Result<PathBuf, Stopped> {
+        let path = self.scratch.as_ref().unwrap_or(&self.work).join(name);
+        fs::create_dir_all(&path).map_err(|error| Stopped::Io(path.clone(), error))?;
+        Ok(path)
+    }
+
+    /// A private folder in memory, for small cases whose workspace is not to be kept; None where there is no such place.
     pub(crate) fn memory_dir(&self) -> Option<PathBuf> {
         let path = memory_path(self.id());
-        let made = is_memory(Path::new(MEMORY)) && DirBuilder::new().mode(0o700).create(&path).is_ok();
-        made.then_some(path)
+        let wanted = self.task.is_small() && !self.ask.keep_workspace && is_memory(Path::new(MEMORY));
+        (wanted && DirBuilder::new().mode(0o700).create(&path).is_ok()).then_some(path)
     }
 
     pub(crate) fn check_cancelled(&self) -> Result<(), Stopped> {

@@ -41,14 +41,10 @@ pub(crate) struct Target {
 /// Author of a case's baseline; fixed, so that the commit is the same everywhere.
 const CASE_AUTHOR: (&str, &str, i64) = ("cto", "cto@localhost", 1_767_225_600);
 
-/// Cases up to this size keep the harness's own object store in memory.
-const IN_MEMORY: usize = 16 << 20;
-
-/// Reads the target and lays its copy out under `work`. A target that cannot be read is a fact, not an error.
-pub(crate) fn inspect(harness: &Harness, task: &Task, work: &Path, memory: Option<&Path>) -> Result<Target, TreeError> {
-    let small = matches!(&task.origin, Origin::Case(files) if files.values().map(|file| file.bytes.len()).sum::<usize>() < IN_MEMORY);
-    let place = memory.filter(|_| small).unwrap_or(work);
-    let store = Store::create(&place.join("store.git"), harness.git.clone())?;
+/// Reads the target and lays its copy out under `work`, with the harness's own object store under `scratch`. A target that
+/// cannot be read is a fact, not an error.
+pub(crate) fn inspect(harness: &Harness, task: &Task, work: &Path, scratch: &Path) -> Result<Target, TreeError> {
+    let store = Store::create(&scratch.join("store.git"), harness.git.clone())?;
     let root = work.join("tree");
     match &task.origin {
         Origin::Case(files) => inspect_case(task, files, store, root),

@@ -85,6 +85,12 @@ impl Task {
         }
     }
 
+    /// Whether the baseline fits into memory several times over without anybody noticing.
+    pub(crate) fn is_small(&self) -> bool {
+        const SMALL: usize = 16 << 20;
+        matches!(&self.origin, Origin::Case(files) if files.values().map(|file| file.bytes.len()).sum::<usize>() < SMALL)
+    }
+
     /// A built-in case.
     pub fn builtin(id: &str) -> Option<Result<Self, LoadTaskError>> {
         fixtures::find(id).map(|folder| {

@@ -12,7 +12,7 @@ use sandbox::Ended;
 use serde_json::json;
 use tree::{Entry, Listing, Mode};
 
-use crate::result::{Captured, make_patch, record_patch};
+use crate::result::{Captured, record_patch};
 use crate::run::{Run, Stopped};
 use crate::supervise::{Places, TIMEOUT_MARKER, exit_code, spec};
 use crate::target::Baseline;
@@ -45,7 +45,7 @@ impl<'a> Captured<'a> {
         let no_command = run.task.contract.verification_commands.is_empty();
         let skipped = unverifiable.or_else(|| no_command.then_some("the contract says why there is no test"));
         let (patch, examined) = std::thread::scope(|scope| {
-            let patch = scope.spawn(|| make_patch(&baseline, tree));
+            let patch = scope.spawn(|| baseline.store.prove(&baseline.listing, &listing));
             let examined = match skipped {
                 Some(why) => {
                     skip(&mut run, &mut log, why);
@@ -146,7 +146,7 @@ fn examine(
 
 fn room(run: &Run<'_>, baseline: &Baseline, listing: &Listing, name: &str) -> Result<Room, Stopped> {
     let places = Places::make(run, &format!("verify-{name}"))?;
-    let root = run.work_dir(&format!("verify-{name}/tree"))?;
+    let root = run.scratch_dir(&format!("verify-{name}/tree"))?;
     tree::materialise(&baseline.store, listing, &root)?;
     Ok(Room { root, places })
 }

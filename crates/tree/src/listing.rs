@@ -37,6 +37,11 @@ pub struct Change {
 
 impl Mode {
     /// The mode as git writes it into trees and index files.
+    pub(crate) fn is_regular(self) -> bool {
+        matches!(self, Mode::File | Mode::Executable)
+    }
+
+    /// As trees and indexes write it.
     pub fn bits(self) -> u32 {
         match self {
             Mode::File => 0o100_644,

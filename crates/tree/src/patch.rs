@@ -13,6 +13,7 @@ use crate::listing::{Listing, Mode};
 use crate::object::{Kind, read_loose};
 use crate::oid::Oid;
 use crate::pack::Pack;
+use crate::plain::plain_patch;
 use crate::store::Store;
 
 const DIFF_TREE: &[&str] = &[
@@ -45,6 +46,32 @@ impl Store {
         let (from, to) = (from.to_string(), to.to_string());
         let args: Vec<&str> = DIFF_TREE.iter().copied().chain([from.as_str(), to.as_str(), "--"]).collect();
         self.run_git(Call::new("comparing two trees", &self.dir, &args))
+    }
+
+    /// The patch from `base` to `result`, and the tree it gives when it is applied again to `base`: in this process where it
+    /// only changes lines of text files, by a second git child where it does more.
+    pub fn prove(&self, base: &Listing, result: &Listing) -> Result<Proof, TreeError> {
+        let (from, to) = (self.put_listing(base)?, self.put_listing(result)?);
+        let patch = self.patch(from, to)?;
+        let applied = match self.apply_plain(base, &patch)? {
+            Some(listing) => Ok(listing.tree_id()),
+            None => self.reapply(base, &patch),
+        };
+        Ok(Proof { patch, applied })
+    }
+
+    /// The listing a plain patch makes; none where the patch is not plain or does not fit to the letter.
+    fn apply_plain(&self, base: &Listing, patch: &[u8]) -> Result<Option<Listing>, TreeError> {
+        let Some(files) = std::str::from_utf8(patch).ok().and_then(plain_patch) else { return Ok(None) };
+        let (mut listing, mut reader) = (base.clone(), self.reader());
+        for file in files {
+            let entry = listing.0.get_mut(file.path.as_bytes()).filter(|entry| entry.mode.is_regular());
+            let Some(entry) = entry else { return Ok(None) };
+            let content = String::from_utf8(reader.blob(entry.oid)?).ok();
+            let Some(patched) = content.and_then(|content| file.apply(&content)) else { return Ok(None) };
+            entry.oid = Oid::of("blob", patched.as_bytes());
+        }
+        Ok(Some(listing))
     }
 
     /// The id of the tree that `patch`, one that `Store::patch` makes, makes of `base`. Nothing is kept.
@@ -113,6 +140,13 @@ impl Store {
         }
         Ok(applied.listing)
     }
+}
+
+/// A patch and what came of applying it again.
+#[derive(Debug)]
+pub struct Proof {
+    pub patch: Vec<u8>,
+    pub applied: Result<Oid, TreeError>,
 }
 
 /// What a patch made, and the object directory that holds its new blobs.

@@ -159,6 +159,8 @@ fn check(before: &Nodes, after: &Nodes) {
     let patch = world.store.patch(from, to).unwrap();
     assert_eq!(patch.is_empty(), changes(&base, &capture.listing).is_empty());
     assert_eq!(world.store.reapply(&base, &patch).unwrap(), to, "reapplied\n{}", String::from_utf8_lossy(&patch));
+    let proof = world.store.prove(&base, &capture.listing).unwrap();
+    assert_eq!((proof.patch, proof.applied.unwrap()), (patch, to), "proved");
     let again = world.fresh("again");
     materialise(&world.store, &capture.listing, &again).unwrap();
     assert_eq!(&read_back(&again), after, "materialised again");
