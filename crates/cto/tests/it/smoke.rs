@@ -83,11 +83,13 @@ fn one_run_that_cannot_be_sealed_keeps_no_other_from_being_sealed() {
         child.wait().unwrap();
     }
     ids.sort();
+    let first = ids[0].to_str().unwrap();
     // A file where the first one's new bundle would be made.
-    std::fs::write(world.home().join("active").join(format!("{}.recover", ids[0].to_str().unwrap())), "").unwrap();
+    let in_the_way = active.join(format!("{first}.recover"));
+    std::fs::write(&in_the_way, "").unwrap();
     let done = world.cto(["recover", "--json"]).expect(3).json();
-    assert_eq!(
-        (&done["failed"][0]["run_id"], &done["sealed"][0]["run_id"]),
-        (&ids[0].to_str().into(), &ids[1].to_str().into())
-    );
+    assert_eq!((&done["failed"][0]["run_id"], &done["sealed"][0]["run_id"]), (&first.into(), &ids[1].to_str().into()));
+    std::fs::remove_file(in_the_way).unwrap();
+    let again = world.cto(["recover", "--json"]).expect(0).json();
+    assert_eq!(again["sealed"][0]["run_id"], first, "the next command tries again");
 }
