@@ -63,7 +63,7 @@ pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Resu
     };
     let first = gate::judge(&task.contract, inputs(None)).map_err(DecideError::Encode)?;
     let Judged::Pending(_) = first else { return Ok(first.decision().clone()) };
-    let target = inspect(harness, task, scratch, scratch).map_err(|error| DecideError::Scratch(error.to_string()))?;
+    let target = inspect(harness, task, scratch).map_err(|error| DecideError::Scratch(error.to_string()))?;
     let judged = gate::judge(&task.contract, inputs(Some(target.facts))).map_err(DecideError::Encode)?;
     Ok(judged.decision().clone())
 }
@@ -141,9 +141,8 @@ impl<'a> Run<'a> {
         let (judged, target) = match first {
             Judged::Pending(_) => {
                 self.prepare_stage()?;
-                let work = self.work_dir("")?;
-                self.scratch = self.memory_dir();
-                let target = inspect(self.harness, self.task, &work, self.scratch.as_deref().unwrap_or(&work))?;
+                self.make_work()?;
+                let target = inspect(self.harness, self.task, &self.work)?;
                 self.trace("preflight.target", json!(target.facts))?;
                 (self.judge(Some(target.facts.clone()))?, Some(target))
             }

@@ -317,7 +317,6 @@ impl<'a> Scene<'a> {
             contract_digest,
             draft,
             work,
-            scratch: None,
             stage: None,
             findings,
         };

@@ -273,7 +273,7 @@ fn compose(run: &Run<'_>, secret_scan: SecretScan) -> Report {
         backend_exit_code: exit,
         artifacts_dir: bundle.clone(),
         run_artifact_dir: bundle,
-        runtime_workspace_root: run.work.join("tree").display().to_string(),
+        runtime_workspace_root: run.harness.home.work_run(run.id()).join("tree").display().to_string(),
         disposable_repository_dir: None,
         baseline_commit: findings.baseline_commit.clone(),
         baseline_tree: findings.baseline_tree.clone(),

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -178,9 +178,8 @@ pub(crate) struct Run<'a> {
     pub(crate) ledger_at_start: SignedLedger,
     pub(crate) contract_digest: Digest,
     pub(crate) draft: Draft,
+    /// Everything short-lived: the engine's copy, private homes, the harness's own object store, verification trees.
     pub(crate) work: PathBuf,
-    /// A folder in memory for what is small and short-lived, where there is one.
-    pub(crate) scratch: Option<PathBuf>,
     /// A supervising stage that is ready before it is needed; only an ungated request never gets one.
     pub(crate) stage: Option<Stage>,
     pub(crate) findings: Findings,
@@ -244,7 +243,6 @@ impl<'a> Run<'a> {
             contract_digest,
             draft,
             work,
-            scratch: None,
             stage: None,
             findings: Findings::default(),
         })
@@ -298,18 +296,16 @@ impl<'a> Run<'a> {
         self.stage.take().map_or_else(|| Ok(self.harness.supervisor.prepare()?), Ok)
     }
 
-    /// Makes a folder for what is short-lived: private homes, state, the harness's own object store.
-    pub(crate) fn scratch_dir(&self, name: &str) -> Result<PathBuf, Stopped> {
-        let path = self.scratch.as_ref().unwrap_or(&self.work).join(name);
-        fs::create_dir_all(&path).map_err(|error| Stopped::Io(path.clone(), error))?;
-        Ok(path)
-    }
-
-    /// A private folder in memory, for small cases whose workspace is not to be kept; None where there is no such place.
-    pub(crate) fn memory_dir(&self) -> Option<PathBuf> {
-        let path = memory_path(self.id());
+    /// Makes the work area. A small case that is not to be kept works in memory, where there is such a place, and its
+    /// entry under `work/` is a link to it: what lives for milliseconds need not reach a disk.
+    pub(crate) fn make_work(&mut self) -> Result<(), Stopped> {
+        let memory = memory_path(self.id());
         let wanted = self.task.is_small() && !self.ask.keep_workspace && is_memory(Path::new(MEMORY));
-        (wanted && DirBuilder::new().mode(0o700).create(&path).is_ok()).then_some(path)
+        if wanted && DirBuilder::new().mode(0o700).create(&memory).is_ok() {
+            symlink(&memory, &self.work).map_err(|error| Stopped::Io(self.work.clone(), error))?;
+            self.work = memory;
+        }
+        self.work_dir("").map(drop)
     }
 
     pub(crate) fn check_cancelled(&self) -> Result<(), Stopped> {

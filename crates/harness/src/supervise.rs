@@ -63,7 +63,7 @@ pub(crate) struct Places {
 
 impl Places {
     pub(crate) fn make(run: &Run<'_>, name: &str) -> Result<Self, Stopped> {
-        Ok(Self { home: run.scratch_dir(&format!("{name}/home"))?, tmp: run.scratch_dir(&format!("{name}/tmp"))? })
+        Ok(Self { home: run.work_dir(&format!("{name}/home"))?, tmp: run.work_dir(&format!("{name}/tmp"))? })
     }
 }
 

@@ -41,10 +41,10 @@ pub(crate) struct Target {
 /// Author of a case's baseline; fixed, so that the commit is the same everywhere.
 const CASE_AUTHOR: (&str, &str, i64) = ("cto", "cto@localhost", 1_767_225_600);
 
-/// Reads the target and lays its copy out under `work`, with the harness's own object store under `scratch`. A target that
-/// cannot be read is a fact, not an error.
-pub(crate) fn inspect(harness: &Harness, task: &Task, work: &Path, scratch: &Path) -> Result<Target, TreeError> {
-    let store = Store::create(&scratch.join("store.git"), harness.git.clone())?;
+/// Reads the target and lays its copy out under `work`, beside the harness's own object store. A target that cannot be
+/// read is a fact, not an error.
+pub(crate) fn inspect(harness: &Harness, task: &Task, work: &Path) -> Result<Target, TreeError> {
+    let store = Store::create(&work.join("store.git"), harness.git.clone())?;
     let root = work.join("tree");
     match &task.origin {
         Origin::Case(files) => inspect_case(task, files, store, root),

@@ -146,7 +146,7 @@ fn examine(
 
 fn room(run: &Run<'_>, baseline: &Baseline, listing: &Listing, name: &str) -> Result<Room, Stopped> {
     let places = Places::make(run, &format!("verify-{name}"))?;
-    let root = run.scratch_dir(&format!("verify-{name}/tree"))?;
+    let root = run.work_dir(&format!("verify-{name}/tree"))?;
     tree::materialise(&baseline.store, listing, &root)?;
     Ok(Room { root, places })
 }

@@ -14,7 +14,7 @@ use crate::run::{Run, Stopped};
 pub(super) fn argv(run: &Run<'_>, state: &Path) -> Result<Vec<String>, Stopped> {
     let steps = run.task.fake.clone().unwrap_or_default();
     let script = Script { steps: steps.steps, claims: steps.claims, state_dir: state.to_owned() };
-    let path = run.scratch_dir("engine")?.join("script.json");
+    let path = run.work_dir("engine")?.join("script.json");
     fs::write(&path, canonical_bytes(&script)?).map_err(|error| Stopped::Io(path.clone(), error))?;
     Ok(vec![run.harness.exe.display().to_string(), "__fake".to_owned(), path.display().to_string()])
 }

@@ -74,7 +74,7 @@ impl<'a> Workspace<'a> {
         run.check_cancelled()?;
         run.step(Step::Engine, StepState::Began, "");
         let places = Places::make(&run, "engine")?;
-        let state = run.scratch_dir("engine/state")?;
+        let state = run.work_dir("engine/state")?;
         let argv = fake::argv(&run, &state)?;
         run.findings.engine.argv_sha256 = Some(canonical_digest(&argv)?);
         let limit = wall(&run);
