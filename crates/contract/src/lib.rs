@@ -4,6 +4,7 @@
 //! writes is a serde type here, so that its JSON Schema and its reader are the same declaration.
 
 pub mod case;
+pub mod claim;
 pub mod coverage;
 pub mod decision;
 pub mod digest;
