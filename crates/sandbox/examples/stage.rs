@@ -1,13 +1,22 @@
 //! The executable that the tests re-execute as the supervising stage; `cargo test` builds it.
 //!
 //! `stage harness KEY VALUE PROGRAM ARG...` is a harness of its own, for the test that kills one;
-//! `stage sweep KEY VALUE` sweeps, for the test in which the sweeper carries the marker too.
+//! `stage sweep KEY VALUE` sweeps, for the test in which the sweeper carries the marker too;
+//! `stage confined` is a harness that reads one request as JSON and prints what came of it, so that a test can have it run as
+//! another user; `stage availability DIRECTORY` prints what the host can do.
 
-use std::path::PathBuf;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use sandbox::{STAGE_ARG, Spec, Supervisor, Watch, stage_main, sweep};
+use sandbox::{
+    Confinement, Ended, Limits, STAGE_ARG, Spec, SuperviseError, Supervisor, Watch, probe_host, stage_main, sweep,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -15,8 +24,98 @@ fn main() -> ExitCode {
         Some(STAGE_ARG) => stage_main(),
         Some("harness") => harness(&args[1..]).unwrap_or(ExitCode::FAILURE),
         Some("sweep") => sweep_all(&args[1..]).unwrap_or(ExitCode::FAILURE),
+        Some("confined") => confined().unwrap_or(ExitCode::FAILURE),
+        Some("availability") => availability(&args[1..]).unwrap_or(ExitCode::FAILURE),
         _ => ExitCode::FAILURE,
     }
+}
+
+/// What a test asks the harness of another user to run; without a confinement it is the control.
+#[derive(Deserialize)]
+struct Request {
+    argv: Vec<String>,
+    cwd: PathBuf,
+    env: Vec<(String, String)>,
+    wall_ms: u64,
+    output_bytes: u64,
+    limits: Limits,
+    marker: (String, String),
+    confinement: Option<Confinement>,
+}
+
+fn confined() -> Option<ExitCode> {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).ok()?;
+    let request: Request = serde_json::from_str(&text).ok()?;
+    let mut spec = Spec::new(request.argv, request.cwd, Duration::from_millis(request.wall_ms), request.marker);
+    (spec.env, spec.limits, spec.output_bytes) = (request.env, request.limits, request.output_bytes);
+    spec.confinement = request.confinement;
+    let mut upper = None;
+    let outcome = match run_confined(&spec, &mut upper) {
+        Ok(ended) => told(&ended, upper.as_ref()),
+        Err(SuperviseError::ConfineProgram { failure, probes }) => json!({"failure": failure, "probes": probes}),
+        Err(error) => json!({"error": error.to_string()}),
+    };
+    println!("{outcome}");
+    Some(ExitCode::SUCCESS)
+}
+
+fn run_confined(spec: &Spec, upper: &mut Option<OwnedFd>) -> Result<Ended, SuperviseError> {
+    let exe = std::env::current_exe().unwrap_or_default();
+    let stage = Supervisor::new(exe).prepare()?;
+    if spec.confinement.is_none() {
+        return stage.run(spec, &mut Watch::default());
+    }
+    let mut confined = stage.confine(spec)?;
+    *upper = confined.take_upper();
+    if let Some(listener) = confined.take_listener() {
+        std::thread::spawn(move || greet(&listener));
+    }
+    confined.start(&mut Watch::default())
+}
+
+/// The harness' side of the listener inside.
+fn greet(listener: &TcpListener) {
+    for mut stream in listener.incoming().flatten() {
+        let _ = stream.write_all(b"hello from the harness\n");
+    }
+}
+
+fn told(ended: &Ended, upper: Option<&OwnedFd>) -> Value {
+    let text = |kept: &sandbox::Kept| String::from_utf8_lossy(&kept.text_bytes()).into_owned();
+    json!({
+        "how": ended.how,
+        "timed_out": ended.timed_out,
+        "output_exceeded": ended.output_exceeded,
+        "stdout": text(&ended.stdout),
+        "stderr": text(&ended.stderr),
+        "leftovers": ended.leftovers,
+        "swept": ended.swept,
+        "limits": ended.limits,
+        "limit_hits": ended.limit_hits,
+        "applied": ended.applied,
+        "upper": upper.map(listing),
+    })
+}
+
+/// Names and contents of the plain files in the upper layer, read after the namespace is gone.
+fn listing(upper: &OwnedFd) -> Vec<(String, String)> {
+    use std::os::fd::AsRawFd;
+    let place = format!("/proc/self/fd/{}", upper.as_raw_fd());
+    let entries = std::fs::read_dir(Path::new(&place)).into_iter().flatten().flatten();
+    let file = |entry: std::fs::DirEntry| {
+        Some((entry.file_name().into_string().ok()?, std::fs::read_to_string(entry.path()).unwrap_or_default()))
+    };
+    let mut files: Vec<_> = entries.filter_map(file).collect();
+    files.sort();
+    files
+}
+
+fn availability(args: &[String]) -> Option<ExitCode> {
+    let supervisor = Supervisor::new(std::env::current_exe().ok()?);
+    let available = probe_host(&supervisor, Path::new(args.first()?));
+    println!("{}", serde_json::to_string(&available).ok()?);
+    Some(ExitCode::SUCCESS)
 }
 
 fn harness(args: &[String]) -> Option<ExitCode> {

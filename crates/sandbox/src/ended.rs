@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Kept, LimitRule};
+use crate::{Applied, Kept, LimitKind, LimitRule};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -75,6 +75,10 @@ pub struct Ended {
     pub cpu: Option<Cpu>,
     /// Limits that were in force; empty if the stage was lost.
     pub limits: Vec<LimitRule>,
+    /// Limits that are known to have been hit; of some nobody can tell.
+    pub limit_hits: Vec<LimitKind>,
+    /// What profile `strict` came to and saw; `None` under profile `none`, or if the stage was lost.
+    pub applied: Option<Applied>,
     /// Descriptors above 2 that the harness itself was started with and that reached the program too.
     pub inherited_fds: Vec<u32>,
     pub stdout: Kept,

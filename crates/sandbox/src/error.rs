@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use crate::{ConfineFailure, Probe};
+
 #[derive(Debug)]
 pub enum SuperviseError {
     /// The spec can never be run; `why` names the field.
@@ -12,6 +14,8 @@ pub enum SuperviseError {
     OpenChannel { source: io::Error },
     /// The supervising stage could not be started.
     StartStage { exe: PathBuf, source: io::Error },
+    /// The confinement could not be built, or its probe found something open; the program was not started.
+    ConfineProgram { failure: ConfineFailure, probes: Vec<Probe> },
 }
 
 impl SuperviseError {
@@ -25,6 +29,7 @@ impl fmt::Display for SuperviseError {
         match self {
             Self::BadSpec { why } => write!(f, "the program cannot be supervised as asked: {why}"),
             Self::OpenChannel { .. } => f.write_str("could not open a channel to the supervising stage"),
+            Self::ConfineProgram { failure, .. } => write!(f, "the program could not be confined: {}", failure.text),
             Self::StartStage { exe, .. } => write!(f, "could not start the supervising stage {}", exe.display()),
         }
     }
@@ -33,7 +38,7 @@ impl fmt::Display for SuperviseError {
 impl std::error::Error for SuperviseError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::BadSpec { .. } => None,
+            Self::BadSpec { .. } | Self::ConfineProgram { .. } => None,
             Self::OpenChannel { source } | Self::StartStage { source, .. } => Some(source),
         }
     }

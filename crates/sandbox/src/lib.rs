@@ -1,14 +1,23 @@
-//! Spawn, supervise, limit and reap; knows no domain type, prints nothing, reads no environment.
+//! Spawn, confine, supervise, limit and reap; knows no domain type, prints nothing, reads no environment.
 //!
 //! The harness never starts an untrusted program itself. [`Supervisor::run`] starts the harness' own executable again with
 //! [`STAGE_ARG`]; there [`stage_main`] becomes the subreaper of everything below it, starts the program, waits for its end,
 //! its deadline, a stop or the death of the harness, kills the whole tree and reports. Output goes straight from the program
 //! to the harness. A stage that was killed by its program is noticed, and [`sweep`] finds what it left by a marker in the
-//! environment. What a profile adds (namespaces, Landlock) happens in the stage, between limits and start.
+//! environment.
+//!
+//! With a [`Confinement`] in the spec the stage builds profile `strict` around the program: namespaces, a root of its own,
+//! Landlock, a filter of system calls. It tries from inside what must not work, and only then starts. `strict/` has the whole of it,
+//! `kernel/` the calls for which no safe wrapper exists.
 
+mod applied;
+mod confined;
+mod confinement;
 mod ended;
 mod error;
+mod host;
 mod kept;
+mod kernel;
 mod limits;
 mod lines;
 mod procs;
@@ -16,19 +25,30 @@ mod program;
 mod run;
 mod spec;
 mod stage;
+mod strict;
 mod supervisor;
 mod sweep;
 mod tap;
 mod tree;
 mod wire;
 
+pub use applied::{
+    Applied, CanaryTouch, Connection, Execution, Ids, MountKind, MountRecord, Namespace, Ownership, Probe, Recorder,
+    RecorderState, Refused, Seccomp, Seen,
+};
+pub use confined::Confined;
+pub use confinement::{
+    Access, Canary, Confinement, HOME_DEFAULT, Mount, Profile, Space, Upper, Workspace, WorkspaceFrom,
+};
 pub use ended::{Cpu, Ended, How, Leftovers, SpawnFailure, SpawnFailureKind};
 pub use error::SuperviseError;
+pub use host::{Availability, CgroupVersion, GroupPlace, MissingFeature, Shortfall, probe_host};
 pub use kept::Kept;
 pub use limits::{LimitBy, LimitKind, LimitRule, Limits};
 pub use lines::{LINE_MAX, Line, Stream};
 pub use program::find_program;
 pub use spec::{KEEP_DEFAULT, Spec};
 pub use stage::stage_main;
+pub use strict::{ConfineFailure, ConfineStep};
 pub use supervisor::{STAGE_ARG, Stage, Supervisor, Watch};
 pub use sweep::sweep;

@@ -24,13 +24,24 @@ pub enum LimitKind {
     FileSize,
     OpenFiles,
     CoreSize,
+    /// Processes and threads of the tree.
+    Processes,
+    /// Bytes written to places in memory.
+    Disk,
+    /// Files and directories in them.
+    Inodes,
 }
 
-/// How a limit is enforced. An rlimit holds for each process, not for the tree: many small processes pass it.
+/// How a limit is enforced. An rlimit holds for each process, not for the tree: many small processes pass it. The exception is
+/// [`LimitKind::Processes`], which counts a user's processes, and within a user namespace that means the tree's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitBy {
     Rlimit,
+    /// For the tree as a whole.
+    Cgroup,
+    /// The size of a file system in memory.
+    Tmpfs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,18 +73,21 @@ pub(crate) fn apply(rules: &[LimitRule]) -> io::Result<Vec<LimitRule>> {
 }
 
 fn apply_one(rule: LimitRule) -> io::Result<LimitRule> {
-    let resource = resource(rule.kind);
+    let resource = resource(rule.kind).ok_or(io::ErrorKind::Unsupported)?;
     // Soft and hard alike, so that the program cannot raise it again; never above what was inherited.
     let value = getrlimit(resource).maximum.map_or(rule.value, |hard| hard.min(rule.value));
     setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) })?;
     Ok(LimitRule { value, ..rule })
 }
 
-fn resource(kind: LimitKind) -> Resource {
+/// `None` for what no rlimit can hold.
+fn resource(kind: LimitKind) -> Option<Resource> {
     match kind {
-        LimitKind::Memory => Resource::Data,
-        LimitKind::FileSize => Resource::Fsize,
-        LimitKind::OpenFiles => Resource::Nofile,
-        LimitKind::CoreSize => Resource::Core,
+        LimitKind::Memory => Some(Resource::Data),
+        LimitKind::FileSize => Some(Resource::Fsize),
+        LimitKind::OpenFiles => Some(Resource::Nofile),
+        LimitKind::CoreSize => Some(Resource::Core),
+        LimitKind::Processes => Some(Resource::Nproc),
+        LimitKind::Disk | LimitKind::Inodes => None,
     }
 }

@@ -54,7 +54,7 @@ impl Asked {
 
 #[derive(Debug)]
 enum End {
-    Reported(Report),
+    Reported(Box<Report>),
     Lost { overdue: bool },
 }
 
@@ -127,7 +127,7 @@ impl<'a> Run<'a> {
             Ok(length) => {
                 self.inbox.extend_from_slice(&buffer[..length]);
                 match wire::decode(&self.inbox) {
-                    Ok(report) => self.end = report.map(End::Reported),
+                    Ok(report) => self.end = report.map(Box::new).map(End::Reported),
                     Err(_) => self.lose(false),
                 }
             }
@@ -195,7 +195,7 @@ impl<'a> Run<'a> {
         // What was written last may only have been read after the program had ended.
         let output_exceeded = self.output() > self.spec.output_bytes;
         let report = match self.end {
-            Some(End::Reported(report)) => report,
+            Some(End::Reported(report)) => *report,
             Some(End::Lost { overdue }) => lost(overdue && !self.asked.any(), self.started.elapsed()),
             None => lost(false, self.started.elapsed()),
         };
@@ -211,6 +211,8 @@ impl<'a> Run<'a> {
             elapsed: report.elapsed,
             cpu: report.cpu,
             limits: report.limits,
+            limit_hits: report.limit_hits,
+            applied: report.applied.map(|applied| *applied),
             inherited_fds: report.inherited_fds,
             stdout: self.stdout.finish(&mut watch.on_line),
             stderr: self.stderr.finish(&mut watch.on_line),

@@ -1,5 +1,5 @@
 //! The supervising stage: the process between the harness and the program. Single-threaded, without a runtime, started fresh
-//! for each run, so that it may change limits and, later, namespaces of its own.
+//! for each run, so that it may change limits of its own and fork into namespaces.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -17,7 +17,7 @@ use rustix::process::{Pid, PidfdFlags, WaitStatus, getpid, pidfd_open, set_child
 
 use crate::tree::{self, Reaper};
 use crate::wire::{self, Order, Report};
-use crate::{Cpu, How, LimitRule, SpawnFailure, SpawnFailureKind, limits, procs};
+use crate::{Cpu, How, LimitRule, SpawnFailure, SpawnFailureKind, limits, procs, strict};
 
 /// Nothing was supervised, or the harness is gone and cannot be told.
 const NO_REPORT: u8 = 70;
@@ -38,6 +38,9 @@ fn supervise() -> io::Result<()> {
     let mut control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let order: Order = wire::receive(&mut control)?;
     let stdin = order.stdin_bytes.map(|length| take_stdin(&mut control, length)).transpose()?;
+    if let Some(confinement) = &order.confinement {
+        return strict::supervise(&order, confinement, stdin, control);
+    }
     let started = Instant::now();
     let mut report = match start(&order, stdin) {
         Ok(running) => follow(running, &mut control, started.checked_add(order.wall))?,
@@ -120,7 +123,7 @@ fn spawn(order: &Order, stdin: Option<File>) -> Result<Pid, SpawnFailure> {
         .ok_or_else(|| failure(name, &io::Error::other("the child has no pid")))
 }
 
-fn failure(what: &str, error: &io::Error) -> SpawnFailure {
+pub(crate) fn failure(what: &str, error: &io::Error) -> SpawnFailure {
     let kind = match error.kind() {
         io::ErrorKind::NotFound => SpawnFailureKind::NotFound,
         io::ErrorKind::PermissionDenied => SpawnFailureKind::Permission,
@@ -174,7 +177,7 @@ fn wait_for_control(control: &UnixStream, pidfd: Option<&OwnedFd>, time: Duratio
     }
 }
 
-fn how(status: Option<WaitStatus>) -> How {
+pub(crate) fn how(status: Option<WaitStatus>) -> How {
     match status.map(|status| (status.exit_status(), status.terminating_signal())) {
         Some((Some(code), _)) => How::Exited { code },
         Some((None, Some(signal))) => How::Signaled { signal },
@@ -182,7 +185,7 @@ fn how(status: Option<WaitStatus>) -> How {
     }
 }
 
-fn cpu() -> Option<Cpu> {
+pub(crate) fn cpu() -> Option<Cpu> {
     let (user, system) = procs::own_children_ticks()?;
     let time = |ticks: u64| Duration::from_millis(ticks.saturating_mul(TICK_MS));
     Some(Cpu { user: time(user), system: time(system) })

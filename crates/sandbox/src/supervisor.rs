@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::run::Run;
 use crate::wire::{self, Order};
-use crate::{Ended, Line, Spec, SuperviseError};
+use crate::{Confined, Ended, Line, Spec, SuperviseError};
 
 /// The hidden first argument with which the own executable becomes the stage.
 pub const STAGE_ARG: &str = "__supervise";
@@ -80,7 +80,25 @@ pub struct Stage {
 
 impl Stage {
     /// Gives the order and follows the program to its end, as [`Supervisor::run`] does.
-    pub fn run(mut self, spec: &Spec, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
+    pub fn run(self, spec: &Spec, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
+        if spec.confinement.is_some() {
+            return self.confine(spec)?.start(watch);
+        }
+        let (child, control, told) = self.order(spec)?;
+        Ok(Run::new(spec, child, control).finish(told, watch))
+    }
+
+    /// Builds the spec's confinement and probes it from inside. The program does not run yet.
+    pub fn confine(self, spec: &Spec) -> Result<Confined<'_>, SuperviseError> {
+        if spec.confinement.is_none() {
+            return Err(SuperviseError::bad_spec("there is no confinement to build"));
+        }
+        let (child, control, told) = self.order(spec)?;
+        Confined::receive(spec, child, control, told)
+    }
+
+    /// Whether the stage took its order is true or false; a stage that did not is lost.
+    fn order(mut self, spec: &Spec) -> Result<(Child, UnixStream, bool), SuperviseError> {
         spec.check()?;
         let order = wire::encode(&Order::from(spec)).map_err(|error| SuperviseError::bad_spec(error.to_string()))?;
         let Some((child, mut control)) = self.waiting.take() else {
@@ -88,7 +106,7 @@ impl Stage {
         };
         let told =
             control.write_all(&order).and_then(|()| control.write_all(spec.stdin.as_deref().unwrap_or_default()));
-        Ok(Run::new(spec, child, control).finish(told.is_ok(), watch))
+        Ok((child, control, told.is_ok()))
     }
 }
 

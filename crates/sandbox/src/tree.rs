@@ -71,6 +71,25 @@ pub(crate) fn clear(reaper: &mut Reaper) -> Leftovers {
     Leftovers { killed: count(others().count()), names, remaining }
 }
 
+/// What lives below the first process of a pid namespace, but for the program, which is its first child. Nothing is signalled:
+/// the death of the first process takes all of it.
+pub(crate) fn below_init(init: Pid) -> Leftovers {
+    let mut all: Vec<Process> = procs::all().filter(|process| !process.zombie).collect();
+    all.sort_by_key(Process::key);
+    let mut tree = HashSet::from([init]);
+    let mut names = Vec::new();
+    // Parents start before their children, but for those that were adopted: a second look finds what stands below them.
+    for _ in 0..2 {
+        for process in &all {
+            if process.parent.is_some_and(|parent| tree.contains(&parent)) && tree.insert(process.pid) {
+                names.push(process.name.clone());
+            }
+        }
+    }
+    let killed = count(names.len().saturating_sub(1));
+    Leftovers { killed, names: names.into_iter().skip(1).take(NAMES_MAX).collect(), remaining: 0 }
+}
+
 /// Stops, then kills, all descendants of `root`; one round.
 pub(crate) fn kill_below(root: Pid) -> Found {
     let found = freeze(root);

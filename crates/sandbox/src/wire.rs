@@ -1,7 +1,7 @@
 //! What harness and stage say to each other: length-prefixed JSON frames, the order one way and the report the other.
 //!
-//! After the order come the bytes for standard input, raw. Any later byte from the harness means stop; its end of file means
-//! the harness is gone.
+//! After the order come the bytes for standard input, raw. Under a confinement the stage then says whether it could be built,
+//! and the next byte from the harness means go. Any later byte means stop; its end of file means the harness is gone.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -10,7 +10,10 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cpu, How, Leftovers, LimitRule, Spec};
+use crate::applied::{Applied, Probe};
+use crate::confinement::Confinement;
+use crate::strict::ConfineFailure;
+use crate::{Cpu, How, Leftovers, LimitKind, LimitRule, Spec};
 
 /// Far above any real order or report (the kernel refuses larger argument lists anyway).
 const FRAME_MAX: usize = 16 << 20;
@@ -24,6 +27,7 @@ pub(crate) struct Order {
     pub(crate) stdin_bytes: Option<u64>,
     pub(crate) wall: Duration,
     pub(crate) limits: Vec<LimitRule>,
+    pub(crate) confinement: Option<Confinement>,
 }
 
 impl From<&Spec> for Order {
@@ -37,6 +41,7 @@ impl From<&Spec> for Order {
             stdin_bytes: spec.stdin.as_ref().map(|bytes| bytes.len() as u64),
             wall: spec.wall,
             limits: spec.limits.rules(),
+            confinement: spec.confinement.clone(),
         }
     }
 }
@@ -50,6 +55,15 @@ pub(crate) struct Report {
     pub(crate) cpu: Option<Cpu>,
     pub(crate) limits: Vec<LimitRule>,
     pub(crate) inherited_fds: Vec<u32>,
+    pub(crate) limit_hits: Vec<LimitKind>,
+    pub(crate) applied: Option<Box<Applied>>,
+}
+
+/// What the stage says before a confined program starts. With `Ready` come the descriptors it names, in this order.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Prepared {
+    Ready { applied: Box<Applied>, listener: bool, upper: bool },
+    Failed { failure: ConfineFailure, probes: Vec<Probe> },
 }
 
 impl Report {
@@ -62,6 +76,8 @@ impl Report {
             cpu: None,
             limits: Vec::new(),
             inherited_fds: Vec::new(),
+            limit_hits: Vec::new(),
+            applied: None,
         }
     }
 }

@@ -1,0 +1,118 @@
+//! A program that is confined and has not started: the moment in which the harness sees what was applied, takes the sockets it
+//! serves, and decides.
+
+use std::io::{self, Write};
+use std::net::TcpListener;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::Child;
+use std::time::Duration;
+
+use crate::run::Run;
+use crate::strict::channel::receive_with_fds;
+use crate::wire::{self, Prepared};
+use crate::{Applied, ConfineFailure, ConfineStep, Ended, Spec, SuperviseError, Watch};
+
+/// A stage that is not ready by then never will be.
+const READY_TIMEOUT: Duration = Duration::from_secs(20);
+const BUFFER: usize = 16 << 10;
+
+/// Dropped without a start, everything that was built is gone.
+#[derive(Debug)]
+pub struct Confined<'a> {
+    spec: &'a Spec,
+    waiting: Option<(Child, UnixStream)>,
+    applied: Applied,
+    listener: Option<TcpListener>,
+    upper: Option<OwnedFd>,
+}
+
+impl<'a> Confined<'a> {
+    pub(crate) fn receive(
+        spec: &'a Spec,
+        mut child: Child,
+        control: UnixStream,
+        told: bool,
+    ) -> Result<Self, SuperviseError> {
+        let lost = |text: String| SuperviseError::ConfineProgram {
+            failure: ConfineFailure::new(ConfineStep::Lost, text),
+            probes: Vec::new(),
+        };
+        let received = if told { receive(&control) } else { Err(io::ErrorKind::BrokenPipe.into()) };
+        match received {
+            Ok((Prepared::Ready { applied, listener, upper }, fds)) => {
+                let mut fds = fds.into_iter();
+                let listener = listener.then(|| fds.next()).flatten().map(TcpListener::from);
+                let upper = upper.then(|| fds.next()).flatten();
+                Ok(Self { spec, waiting: Some((child, control)), applied: *applied, listener, upper })
+            }
+            Ok((Prepared::Failed { failure, probes }, _)) => {
+                bury(&mut child);
+                Err(SuperviseError::ConfineProgram { failure, probes })
+            }
+            Err(error) => {
+                bury(&mut child);
+                Err(lost(format!("the supervising stage was lost: {error}")))
+            }
+        }
+    }
+
+    /// What is in force, and what the probe found. What the recorders see comes with the end.
+    pub fn applied(&self) -> &Applied {
+        &self.applied
+    }
+
+    /// The socket that listens inside, for the harness to accept on.
+    pub fn take_listener(&mut self) -> Option<TcpListener> {
+        self.listener.take()
+    }
+
+    /// The directory that takes the changes of a workspace of layers. It stays readable as long as it is held, also after the
+    /// end; what lies in it was written by the program.
+    pub fn take_upper(&mut self) -> Option<OwnedFd> {
+        self.upper.take()
+    }
+
+    /// Starts the program and follows it to its end, on this thread.
+    pub fn start(mut self, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
+        let Some((child, mut control)) = self.waiting.take() else {
+            return Err(SuperviseError::bad_spec("the stage is gone"));
+        };
+        let told = control.write_all(b"g").is_ok();
+        Ok(Run::new(self.spec, child, control).finish(told, watch))
+    }
+}
+
+impl Drop for Confined<'_> {
+    fn drop(&mut self) {
+        if let Some((mut child, control)) = self.waiting.take() {
+            drop(control);
+            // It takes down what it has built and ends.
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Whatever the stage has built dies with it.
+fn bury(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn receive(control: &UnixStream) -> io::Result<(Prepared, Vec<OwnedFd>)> {
+    control.set_read_timeout(Some(READY_TIMEOUT))?;
+    let (mut bytes, mut fds) = (Vec::new(), Vec::new());
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        let (length, received) = receive_with_fds(control.as_fd(), &mut buffer)?;
+        if length == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        fds.extend(received);
+        bytes.extend_from_slice(buffer.get(..length).unwrap_or_default());
+        if let Some(prepared) = wire::decode(&bytes)? {
+            control.set_read_timeout(None)?;
+            return Ok((prepared, fds));
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Landlock's three calls, for the file system only.
+
+use std::io;
+use std::mem::size_of;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+use super::{checked, owned};
+
+const CREATE_RULESET_VERSION: u32 = 1;
+const RULE_PATH_BENEATH: u32 = 1;
+
+/// `struct landlock_path_beneath_attr`, which the kernel declares packed.
+#[repr(C, packed)]
+struct PathBeneath {
+    allowed: u64,
+    parent: i32,
+}
+
+/// The version of Landlock this kernel has and has switched on.
+#[expect(unsafe_code, reason = "no wrapper knows Landlock")]
+pub(crate) fn abi() -> io::Result<u32> {
+    // SAFETY: asking for the version passes no memory.
+    let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, 0_usize, 0_usize, CREATE_RULESET_VERSION) };
+    u32::try_from(checked(version)?).map_err(io::Error::other)
+}
+
+/// A rule set that forbids every right in `handled` wherever no rule allows it.
+#[expect(unsafe_code, reason = "no wrapper knows Landlock")]
+pub(crate) fn ruleset(handled: u64) -> io::Result<OwnedFd> {
+    // SAFETY: the structure is the oldest one, a single word, and its size is given.
+    owned(unsafe {
+        libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::from_ref(&handled), size_of::<u64>(), 0_u32)
+    })
+}
+
+#[expect(unsafe_code, reason = "no wrapper knows Landlock")]
+pub(crate) fn allow_beneath(ruleset: &OwnedFd, parent: BorrowedFd<'_>, allowed: u64) -> io::Result<()> {
+    let rule = PathBeneath { allowed, parent: parent.as_raw_fd() };
+    // SAFETY: the structure has the layout the kernel declares and lives as long as the call.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_add_rule,
+            ruleset.as_raw_fd(),
+            RULE_PATH_BENEATH,
+            std::ptr::from_ref(&rule),
+            0_u32,
+        )
+    };
+    checked(result).map(drop)
+}
+
+/// Puts this thread, and all it starts, under the rule set. Needs no_new_privs.
+#[expect(unsafe_code, reason = "no wrapper knows Landlock")]
+pub(crate) fn restrict(ruleset: &OwnedFd) -> io::Result<()> {
+    // SAFETY: no memory is passed.
+    checked(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0_u32) }).map(drop)
+}

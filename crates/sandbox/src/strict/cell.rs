@@ -1,0 +1,132 @@
+//! A confinement as the stage holds it: its first process, the channel to it, what is recorded, and its end.
+
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, waitpid};
+
+use super::canary::CanaryLog;
+use super::cgroup::Cgroup;
+use super::channel::{Channel, Said};
+use super::seccomp::CallLog;
+use crate::applied::Applied;
+
+/// How long the kernel may take to bury a whole namespace.
+const BURIAL: Duration = Duration::from_secs(5);
+/// How often the stage looks around when nothing happens.
+pub(super) const TICK: Duration = Duration::from_secs(1);
+
+/// Dropped, it takes everything inside with it.
+#[derive(Debug)]
+pub(crate) struct Cell {
+    pub(super) init: Option<Pid>,
+    pub(super) channel: Channel,
+    pub(super) calls: Option<CallLog>,
+    pub(super) canaries: Option<CanaryLog>,
+    pub(super) cgroup: Option<Cgroup>,
+    pub(super) applied: Applied,
+    pub(super) listener: Option<OwnedFd>,
+    pub(super) upper: Option<OwnedFd>,
+}
+
+#[derive(Debug)]
+pub(super) enum Event {
+    Said(Box<Said>, Vec<OwnedFd>),
+    /// Nobody is left inside.
+    Silence,
+    /// The harness wants something: go the first time, stop the second.
+    Asked,
+    HarnessGone,
+    Nothing,
+}
+
+impl Cell {
+    /// The confined process waits for the harness; so does the stage.
+    pub(super) fn wait_for_go(&mut self, control: &UnixStream) -> io::Result<()> {
+        loop {
+            match self.next(control, TICK) {
+                Event::Asked => return self.channel.release(),
+                Event::Nothing => {}
+                Event::Said(..) | Event::Silence | Event::HarnessGone => {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+            }
+        }
+    }
+
+    /// Waits for the next thing to happen, at most so long. Calls and decoys are served on the way.
+    pub(super) fn next(&mut self, control: &UnixStream, time: Duration) -> Event {
+        let time = Timespec::try_from(time).ok();
+        let fds = [
+            Some(self.channel.as_fd()),
+            Some(control.as_fd()),
+            self.calls.as_ref().and_then(CallLog::fd),
+            self.canaries.as_ref().and_then(CanaryLog::fd),
+        ];
+        let mut polled: Vec<_> = fds.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+        match poll(&mut polled, time.as_ref()) {
+            Ok(_) => {}
+            Err(Errno::INTR) => return Event::Nothing,
+            // Nothing can be waited for any more: end rather than spin.
+            Err(_) => return Event::HarnessGone,
+        }
+        let mut events = polled.iter().map(|fd| !fd.revents().is_empty());
+        let [channel, harness, calls, canaries] = fds.map(|fd| fd.is_some() && events.next().unwrap_or(false));
+        if calls && let Some(log) = &mut self.calls {
+            log.serve();
+        }
+        if canaries && let Some(log) = &mut self.canaries {
+            log.read();
+        }
+        match (channel, harness) {
+            (true, _) => self.hear(),
+            (false, true) => heed(control),
+            (false, false) => Event::Nothing,
+        }
+    }
+
+    fn hear(&self) -> Event {
+        match self.channel.receive() {
+            Ok(Some((said, fds))) => Event::Said(Box::new(said), fds),
+            Ok(None) | Err(_) => Event::Silence,
+        }
+    }
+
+    /// Kills process 1, and with it everything inside. False if the kernel does not get done with it.
+    pub(super) fn bury(&mut self) -> bool {
+        let Some(init) = self.init.take() else { return true };
+        let _ = kill_process(init, Signal::KILL);
+        let pidfd = pidfd_open(init, PidfdFlags::empty()).ok();
+        let until = Instant::now() + BURIAL;
+        loop {
+            match waitpid(Some(init), WaitOptions::NOHANG) {
+                Ok(Some(_)) => return true,
+                Ok(None) | Err(Errno::INTR) => {}
+                Err(_) => return true,
+            }
+            if Instant::now() >= until {
+                return false;
+            }
+            let pause = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+            let mut fds: Vec<_> = pidfd.iter().map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)).collect();
+            let _ = poll(&mut fds, Some(&pause));
+        }
+    }
+}
+
+impl Drop for Cell {
+    fn drop(&mut self) {
+        self.bury();
+    }
+}
+
+fn heed(mut control: &UnixStream) -> Event {
+    match control.read(&mut [0]) {
+        Ok(1..) => Event::Asked,
+        Ok(0) | Err(_) => Event::HarnessGone,
+    }
+}

@@ -1,0 +1,143 @@
+//! The channel between the stage and the confined side: whole messages, with descriptors.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+};
+use serde::{Deserialize, Serialize};
+
+use super::failure::ConfineFailure;
+use crate::applied::{MountRecord, Ownership, Probe, Seccomp};
+use crate::{How, Leftovers, LimitKind, LimitRule};
+
+/// Far above any message; what is longer is refused, not cut.
+const MESSAGE_MAX: usize = 128 << 10;
+pub(crate) const FDS_MAX: usize = 4;
+
+/// What the confined side says, in this order, until the program runs; `Ended` comes after it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Said {
+    /// The root is built. With it come the descriptors that are counted here, in this order.
+    Built(Built),
+    /// The program's process is confined; with the filter's listener if it has one.
+    Confined(Confined),
+    /// Everything was tried, and the limits are set: the program can be executed.
+    Probed {
+        probes: Vec<Probe>,
+        limits: Vec<LimitRule>,
+    },
+    Failed(ConfineFailure),
+    /// The program could not be executed.
+    NotStarted {
+        errno: Option<i32>,
+        text: String,
+    },
+    Ended(InnerEnd),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Built {
+    pub(crate) mounts: Vec<MountRecord>,
+    pub(crate) ownership: Ownership,
+    pub(crate) limits: Vec<LimitRule>,
+    pub(crate) listener: bool,
+    pub(crate) upper: bool,
+    pub(crate) canaries: Result<bool, String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Confined {
+    pub(crate) landlock_abi: Option<u32>,
+    pub(crate) seccomp: Seccomp,
+    pub(crate) no_listener: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct InnerEnd {
+    pub(crate) how: How,
+    pub(crate) leftovers: Leftovers,
+    pub(crate) full: Vec<LimitKind>,
+}
+
+/// One end of it. Descriptors are closed on exec.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    socket: OwnedFd,
+}
+
+impl Channel {
+    pub(crate) fn pair() -> io::Result<(Self, Self)> {
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        Ok((Self { socket: ours }, Self { socket: theirs }))
+    }
+
+    pub(crate) fn send(&self, message: &Said, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let bytes = serde_json::to_vec(message)?;
+        send_with_fds(self.socket.as_fd(), &bytes, fds).map(drop)
+    }
+
+    /// The next message; `None` if the other side is gone.
+    pub(crate) fn receive(&self) -> io::Result<Option<(Said, Vec<OwnedFd>)>> {
+        let mut bytes = vec![0; MESSAGE_MAX];
+        let (length, fds) = receive_with_fds(self.socket.as_fd(), &mut bytes)?;
+        if length == 0 {
+            return Ok(None);
+        }
+        Ok(Some((serde_json::from_slice(&bytes[..length])?, fds)))
+    }
+
+    /// Lets the other side go on from where it waits.
+    pub(crate) fn release(&self) -> io::Result<()> {
+        send_with_fds(self.socket.as_fd(), b"g", &[]).map(drop)
+    }
+
+    /// Waits to be released. Fails if the other side is gone.
+    pub(crate) fn wait(&self) -> io::Result<()> {
+        match receive_with_fds(self.socket.as_fd(), &mut [0])?.0 {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl AsFd for Channel {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+pub(crate) fn send_with_fds(socket: BorrowedFd<'_>, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FDS_MAX))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !fds.is_empty() && !control.push(SendAncillaryMessage::ScmRights(fds)) {
+        return Err(io::Error::other("too many descriptors for one message"));
+    }
+    let sent = retry_on_intr(|| sendmsg(socket, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL))?;
+    Ok(sent)
+}
+
+pub(crate) fn receive_with_fds(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FDS_MAX))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let received = loop {
+        match recvmsg(socket, &mut [IoSliceMut::new(bytes)], &mut control, RecvFlags::CMSG_CLOEXEC) {
+            Err(Errno::INTR) => {}
+            result => break result?,
+        }
+    };
+    let mut fds = Vec::new();
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(received) = message {
+            fds.extend(received);
+        }
+    }
+    if received.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC) {
+        return Err(io::Error::other("a message was cut"));
+    }
+    Ok((received.bytes, fds))
+}

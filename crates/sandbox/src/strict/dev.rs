@@ -1,0 +1,36 @@
+//! `/dev`: the harmless nodes, terminals and message queues of its own. The nodes themselves come with the sources.
+
+use std::path::Path;
+
+use rustix::mount::MountAttrFlags;
+
+use super::failure::{At, ConfineFailure, ConfineStep};
+use super::root::{Root, filesystem, record};
+use crate::applied::MountKind;
+use crate::confinement::Access;
+
+const LINKS: [(&str, &str); 5] = [
+    ("/dev/fd", "/proc/self/fd"),
+    ("/dev/stdin", "/proc/self/fd/0"),
+    ("/dev/stdout", "/proc/self/fd/1"),
+    ("/dev/stderr", "/proc/self/fd/2"),
+    ("/dev/ptmx", "pts/ptmx"),
+];
+
+pub(crate) fn build(root: &mut Root) -> Result<(), ConfineFailure> {
+    for (path, to) in LINKS {
+        root.link(Path::new(path), Path::new(to)).at(ConfineStep::Devices, path)?;
+    }
+    let terminals = [("newinstance", ""), ("ptmxmode", "0666"), ("mode", "620")];
+    mount(root, "devpts", &terminals, Path::new("/dev/pts"))?;
+    mount(root, "mqueue", &[], Path::new("/dev/mqueue"))
+}
+
+/// A kind that this kernel was built without is left out.
+fn mount(root: &mut Root, kind: &str, options: &[(&str, &str)], target: &Path) -> Result<(), ConfineFailure> {
+    let mount = match filesystem(kind, options, MountAttrFlags::MOUNT_ATTR_NOEXEC) {
+        Err(error) if error.raw_os_error() == Some(libc::ENODEV) => return Ok(()),
+        result => result.at(ConfineStep::Devices, kind)?,
+    };
+    root.attach(mount, true, record(target, MountKind::Private, Access::ReadWrite)).at(ConfineStep::Devices, kind)
+}

@@ -1,0 +1,103 @@
+//! Following a confined program from its start until nothing of it is left.
+
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use super::canary::CanaryLog;
+use super::cell::{Cell, Event, TICK};
+use super::cgroup::Cgroup;
+use super::channel::{InnerEnd, Said};
+use super::seccomp::CallLog;
+use crate::applied::{Recorder, RecorderState};
+use crate::stage::failure;
+use crate::wire::Report;
+use crate::{How, Leftovers, LimitKind, SpawnFailure, tree};
+
+/// Why the program is no longer watched.
+#[derive(Debug)]
+enum Cause {
+    Ended(InnerEnd),
+    /// Process 1 is gone without a word: the kernel killed it, for memory.
+    Silence,
+    Deadline,
+    Stopped,
+    HarnessGone,
+}
+
+/// `None` if the harness is gone and there is nobody to report to.
+pub(super) fn follow(mut cell: Cell, control: &UnixStream, name: &str, deadline: Option<Instant>) -> Option<Report> {
+    let mut not_started = None;
+    let cause = watch(&mut cell, control, deadline, |errno, text| {
+        let error = errno.map_or_else(|| std::io::Error::other(text), std::io::Error::from_raw_os_error);
+        not_started = Some(failure(name, &error));
+    });
+    if matches!(cause, Cause::HarnessGone) {
+        return None;
+    }
+    Some(report(cell, cause, not_started))
+}
+
+fn watch(
+    cell: &mut Cell,
+    control: &UnixStream,
+    deadline: Option<Instant>,
+    mut on_failure: impl FnMut(Option<i32>, String),
+) -> Cause {
+    loop {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left == Some(Duration::ZERO) {
+            return Cause::Deadline;
+        }
+        match cell.next(control, left.map_or(TICK, |left| left.min(TICK))) {
+            Event::Said(said, _) => match *said {
+                Said::NotStarted { errno, text } => on_failure(errno, text),
+                Said::Ended(end) => return Cause::Ended(end),
+                Said::Built(_) | Said::Confined(_) | Said::Probed { .. } | Said::Failed(_) => return Cause::Silence,
+            },
+            Event::Silence => return Cause::Silence,
+            Event::Asked => return Cause::Stopped,
+            Event::HarnessGone => return Cause::HarnessGone,
+            Event::Nothing => {}
+        }
+    }
+}
+
+fn report(mut cell: Cell, cause: Cause, not_started: Option<SpawnFailure>) -> Report {
+    let killed = How::Signaled { signal: libc::SIGKILL };
+    let mut limit_hits = Vec::new();
+    let (mut how, leftovers) = match &cause {
+        Cause::Ended(end) => {
+            limit_hits.extend(&end.full);
+            (end.how.clone(), end.leftovers.clone())
+        }
+        Cause::Silence | Cause::HarnessGone => (killed, Leftovers::default()),
+        Cause::Deadline | Cause::Stopped => (killed, cell.init.map(tree::below_init).unwrap_or_default()),
+    };
+    if let Some(failure) = not_started {
+        how = How::SpawnFailed(failure);
+    }
+    if how == (How::Signaled { signal: libc::SIGXFSZ }) {
+        limit_hits.push(LimitKind::FileSize);
+    }
+    if !cell.bury() {
+        how = How::Unkillable;
+    }
+    limit_hits.extend(cell.cgroup.as_ref().map(Cgroup::hits).unwrap_or_default());
+    let mut applied = cell.applied.clone();
+    if cell.calls.as_ref().is_some_and(CallLog::is_blind) {
+        note_blindness(&mut applied.recorders);
+    }
+    applied.seen = cell.calls.as_mut().map(CallLog::take).unwrap_or_default();
+    applied.seen.canaries = cell.canaries.as_mut().map(CanaryLog::finish).unwrap_or_default();
+    let timed_out = matches!(cause, Cause::Deadline);
+    let limits = applied.limits.clone();
+    Report { timed_out, leftovers, limits, limit_hits, applied: Some(Box::new(applied)), ..Report::new(how) }
+}
+
+/// Both need the arguments of calls.
+fn note_blindness(recorders: &mut [RecorderState]) {
+    let need = |state: &&mut RecorderState| matches!(state.recorder, Recorder::Executions | Recorder::Connections);
+    for state in recorders.iter_mut().filter(need) {
+        state.missing.get_or_insert_with(|| "arguments of calls could not be read".to_owned());
+    }
+}

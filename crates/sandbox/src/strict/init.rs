@@ -1,0 +1,161 @@
+//! Process 1 inside: builds everything the program will see, starts it, buries its orphans, and takes all down by ending.
+//!
+//! It begins as a fork of the stage in new namespaces. The kernel kills whatever is left in a pid namespace when its first
+//! process ends, so the death of this one, by its own end, by the stage's kill or with the stage, is the death of all.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::statvfs;
+use rustix::io::Errno;
+use rustix::process::{
+    DumpableBehavior, Pid, Signal, WaitOptions, getpid, set_dumpable_behavior, set_parent_process_death_signal, wait,
+};
+use rustix::system::sethostname;
+use rustix::thread::UnshareFlags;
+
+use super::channel::{Built, Channel, InnerEnd, Said};
+use super::failure::{At, ConfineFailure, ConfineStep};
+use super::identity::Identity;
+use super::root::Root;
+use super::sources::Sources;
+use super::{canary, etc, layout, network, privileges, program};
+use crate::confinement::Confinement;
+use crate::kernel::process::{Forked, fork_into, unshare};
+use crate::stage::how;
+use crate::wire::Order;
+use crate::{Leftovers, LimitKind, LimitRule, procs};
+
+const NAMES_MAX: usize = 32;
+
+/// All the first process is given by the stage.
+#[derive(Debug)]
+pub(crate) struct Init<'a> {
+    pub(crate) order: &'a Order,
+    pub(crate) confinement: &'a Confinement,
+    pub(crate) identity: Identity,
+    /// Opened by the stage, if it is root.
+    pub(crate) sources: Option<Sources>,
+    pub(crate) stdin: File,
+    pub(crate) channel: Channel,
+    /// Rules that are not enforced by a cgroup.
+    pub(crate) rlimits: Vec<LimitRule>,
+}
+
+/// Runs process 1 to its end; never returns into the stage's code.
+pub(crate) fn run(mut init: Init<'_>) -> ! {
+    if let Err(failure) = init.start() {
+        let _ = init.channel.send(&Said::Failed(failure), &[]);
+    }
+    std::process::exit(0)
+}
+
+impl Init<'_> {
+    fn start(&mut self) -> Result<(), ConfineFailure> {
+        // Descriptor 0 is the stage's line to the harness, which has to notice the stage's death.
+        rustix::stdio::dup2_stdin(&self.stdin).at(ConfineStep::Namespaces, "standard input")?;
+        self.channel.wait().at(ConfineStep::IdMap, "waiting for the id map")?;
+        self.identity.assume()?;
+        self.tie_to_stage()?;
+        unshare(UnshareFlags::NEWCGROUP).at(ConfineStep::Namespaces, "cgroup namespace")?;
+        sethostname(etc::HOSTNAME.as_bytes()).at(ConfineStep::Namespaces, "host name")?;
+        self.build()?;
+        privileges::drop_all()?;
+        match fork_into(0).at(ConfineStep::Privileges, "forking the program")? {
+            Forked::Child => program::run(self),
+            Forked::Parent(program) => self.supervise(program),
+        }
+    }
+
+    fn tie_to_stage(&self) -> Result<(), ConfineFailure> {
+        set_parent_process_death_signal(Some(Signal::KILL)).at(ConfineStep::Namespaces, "tie to the stage")?;
+        // What the program may not read of this process: its memory, environment and descriptors.
+        set_dumpable_behavior(DumpableBehavior::NotDumpable)
+            .at(ConfineStep::Namespaces, "closing the first process")?;
+        // The stage may have died before the tie was there.
+        if hung_up(self.channel.as_fd()) {
+            std::process::exit(1);
+        }
+        Ok(())
+    }
+
+    fn build(&mut self) -> Result<(), ConfineFailure> {
+        let confinement = self.confinement;
+        let listener = network::build(confinement.listener)?;
+        let sources = match self.sources.take() {
+            Some(sources) => sources,
+            None => Sources::open(confinement, &self.identity)?,
+        };
+        let mut root = Root::new().at(ConfineStep::Root, "mounting the new root")?;
+        let upper = layout::build(&mut root, confinement, &sources)?;
+        canary::place(&root, &confinement.home, &confinement.canaries)
+            .at(ConfineStep::Canaries, "laying decoys out")?;
+        root.enter().at(ConfineStep::Pivot, "entering the new root")?;
+        let watcher = (!confinement.canaries.is_empty())
+            .then(|| canary::watch(&confinement.home, &confinement.canaries).map_err(|error| error.to_string()))
+            .transpose();
+        let said = Said::Built(Built {
+            mounts: std::mem::take(&mut root.mounts),
+            ownership: sources.ownership,
+            limits: layout::limits(confinement),
+            listener: listener.is_some(),
+            upper: upper.is_some(),
+            canaries: watcher.as_ref().map(Option::is_some).map_err(Clone::clone),
+        });
+        let watcher = watcher.ok().flatten();
+        let fds =
+            [listener.as_ref().map(AsFd::as_fd), upper.as_ref().map(AsFd::as_fd), watcher.as_ref().map(AsFd::as_fd)];
+        let fds: Vec<BorrowedFd<'_>> = fds.into_iter().flatten().collect();
+        self.channel.send(&said, &fds).at(ConfineStep::Lost, "telling the stage")
+    }
+
+    /// Reaps until the program has ended, tells how, and counts what it left.
+    fn supervise(&self, program: Pid) -> Result<(), ConfineFailure> {
+        release_output().at(ConfineStep::Privileges, "letting go of the output")?;
+        loop {
+            match wait(WaitOptions::empty()) {
+                Ok(Some((pid, status))) if pid == program => {
+                    let full = full(&self.confinement.home);
+                    let end = InnerEnd { how: how(Some(status)), leftovers: leftovers(), full };
+                    let _ = self.channel.send(&Said::Ended(end), &[]);
+                    return Ok(());
+                }
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno).at(ConfineStep::Lost, "waiting for the program"),
+            }
+        }
+    }
+}
+
+/// Which limits of the private space have nothing left at the end.
+fn full(home: &Path) -> Vec<LimitKind> {
+    let Ok(space) = statvfs(home) else { return Vec::new() };
+    let spent = [(space.f_bavail == 0, LimitKind::Disk), (space.f_favail == 0, LimitKind::Inodes)];
+    spent.into_iter().filter_map(|(spent, kind)| spent.then_some(kind)).collect()
+}
+
+/// Processes that are still here besides this one.
+fn leftovers() -> Leftovers {
+    let me = getpid();
+    let others: Vec<String> =
+        procs::all().filter(|process| process.pid != me && !process.zombie).map(|process| process.name).collect();
+    let killed = u32::try_from(others.len()).unwrap_or(u32::MAX);
+    Leftovers { killed, names: others.into_iter().take(NAMES_MAX).collect(), remaining: 0 }
+}
+
+/// The program alone holds its output, so that its end is the end of it.
+fn release_output() -> io::Result<()> {
+    let null = File::options().write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdout(&null)?;
+    rustix::stdio::dup2_stderr(&null)?;
+    Ok(())
+}
+
+fn hung_up(fd: BorrowedFd<'_>) -> bool {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut polled = [PollFd::from_borrowed_fd(fd, PollFlags::empty())];
+    poll(&mut polled, Some(&now)).is_err() || polled[0].revents().contains(PollFlags::HUP)
+}

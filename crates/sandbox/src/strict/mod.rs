@@ -1,0 +1,98 @@
+//! Profile `strict`: what the stage builds around a program, and how it follows it to its end.
+//!
+//! Three processes: the stage, outside and trusted; process 1 of the new namespaces, which builds the root and then only reaps;
+//! and the program, which confines itself step by step before it is executed. [`build`] and [`follow`] are the stage's side,
+//! [`init`] and [`program`] the other two.
+
+mod build;
+mod canary;
+mod cell;
+pub(crate) mod cgroup;
+pub(crate) mod channel;
+mod dev;
+mod etc;
+mod failure;
+mod follow;
+mod identity;
+mod idmap;
+mod init;
+mod landlock;
+mod layout;
+mod network;
+mod overlay;
+mod private;
+mod privileges;
+mod probe;
+mod proc;
+mod program;
+mod root;
+mod seccomp;
+mod sources;
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::time::Instant;
+
+use rustix::process::setsid;
+
+use self::cell::Cell;
+use self::channel::send_with_fds;
+use crate::applied::Probe;
+use crate::confinement::{Confinement, Upper, WorkspaceFrom};
+use crate::stage::cpu;
+use crate::wire::{self, Order, Prepared};
+
+pub use self::failure::{ConfineFailure, ConfineStep};
+
+/// The stage's work for a confined program, from the order to the report.
+pub(crate) fn supervise(
+    order: &Order,
+    confinement: &Confinement,
+    stdin: Option<File>,
+    mut control: UnixStream,
+) -> io::Result<()> {
+    // A session of its own: no signal from the terminal arrives.
+    setsid()?;
+    let mut cell = match build::build(order, confinement, stdin, &control) {
+        Ok(cell) => cell,
+        Err((failure, probes)) => return wire::send(&mut control, &Prepared::Failed { failure, probes }),
+    };
+    announce(&mut cell, &control)?;
+    cell.wait_for_go(&control)?;
+    let started = Instant::now();
+    let name = order.argv.first().map_or("", String::as_str);
+    let report = follow::follow(cell, &control, name, started.checked_add(order.wall));
+    if let WorkspaceFrom::Layers { upper: Upper::Directory(upper), .. } = &confinement.workspace.from {
+        overlay::clean(upper);
+    }
+    let mut report = report.ok_or(io::ErrorKind::UnexpectedEof)?;
+    report.elapsed = started.elapsed();
+    report.cpu = cpu();
+    wire::send(&mut control, &report)
+}
+
+fn announce(cell: &mut Cell, control: &UnixStream) -> io::Result<()> {
+    let ready = Prepared::Ready {
+        applied: Box::new(cell.applied.clone()),
+        listener: cell.listener.is_some(),
+        upper: cell.upper.is_some(),
+    };
+    let frame = wire::encode(&ready)?;
+    let handed = [cell.listener.take(), cell.upper.take()];
+    let fds: Vec<_> = handed.iter().flatten().map(AsFd::as_fd).collect();
+    // Descriptors travel with the first byte.
+    let sent = send_with_fds(control.as_fd(), &frame, &fds)?;
+    let mut control = control;
+    io::Write::write_all(&mut control, frame.get(sent..).unwrap_or_default())
+}
+
+/// Whether everything that must not work did not.
+fn all_refused(probes: &[Probe]) -> Result<(), ConfineFailure> {
+    let open: Vec<&str> = probes.iter().filter(|probe| !probe.refused).map(|probe| probe.name.as_str()).collect();
+    if open.is_empty() {
+        return Ok(());
+    }
+    Err(ConfineFailure::new(ConfineStep::Probe, format!("not refused inside: {}", open.join(", "))))
+}

@@ -1,0 +1,53 @@
+//! What this process is and holds, and whom it can see.
+
+use std::fs;
+
+use rustix::process::{getegid, geteuid, getpid};
+use rustix::thread::{CapabilitySet, Uid, capabilities, no_new_privs, set_thread_res_uid};
+
+use super::{failing, nothing};
+use crate::applied::Probe;
+use crate::procs;
+use crate::strict::identity::INNER;
+
+pub(super) fn probe() -> Vec<Probe> {
+    vec![
+        failing("become uid 0".to_owned(), become_root()),
+        nothing("another user", &another_user()),
+        nothing("capabilities", &held_capabilities()),
+        nothing("new privileges", &new_privileges()),
+        nothing("inherited descriptors", &procs::inheritable_fds().iter().map(u32::to_string).collect::<Vec<_>>()),
+        nothing("processes of the host", &other_processes()),
+    ]
+}
+
+fn become_root() -> std::io::Result<()> {
+    Ok(set_thread_res_uid(Uid::ROOT, Uid::ROOT, Uid::ROOT)?)
+}
+
+fn another_user() -> Vec<String> {
+    let ids = [geteuid().as_raw(), getegid().as_raw()];
+    ids.into_iter().filter(|id| *id != INNER).map(|id| id.to_string()).collect()
+}
+
+fn held_capabilities() -> Vec<String> {
+    match capabilities(None) {
+        Ok(held) => {
+            let all = held.effective | held.permitted | held.inheritable;
+            if all == CapabilitySet::empty() { Vec::new() } else { vec![format!("{:#x}", all.bits())] }
+        }
+        Err(errno) => vec![errno.to_string()],
+    }
+}
+
+fn new_privileges() -> Vec<String> {
+    if no_new_privs().unwrap_or(false) { Vec::new() } else { vec!["no_new_privs is not set".to_owned()] }
+}
+
+/// Only the first process and this one are here.
+fn other_processes() -> Vec<String> {
+    let me = getpid().as_raw_pid().to_string();
+    let names =
+        fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| name.parse::<u32>().is_ok() && *name != "1" && *name != me).collect()
+}

@@ -1,0 +1,77 @@
+//! The program's own process, from the fork to the moment it is executed: confined further with every step, and probed.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::process::{DumpableBehavior, chdir, set_dumpable_behavior, setsid};
+
+use super::channel::{Confined, Said};
+use super::failure::{At, ConfineFailure, ConfineStep};
+use super::init::Init;
+use super::{landlock, probe, seccomp};
+use crate::confinement::Access;
+use crate::kernel::process::{close_on_exec_from, join_new_session_keyring};
+use crate::limits;
+use crate::wire::Order;
+
+/// What shells give for a program that could not be executed.
+const NOT_STARTED: i32 = 127;
+
+/// Becomes the program, or says why not.
+pub(crate) fn run(init: &Init<'_>) -> ! {
+    let said = match confine(init) {
+        Ok(()) => {
+            let error = execute(init.order);
+            Said::NotStarted { errno: error.raw_os_error(), text: error.to_string() }
+        }
+        Err(failure) => Said::Failed(failure),
+    };
+    let _ = init.channel.send(&said, &[]);
+    std::process::exit(NOT_STARTED)
+}
+
+fn confine(init: &Init<'_>) -> Result<(), ConfineFailure> {
+    let confinement = init.confinement;
+    // A session of its own, without a terminal to type into.
+    setsid().at(ConfineStep::Privileges, "opening a session")?;
+    join_new_session_keyring().at(ConfineStep::Privileges, "session keyring")?;
+    close_on_exec_from(3).at(ConfineStep::Privileges, "closing descriptors")?;
+    chdir(&init.order.cwd).at(ConfineStep::Directory, init.order.cwd.display())?;
+    let given = confinement.mounts.iter().filter(|mount| mount.access == Access::ReadWrite);
+    let private = ["/tmp", "/var/tmp", "/dev/shm"].map(Path::new);
+    let writable: Vec<&Path> = private
+        .into_iter()
+        .chain([confinement.home.as_path(), confinement.workspace.target.as_path()])
+        .chain(given.map(|mount| mount.target.as_path()))
+        .collect();
+    let landlock_abi = landlock::apply(&writable)?;
+    let filtered = seccomp::apply()?;
+    let no_listener = filtered.listener.as_ref().err().map(ToString::to_string);
+    let said = Said::Confined(Confined { landlock_abi, seccomp: filtered.seccomp, no_listener });
+    let listener = filtered.listener.ok();
+    let fds: Vec<_> = listener.iter().map(AsFd::as_fd).collect();
+    init.channel.send(&said, &fds).at(ConfineStep::Lost, "telling the stage")?;
+    // Held here it would keep the stage from noticing that nobody is left to be listened to.
+    drop(listener);
+    let probes = probe::run(confinement);
+    // Last, because the steps before need descriptors and memory of their own.
+    let limits = limits::apply(&init.rlimits).at(ConfineStep::Limits, "setting limits")?;
+    init.channel.send(&Said::Probed { probes, limits }, &[]).at(ConfineStep::Lost, "telling the stage")?;
+    // An ordinary user's stage could not read the arguments of the first execution otherwise. Nobody else is here yet.
+    set_dumpable_behavior(DumpableBehavior::Dumpable).at(ConfineStep::Privileges, "opening up to the stage")?;
+    init.channel.wait().at(ConfineStep::Lost, "waiting for the start")
+}
+
+#[expect(clippy::disallowed_methods, reason = "the door of profile strict: everything above has happened before")]
+fn execute(order: &Order) -> io::Error {
+    let name = order.argv.first().map_or("", String::as_str);
+    Command::new(order.cwd.join(name))
+        .arg0(name)
+        .args(order.argv.iter().skip(1))
+        .env_clear()
+        .envs(order.env.iter().map(|(key, value)| (key, value)))
+        .exec()
+}

@@ -1,0 +1,118 @@
+//! Reading arguments out of the memory of a process that waits for an answer. Bounded, and never trusted: the process can
+//! change what was read before the kernel reads it again.
+
+use std::fs::File;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::unix::fs::FileExt;
+
+const TEXT_MAX: usize = 256;
+const ARGS_MAX: usize = 6;
+const ADDRESS_MAX: usize = 128;
+const WORD: usize = 8;
+
+#[derive(Debug)]
+pub(super) struct Memory {
+    file: File,
+}
+
+impl Memory {
+    pub(super) fn of(pid: u32) -> Option<Self> {
+        File::open(format!("/proc/{pid}/mem")).ok().map(|file| Self { file })
+    }
+
+    /// Text up to its end, cut.
+    pub(super) fn text(&self, at: u64) -> Option<String> {
+        let mut bytes = [0; TEXT_MAX];
+        let length = self.file.read_at(&mut bytes, at).ok()?;
+        let read = bytes.get(..length)?;
+        let end = read.iter().position(|byte| *byte == 0).unwrap_or(length);
+        Some(String::from_utf8_lossy(read.get(..end)?).into_owned())
+    }
+
+    /// The first texts of a list that a null pointer ends.
+    pub(super) fn texts(&self, at: u64) -> Vec<String> {
+        let mut bytes = [0; WORD * ARGS_MAX];
+        let length = self.file.read_at(&mut bytes, at).unwrap_or(0);
+        let words = bytes.get(..length).unwrap_or_default().chunks_exact(WORD);
+        let pointers = words.map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()));
+        pointers.take_while(|pointer| *pointer != 0).map_while(|pointer| self.text(pointer)).collect()
+    }
+
+    /// A socket address as text; `None` for one of this host inside, which is no attempt to leave.
+    pub(super) fn address(&self, at: u64, length: u64) -> Option<String> {
+        let mut bytes = [0; ADDRESS_MAX];
+        let wanted = usize::try_from(length).ok()?.min(ADDRESS_MAX);
+        let read = self.file.read_at(bytes.get_mut(..wanted)?, at).ok()?;
+        address(bytes.get(..read)?)
+    }
+}
+
+fn address(bytes: &[u8]) -> Option<String> {
+    let family = u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?);
+    let rest = bytes.get(2..)?;
+    match i32::from(family) {
+        libc::AF_UNIX => Some(unix(rest)),
+        libc::AF_INET => internet(rest, Ipv4Addr::from(<[u8; 4]>::try_from(rest.get(2..6)?).ok()?).into()),
+        libc::AF_INET6 => internet(rest, Ipv6Addr::from(<[u8; 16]>::try_from(rest.get(6..22)?).ok()?).into()),
+        // Ends an earlier connection.
+        libc::AF_UNSPEC => None,
+        other => Some(format!("family {other}")),
+    }
+}
+
+fn unix(name: &[u8]) -> String {
+    match name.split_first() {
+        Some((0, name)) => format!("unix:@{}", String::from_utf8_lossy(name)),
+        _ => {
+            let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+            format!("unix:{}", String::from_utf8_lossy(name.get(..end).unwrap_or_default()))
+        }
+    }
+}
+
+fn internet(rest: &[u8], address: IpAddr) -> Option<String> {
+    let port = u16::from_be_bytes(rest.get(..2)?.try_into().ok()?);
+    let address = address.to_canonical();
+    if address.is_loopback() || address.is_unspecified() {
+        return None;
+    }
+    Some(std::net::SocketAddr::new(address, port).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_whatever_they_hold() {
+        let v4 = |address: [u8; 4]| [&[2, 0, 0, 53], address.as_slice(), &[0; 8]].concat();
+        let v6 = |address: Ipv6Addr| [&[10, 0, 1, 187, 0, 0, 0, 0], address.octets().as_slice(), &[0; 4]].concat();
+        let cases: [(Vec<u8>, Option<&str>); 11] = [
+            (v4([8, 8, 8, 8]), Some("8.8.8.8:53")),
+            (v4([127, 0, 0, 1]), None),
+            (v4([0, 0, 0, 0]), None),
+            (v6("2001:db8::1".parse().unwrap()), Some("[2001:db8::1]:443")),
+            (v6("::1".parse().unwrap()), None),
+            (v6("::ffff:127.0.0.1".parse().unwrap()), None),
+            (b"\x01\0/run/docker.sock\0junk".to_vec(), Some("unix:/run/docker.sock")),
+            (b"\x01\0\0name".to_vec(), Some("unix:@name")),
+            (b"\x28\0".to_vec(), Some("family 40")),
+            (b"\x02\0\0".to_vec(), None),
+            (Vec::new(), None),
+        ];
+        for (bytes, expected) in cases {
+            assert_eq!(address(&bytes).as_deref(), expected, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn texts_of_the_own_memory_are_read_and_cut() {
+        let memory = Memory::of(std::process::id()).unwrap();
+        let long = [b'x'; 2 * TEXT_MAX];
+        assert_eq!(memory.text(c"short".as_ptr() as u64).as_deref(), Some("short"));
+        assert_eq!(memory.text(long.as_ptr() as u64).unwrap().len(), TEXT_MAX);
+        assert_eq!(memory.text(0), None);
+        let list = [c"a".as_ptr() as u64, c"b".as_ptr() as u64, 0, c"c".as_ptr() as u64];
+        assert_eq!(memory.texts(list.as_ptr() as u64), ["a", "b"]);
+    }
+}

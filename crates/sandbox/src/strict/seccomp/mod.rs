@@ -1,0 +1,42 @@
+//! The filter of system calls: the table of what is forbidden, the program made of it, and the stage's side, which answers and
+//! records the calls that are passed on.
+
+mod filter;
+mod memory;
+mod recorder;
+mod table;
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use crate::applied::Seccomp;
+use crate::kernel::seccomp::{install, install_with_listener};
+use crate::strict::failure::{At, ConfineFailure, ConfineStep};
+
+pub(crate) use recorder::CallLog;
+
+/// A filter in force on this thread.
+#[derive(Debug)]
+pub(crate) struct Filtered {
+    pub(crate) seccomp: Seccomp,
+    /// Where refused calls arrive, or why they do not.
+    pub(crate) listener: Result<OwnedFd, io::Error>,
+}
+
+pub(crate) fn apply() -> Result<Filtered, ConfineFailure> {
+    let build = |listener| {
+        filter::build(listener).ok_or_else(|| {
+            ConfineFailure::new(ConfineStep::Seccomp, "there is no list of system calls for this processor")
+        })
+    };
+    let size = |program: &[libc::sock_filter]| u32::try_from(program.len()).unwrap_or(u32::MAX);
+    let program = build(true)?;
+    let listener = install_with_listener(&program);
+    if listener.is_ok() {
+        return Ok(Filtered { seccomp: Seccomp { instructions: size(&program), recorded: true }, listener });
+    }
+    // Another listener above us, or a kernel that has none: refuse as much, and record nothing.
+    let program = build(false)?;
+    install(&program).at(ConfineStep::Seccomp, "installing the filter")?;
+    Ok(Filtered { seccomp: Seccomp { instructions: size(&program), recorded: false }, listener })
+}

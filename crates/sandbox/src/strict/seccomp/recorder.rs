@@ -1,0 +1,143 @@
+//! The stage's side of the filter: each call that is passed on gets its answer and is counted.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::memory::Memory;
+use super::table::{Action, rules};
+use crate::applied::{Connection, Execution, Refused, Seen};
+use crate::kernel::seccomp::{Answer, Call, answer, receive, still_waits, wake_at_once};
+
+/// Distinct entries of each list.
+const ENTRIES_MAX: usize = 256;
+
+#[derive(Debug)]
+pub(crate) struct CallLog {
+    listener: OwnedFd,
+    /// Nobody is left under the filter.
+    over: bool,
+    recording: bool,
+    /// Arguments could not be read at least once.
+    blind: bool,
+    seen: Seen,
+}
+
+impl CallLog {
+    pub(crate) fn new(listener: OwnedFd) -> Self {
+        wake_at_once(listener.as_fd());
+        Self { listener, over: false, recording: false, blind: false, seen: Seen::default() }
+    }
+
+    /// What to wait for, as long as calls can come.
+    pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
+        (!self.over).then(|| self.listener.as_fd())
+    }
+
+    /// Begins to record. Until then calls are answered only: what the probe tries is not the program's doing.
+    pub(crate) fn record(&mut self) {
+        self.recording = true;
+    }
+
+    pub(crate) fn take(&mut self) -> Seen {
+        std::mem::take(&mut self.seen)
+    }
+
+    /// Whether the lists may lack what the counts hold.
+    pub(crate) fn is_blind(&self) -> bool {
+        self.blind
+    }
+
+    /// Answers one waiting call; to be called when the listener is ready.
+    pub(crate) fn serve(&mut self) {
+        match receive(self.listener.as_fd()) {
+            Ok(call) => {
+                let given = self.note(&call);
+                // A caller that is gone needs no answer.
+                let _ = answer(self.listener.as_fd(), call.id, given);
+            }
+            // Ready without a call: whoever made it was killed meanwhile, or nobody is left.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.over = abandoned(self.listener.as_fd()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => self.over = true,
+        }
+    }
+
+    fn note(&mut self, call: &Call) -> Answer {
+        let number = libc::c_long::from(call.number);
+        let rule = rules().find(|rule| rule.number == number);
+        let given = match rule.map(|rule| rule.action) {
+            Some(Action::Record) => Answer::Continue,
+            Some(Action::Report(errno) | Action::Refuse(errno)) => Answer::Refuse(errno),
+            None => Answer::Refuse(libc::EPERM),
+        };
+        match number {
+            _ if !self.recording => {}
+            libc::SYS_execve => self.note_execution(call, call.args[0], call.args[1]),
+            libc::SYS_execveat => self.note_execution(call, call.args[1], call.args[2]),
+            libc::SYS_connect => self.note_connection(call),
+            libc::SYS_socket | libc::SYS_socketpair => {
+                self.note_refusal(call, format!("socket family {}", call.args[0]))
+            }
+            _ => self.note_refusal(call, rule.map_or_else(|| format!("call {number}"), |rule| rule.name.to_owned())),
+        }
+        given
+    }
+
+    fn note_refusal(&mut self, call: &Call, name: String) {
+        let list = &mut self.seen.refused;
+        match list.iter().position(|refused| refused.name == name) {
+            Some(index) => list[index].count += 1,
+            None if list.len() < ENTRIES_MAX => list.push(Refused { name, count: 1, comm: comm(call.pid) }),
+            None => {}
+        }
+    }
+
+    fn note_execution(&mut self, call: &Call, path: u64, argv: u64) {
+        self.seen.executions_total += 1;
+        let Some(memory) = self.memory_of(call) else { return };
+        let (path, argv) = (memory.text(path).unwrap_or_default(), memory.texts(argv));
+        if !still_waits(self.listener.as_fd(), call.id) {
+            return;
+        }
+        let list = &mut self.seen.executions;
+        match list.iter().position(|execution| execution.path == path && execution.argv == argv) {
+            Some(index) => list[index].count += 1,
+            None if list.len() < ENTRIES_MAX => list.push(Execution { path, argv, count: 1 }),
+            None => {}
+        }
+    }
+
+    fn memory_of(&mut self, call: &Call) -> Option<Memory> {
+        let memory = Memory::of(call.pid);
+        self.blind |= memory.is_none() && still_waits(self.listener.as_fd(), call.id);
+        memory
+    }
+
+    fn note_connection(&mut self, call: &Call) {
+        let address = self.memory_of(call).and_then(|memory| memory.address(call.args[1], call.args[2]));
+        let Some(address) = address.filter(|_| still_waits(self.listener.as_fd(), call.id)) else { return };
+        self.seen.connections_total += 1;
+        let list = &mut self.seen.connections;
+        match list.iter().position(|connection| connection.address == address) {
+            Some(index) => list[index].count += 1,
+            None if list.len() < ENTRIES_MAX => list.push(Connection { address, count: 1, comm: comm(call.pid) }),
+            None => {}
+        }
+    }
+}
+
+/// Whether the last process under the filter is gone.
+fn abandoned(listener: BorrowedFd<'_>) -> bool {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut polled = [PollFd::from_borrowed_fd(listener, PollFlags::IN)];
+    poll(&mut polled, Some(&now)).is_err() || polled[0].revents().contains(PollFlags::HUP)
+}
+
+/// The kernel's name of a process, at most 15 bytes.
+fn comm(pid: u32) -> String {
+    let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+    String::from_utf8_lossy(name.trim_ascii_end()).into_owned()
+}

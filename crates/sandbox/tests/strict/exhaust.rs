@@ -1,0 +1,160 @@
+//! Using up memory, disk, inodes, processes and output: each is stopped at its limit, and the result says by what.
+
+use sandbox::{How, LimitBy, LimitKind, Limits, Space, Upper, Workspace, WorkspaceFrom};
+
+use crate::world::{Ask, Outcome, Who, World, everybody};
+
+fn by(outcome: &Outcome, kind: LimitKind) -> Vec<LimitBy> {
+    outcome.limits.iter().filter(|rule| rule.kind == kind).map(|rule| rule.by).collect()
+}
+
+#[test]
+fn memory_ends_at_its_limit() {
+    const EAT: &str = "
+import os
+pids = []
+for _ in range(2):
+    pid = os.fork()
+    if pid == 0:
+        data = bytearray(80 << 20)
+        for i in range(0, len(data), 4096): data[i] = 1
+        print('ate', flush=True)
+        import time; time.sleep(1)
+        os._exit(0)
+    pids.append(pid)
+print([os.waitpid(pid, 0)[1] for pid in pids])";
+    for who in everybody() {
+        let world = World::new(who);
+        let mut ask = Ask::strict(&world, &["/usr/bin/python3", "-c", EAT]);
+        let free = ask.run(&world);
+        assert_eq!(free.stdout.matches("ate").count(), 2, "control: {free:?}");
+        ask.limits = Limits { memory_bytes: Some(60 << 20), ..Limits::default() };
+        let bound = ask.run(&world);
+        assert_eq!(bound.stdout.matches("ate").count(), 0, "{bound:?}");
+        match by(&bound, LimitKind::Memory).as_slice() {
+            [LimitBy::Cgroup] => assert_eq!(bound.limit_hits, [LimitKind::Memory], "{bound:?}"),
+            [LimitBy::Rlimit] => println!("as {who:?} memory is limited for each process only"),
+            other => panic!("{other:?}"),
+        }
+        if by(&bound, LimitKind::Memory) == [LimitBy::Cgroup] {
+            // Each alone would fit; together they do not.
+            ask.limits.memory_bytes = Some(120 << 20);
+            let shared = ask.run(&world);
+            assert!(shared.stdout.matches("ate").count() < 2, "{shared:?}");
+        }
+    }
+}
+
+#[test]
+fn private_space_ends_at_its_limit() {
+    let fill =
+        "head -c 6M /dev/zero > $HOME/file; head -c 6M /dev/zero > /tmp/file; exec 2>&1; du -cm $HOME /tmp | tail -n1";
+    let many = "i=0; while [ $i -lt 300 ] && : > /tmp/$i; do i=$((i+1)); done; echo $i";
+    let control = Space { bytes: 64 << 20, inodes: 10_000 };
+    for who in everybody() {
+        for (script, space, kind) in [
+            (fill, Space { bytes: 4 << 20, ..control }, LimitKind::Disk),
+            (many, Space { inodes: 100, ..control }, LimitKind::Inodes),
+        ] {
+            let world = World::new(who);
+            let mut ask = Ask::strict(&world, &["/bin/bash", "-c", script]);
+            ask.confinement().private = control;
+            let free = ask.run(&world);
+            assert_eq!((free.limit_hits.as_slice(), free.stderr.as_str()), (&[][..], ""), "{free:?}");
+            ask.confinement().private = space;
+            let bound = ask.run(&world);
+            assert_eq!(bound.limit_hits, [kind], "{bound:?}");
+            assert_eq!(by(&bound, kind), [LimitBy::Tmpfs]);
+            assert!(bound.stderr.contains("No space left") || bound.stdout.contains("No space left"), "{bound:?}");
+        }
+    }
+}
+
+#[test]
+fn a_workspace_in_memory_ends_at_its_limit() {
+    for who in everybody() {
+        let world = World::new(who);
+        let mut ask = Ask::strict(&world, &["/bin/sh", "-c", "head -c 8M /dev/zero > big; wc -c < big"]);
+        for (bytes, fits) in [(32 << 20, true), (2 << 20, false)] {
+            ask.confinement().workspace = Workspace {
+                target: world.path("workspace"),
+                from: WorkspaceFrom::Layers {
+                    lower: vec![world.path("workspace")],
+                    upper: Upper::Memory(Space { bytes, inodes: 1000 }),
+                },
+            };
+            let outcome = ask.run(&world);
+            assert_eq!(outcome.stdout.trim() == "8388608", fits, "{outcome:?}");
+            assert!(!world.path("workspace/big").exists());
+        }
+    }
+}
+
+#[test]
+fn file_size_open_files_and_output_end_at_their_limits() {
+    let sparse = "import os; fd = os.open('sparse', os.O_CREAT | os.O_WRONLY | os.O_TRUNC); os.truncate(fd, 1 << 40); print('REACHED')";
+    let files = "fds = [open('/dev/null') for _ in range(100)]; print('REACHED')";
+    let limited = |file_bytes, open_files| Limits { memory_bytes: None, file_bytes, open_files };
+    for who in everybody() {
+        for (script, limits, kind) in [
+            (sparse, limited(Some(1 << 20), None), LimitKind::FileSize),
+            (files, limited(None, Some(50)), LimitKind::OpenFiles),
+        ] {
+            let world = World::new(who);
+            let mut ask = Ask::strict(&world, &["/usr/bin/python3", "-c", script]);
+            assert!(ask.run(&world).stdout.contains("REACHED"), "control: {script}");
+            ask.limits = limits;
+            let bound = ask.run(&world);
+            assert!(!bound.stdout.contains("REACHED") && by(&bound, kind) == [LimitBy::Rlimit], "{bound:?}");
+        }
+        let world = World::new(who);
+        let mut flood = Ask::strict(&world, &["/usr/bin/yes"]);
+        flood.output_bytes = 100_000;
+        let outcome = flood.run(&world);
+        assert!(outcome.output_exceeded && !outcome.timed_out, "{who:?}");
+    }
+}
+
+#[test]
+fn the_smallest_limits_still_start_a_program() {
+    for who in everybody() {
+        let world = World::new(who);
+        let mut ask = Ask::strict(&world, &["/bin/sh", "-c", "exit 5"]);
+        ask.limits = Limits { memory_bytes: Some(1), file_bytes: Some(1), open_files: Some(1) };
+        ask.confinement().private = Space { bytes: 1, inodes: 1 };
+        ask.confinement().processes = Some(1);
+        assert_eq!(ask.run(&world).how, How::Exited { code: 5 });
+    }
+}
+
+#[test]
+fn a_file_beyond_its_limit_is_the_reason() {
+    for who in everybody() {
+        let world = World::new(who);
+        let mut ask = Ask::strict(&world, &["/usr/bin/head", "-c", "5000000", "/dev/zero"]);
+        ask.argv = ["/bin/sh", "-c", "exec head -c 5000000 /dev/zero > big"].map(str::to_owned).to_vec();
+        ask.limits = Limits { file_bytes: Some(1_000_000), ..Limits::default() };
+        let outcome = ask.run(&world);
+        assert_eq!(
+            (outcome.how, outcome.limit_hits.as_slice()),
+            (How::Signaled { signal: 25 }, &[LimitKind::FileSize][..])
+        );
+    }
+}
+
+#[test]
+fn processes_are_limited_for_the_run_alone() {
+    // Others of the same user do not count, so that the limit means the same on a busy machine.
+    for who in everybody() {
+        let world = World::new(who);
+        let script = "i=0; while [ $i -lt 30 ]; do sleep 5 & i=$((i+1)); done; jobs | wc -l; kill $(jobs -p)";
+        let mut ask = Ask::strict(&world, &["/bin/bash", "-c", script]);
+        ask.confinement().processes = Some(40);
+        assert_eq!(ask.run(&world).stdout.trim(), "30");
+        ask.confinement().processes = Some(10);
+        let bound = ask.run(&world);
+        assert!(bound.stderr.contains("fork") && bound.stdout.trim() != "30", "{bound:?}");
+        assert!(!by(&bound, LimitKind::Processes).is_empty(), "{bound:?}");
+        assert_ne!(who == Who::Root, bound.applied().ids.outer_uid == 12_345);
+    }
+}

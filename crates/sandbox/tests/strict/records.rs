@@ -1,0 +1,132 @@
+//! What is recorded: refused calls, executions, connections, decoys; and what the probe found.
+
+use sandbox::{Canary, Namespace, Ownership, Recorder};
+use serde_json::Value;
+
+use crate::world::{Ask, Who, World, everybody};
+
+#[test]
+fn refused_calls_are_counted_by_name() {
+    let script = format!(
+        "import ctypes, socket\nlibc = ctypes.CDLL(None)\nfor _ in range(3): libc.syscall({}, 0x10000000)\n\
+         libc.syscall({}, 0, 0, 0)\ntry: socket.socket(40)\nexcept OSError: pass",
+        libc::SYS_unshare,
+        libc::SYS_bpf
+    );
+    for who in everybody() {
+        let world = World::new(who);
+        let outcome = Ask::strict(&world, &["/usr/bin/python3", "-c", &script]).run(&world);
+        let refused = &outcome.applied().seen.refused;
+        let counted: Vec<_> =
+            refused.iter().map(|refused| (refused.name.as_str(), refused.count, refused.comm.as_str())).collect();
+        assert_eq!(counted, [("unshare", 3, "python3"), ("bpf", 1, "python3"), ("socket family 40", 1, "python3")]);
+        let quiet = Ask::strict(&world, &["/bin/true"]).run(&world);
+        assert_eq!(quiet.applied().seen.refused, [], "the probe's own attempts are not the program's");
+    }
+}
+
+#[test]
+fn executions_are_recorded_with_their_arguments() {
+    for who in everybody() {
+        let world = World::new(who);
+        let script = "git push origin main; for i in 1 2 3; do /bin/true $i $i; done; /bin/true 1 1; ./absent";
+        let outcome = Ask::strict(&world, &["/bin/sh", "-c", script]).run(&world);
+        let seen = &outcome.applied().seen;
+        let of = |argv: &[&str]| seen.executions.iter().find(|execution| execution.argv == argv);
+        assert!(of(&["git", "push", "origin", "main"]).unwrap().path.ends_with("/git"), "{seen:?}");
+        assert_eq!(of(&["/bin/true", "1", "1"]).unwrap().count, 2, "{seen:?}");
+        assert!(of(&["/bin/sh", "-c", script]).is_some(), "the program itself is the first: {seen:?}");
+        assert!(of(&["./absent"]).is_some() && seen.executions_total >= 7, "{seen:?}");
+    }
+}
+
+#[test]
+fn a_flood_of_executions_stays_bounded() {
+    let world = World::new(everybody()[0]);
+    let script = "i=0; while [ $i -lt 400 ]; do /bin/true $i; i=$((i+1)); done";
+    let outcome = Ask::strict(&world, &["/bin/sh", "-c", script]).run(&world);
+    let seen = &outcome.applied().seen;
+    assert_eq!((seen.executions.len(), seen.executions_total), (256, 401));
+}
+
+#[test]
+fn touching_a_decoy_is_recorded() {
+    let canary = |path: &str| Canary { path: path.into(), content: "decoy\n".to_owned() };
+    for who in everybody() {
+        for (script, expected) in [
+            ("cat ~/.ssh/id_rsa", vec![(".ssh/id_rsa", true, true, false)]),
+            ("ls -la ~ ~/.ssh ~/.aws", vec![]),
+            ("echo x > ~/.aws/credentials", vec![(".aws/credentials", true, false, true)]),
+            ("grep -r decoy ~", vec![(".ssh/id_rsa", true, true, false), (".aws/credentials", true, true, false)]),
+        ] {
+            let world = World::new(who);
+            let mut ask = Ask::strict(&world, &["/bin/sh", "-c", script]);
+            ask.confinement().canaries = vec![canary(".ssh/id_rsa"), canary(".aws/credentials")];
+            let outcome = ask.run(&world);
+            let touches: Vec<_> = outcome
+                .applied()
+                .seen
+                .canaries
+                .iter()
+                .map(|touch| (touch.path.to_str().unwrap(), touch.opened > 0, touch.read > 0, touch.changed > 0))
+                .collect();
+            assert_eq!(touches, expected, "{script} {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn the_result_says_what_was_applied() {
+    for who in everybody() {
+        let world = World::new(who);
+        let mut ask = Ask::strict(&world, &["/bin/true"]);
+        ask.confinement().canaries = vec![Canary { path: "x".into(), content: String::new() }];
+        let outcome = ask.run(&world);
+        let applied = outcome.applied();
+        assert_eq!(applied.namespaces.len(), 7);
+        assert!(applied.namespaces.contains(&Namespace::User));
+        assert_eq!((applied.ids.inner_uid, applied.ids.inner_gid), (1000, 1000));
+        assert_ne!(applied.ids.outer_uid, 0);
+        let (root, ownership) = (applied.ids.outer_uid >= 0x7000_0000, applied.ids.ownership);
+        assert_eq!((root, ownership == Ownership::Same), (who == Who::Root, who == Who::Ordinary), "{applied:?}");
+        let missing: Vec<_> = applied.recorders.iter().filter_map(|state| state.missing.as_ref()).collect();
+        let recorders: Vec<_> = applied.recorders.iter().map(|state| state.recorder).collect();
+        assert_eq!(missing, Vec::<&String>::new());
+        let all = [Recorder::Canaries, Recorder::RefusedCalls, Recorder::Executions, Recorder::Connections];
+        assert_eq!(recorders, all);
+        assert!(outcome.probes().len() > 40 && outcome.probes().iter().all(|probe| probe.refused));
+    }
+}
+
+#[test]
+fn a_confinement_that_cannot_be_built_is_an_error_and_starts_nothing() {
+    for who in everybody() {
+        let world = World::new(who);
+        let base = || Ask::strict(&world, &["/bin/sh", "-c", "touch $WS/started"]);
+        let mut absent_source = base();
+        absent_source.confinement().mounts.push(sandbox::Mount {
+            source: world.path("absent"),
+            target: "/absent".into(),
+            access: sandbox::Access::ReadOnly,
+        });
+        let mut absent_directory = base();
+        absent_directory.cwd = "/absent".into();
+        let mut open_door = base();
+        // Said to be read-only, and then hidden behind something writable: the probe finds it.
+        for (source, access) in [("source", sandbox::Access::ReadOnly), ("other-run", sandbox::Access::ReadWrite)] {
+            open_door.confinement().mounts.push(sandbox::Mount {
+                source: world.path(source),
+                target: "/given".into(),
+                access,
+            });
+        }
+        let cases = [(absent_source, "sources"), (absent_directory, "directory"), (open_door, "probe")];
+        for (ask, step) in cases {
+            let told = ask.told(&world);
+            assert_eq!(told["failure"]["step"], Value::from(step), "{told}");
+            let open = told["probes"].as_array().unwrap().iter().filter(|probe| probe["refused"] == false).count();
+            assert_eq!(open, usize::from(step == "probe"), "{told}");
+            assert!(!world.path("workspace/started").exists());
+        }
+    }
+}
