@@ -8,9 +8,10 @@ A key is an OpenSSH line (`ssh-ed25519 AAAA...`) or a PEM public key; a key insi
 
 Checked: kinds and names of files, RFC 8785 bytes, envelope and ed25519 signature, signed digests of every file, the
 report's index, the event chain, status against blockers and verification, report against decision and signed statement.
-Left to `cto verify`: that the decision follows from its inputs, that changed files and path verdicts follow from patch
-and contract, that report.md is what report.json renders to, that every field has the type its schema says, which event
-carries which reason, the order of blockers of one status. None of these can change without the holder of the key.
+Left to `cto verify`: that the decision follows from its inputs and names the ecosystems of the contract's commands, that
+changed files and path verdicts follow from patch, contract and ecosystems, that report.md is what report.json renders to,
+that every field has the type its schema says, which event carries which reason, the order of blockers of one status. None
+of these can change without the holder of the key.
 """
 import argparse
 import base64
@@ -23,7 +24,7 @@ import sys
 REPORT, EVENTS, TRACE, ENVELOPE = "report.json", "events.normalized.jsonl", "trace.jsonl", "attestation.dsse.json"
 CONTRACT, DECISION = "task-contract.json", "eligibility-decision.json"
 ALWAYS = [REPORT, "report.md", EVENTS, "patch.diff", "test.log", TRACE, CONTRACT, DECISION, "sandbox.json", ENVELOPE]
-RULES = "1.0"
+RULES = "1.1"
 # Events that stand in this order where they occur, and events that may stand anywhere.
 ORDERED = """run.started task.contract.created plan.updated approval.requested approval.granted patch.applied
     git.diff.checked verification.completed run.completed""".split()

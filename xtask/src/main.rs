@@ -6,6 +6,7 @@
 
 mod bench;
 mod ci;
+mod exam;
 mod process;
 mod schema;
 mod test;
@@ -17,8 +18,9 @@ const USAGE: &str = "\
 Usage: cargo xtask CHORE
 
   test [FILTER] [-- ARGS]   make ready what tests need, run all tests, print the counts as the last line
-  ci [--without-test]       test, then formatting, lints, documentation and schema drift
+  ci [--without-test]       test, then formatting, lints, documentation and drift of schemas and exam set
   schema [--check]          write docs/formats/schemas, or say where they differ from what the program says
+  exam [--check]            write the tables of docs/formats/exam-set.md, or say that they differ from the program's
   bench run|verify|ledger [--rounds N] [--dir DIR] [--write]
                             measure against floors; --write puts the table into docs/performance.md
 ";
@@ -45,6 +47,8 @@ fn chore(arguments: &[&str]) -> Outcome {
         ["ci", "--without-test"] => ci::chore(false),
         ["schema"] => schema::write(),
         ["schema", "--check"] => schema::check(),
+        ["exam"] => exam::write(),
+        ["exam", "--check"] => exam::check(),
         ["bench", name, rest @ ..] => bench::chore(name, rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

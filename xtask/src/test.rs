@@ -72,9 +72,11 @@ pub(crate) fn run(filter: &[&str]) -> Outcome<Counts> {
     std::fs::write(&skips, "").map_err(|error| format!("cannot write {}: {error}", skips.display()))?;
     let mut command = cargo(&["test", "--workspace", "--no-fail-fast"]);
     command.args(filter).env("CTO_TEST_SKIPS", &skips);
-    match tools::python() {
-        Ok(python) => drop(command.env("CTO_TEST_PYTHON", python)),
-        Err(message) => eprintln!("xtask: no Python for the tests, those that need it are skipped: {message}"),
+    for (variable, made) in tools::made() {
+        match made {
+            Ok(path) => drop(command.env(variable, path)),
+            Err(message) => eprintln!("xtask: no {variable}, tests that need it are skipped: {message}"),
+        }
     }
     let mut counts = stream(&mut command)?;
     let reasons = reasons(&skips)?;

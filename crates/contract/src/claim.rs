@@ -18,6 +18,11 @@ pub enum Speech {
     Case,
 }
 
+impl Speech {
+    pub const ALL: [Self; 8] =
+        [Self::Fake, Self::Codex, Self::Pi, Self::Claude, Self::Opencode, Self::Gemini, Self::Aider, Self::Case];
+}
+
 /// What a claim is about. Only the first four can be contradicted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "about", content = "said")]
@@ -26,9 +31,51 @@ pub enum Saying {
     Success(bool),
     TestsPassed(bool),
     Commit(String),
+    /// The engine's own list of what it changed: it names every changed file and no other.
     FilesChanged(Vec<String>),
+    /// Files that its tools wrote. Such a file may end as it was, and a command may change others, so neither is a lie.
+    FilesTouched(Vec<String>),
     /// A review, an opened pull request, evidence markers: words only.
     Other(String),
+}
+
+impl Saying {
+    /// What it is about, as the report has it.
+    pub const fn about(&self) -> &'static str {
+        match self {
+            Self::Success(_) => "success",
+            Self::TestsPassed(_) => "tests_passed",
+            Self::Commit(_) => "commit",
+            Self::FilesChanged(_) => "files_changed",
+            Self::FilesTouched(_) => "files_touched",
+            Self::Other(_) => "other",
+        }
+    }
+}
+
+impl std::fmt::Display for Saying {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Success(true) => f.write_str("it succeeded"),
+            Self::Success(false) => f.write_str("it failed"),
+            Self::TestsPassed(true) => f.write_str("tests pass"),
+            Self::TestsPassed(false) => f.write_str("tests do not pass"),
+            Self::Commit(id) => write!(f, "it committed {id}"),
+            Self::FilesChanged(files) => write!(f, "it changed {}", some(files)),
+            Self::FilesTouched(files) => write!(f, "its tools wrote {}", some(files)),
+            Self::Other(words) => f.write_str(words),
+        }
+    }
+}
+
+/// The first names of a list: a sentence about it stays one.
+fn some(files: &[String]) -> String {
+    let named = files.get(..5).unwrap_or(files).join(", ");
+    match files.len() {
+        0 => "no file".to_owned(),
+        1..=5 => named,
+        more => format!("{named} and {} more", more - 5),
+    }
 }
 
 /// Where it was said. Only a structured claim can block.
@@ -56,6 +103,16 @@ pub enum ClaimVerdict {
     Unverifiable,
 }
 
+impl ClaimVerdict {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Supported => "supported",
+            Self::Contradicted => "contradicted",
+            Self::Unverifiable => "unverifiable",
+        }
+    }
+}
+
 /// A claim beside what the harness saw.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgedClaim {
@@ -64,4 +121,66 @@ pub struct JudgedClaim {
     pub verdict: ClaimVerdict,
     /// What the harness saw, in words.
     pub seen: String,
+}
+
+impl JudgedClaim {
+    /// Whether it stands against the run as `claim_contradicted`. What was said in prose is listed and no more.
+    pub fn blocks(&self) -> bool {
+        self.verdict == ClaimVerdict::Contradicted && self.claim.source == Source::Structured
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn reports_hold_claims_flat_and_read_them_again() {
+        for (saying, wanted) in [
+            (Saying::Success(true), json!({"about": "success", "said": true})),
+            (Saying::TestsPassed(false), json!({"about": "tests_passed", "said": false})),
+            (Saying::Commit("1a2b3c4".into()), json!({"about": "commit", "said": "1a2b3c4"})),
+            (Saying::FilesChanged(vec!["a".into()]), json!({"about": "files_changed", "said": ["a"]})),
+            (Saying::FilesTouched(vec![]), json!({"about": "files_touched", "said": []})),
+            (Saying::Other("review: approved".into()), json!({"about": "other", "said": "review: approved"})),
+        ] {
+            let claim = Claim { saying, source: Source::Structured, found_in: "f".into() };
+            let judged = JudgedClaim { claim, verdict: ClaimVerdict::Unverifiable, seen: "s".into() };
+            let mut whole = wanted;
+            for (key, value) in
+                [("source", "structured"), ("found_in", "f"), ("verdict", "unverifiable"), ("seen", "s")]
+            {
+                whole[key] = value.into();
+            }
+            assert_eq!(serde_json::to_value(&judged).unwrap(), whole);
+            assert_eq!(judged.claim.saying.about(), whole["about"]);
+            assert_eq!(serde_json::from_value::<JudgedClaim>(whole).unwrap(), judged);
+        }
+    }
+
+    #[test]
+    fn a_long_list_is_told_in_a_sentence() {
+        let files = |count: usize| (0..count).map(|number| number.to_string()).collect::<Vec<_>>();
+        for (count, wanted) in [
+            (0, "it changed no file"),
+            (1, "it changed 0"),
+            (5, "it changed 0, 1, 2, 3, 4"),
+            (1_000, "it changed 0, 1, 2, 3, 4 and 995 more"),
+        ] {
+            assert_eq!(Saying::FilesChanged(files(count)).to_string(), wanted);
+        }
+    }
+
+    #[test]
+    fn only_a_contradicted_field_blocks() {
+        for source in [Source::Structured, Source::Prose] {
+            for verdict in [ClaimVerdict::Supported, ClaimVerdict::Contradicted, ClaimVerdict::Unverifiable] {
+                let claim = Claim { saying: Saying::Success(true), source, found_in: String::new() };
+                let blocks = JudgedClaim { claim, verdict, seen: String::new() }.blocks();
+                assert_eq!(blocks, (source, verdict) == (Source::Structured, ClaimVerdict::Contradicted));
+            }
+        }
+    }
 }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
+use crate::exam::Ecosystem;
 use crate::id::TaskId;
 use crate::reason::Reason;
 use crate::stage::{MutationMode, Stage};
@@ -153,6 +154,13 @@ pub struct TargetFacts {
     pub dirty_paths: Vec<String>,
     /// Allowed paths whose content git does not hold.
     pub absent_allowed: Vec<String>,
+    /// What the baseline is built and tested with; decides the default exam set. Earlier rules had one set for all.
+    #[serde(default = "every_ecosystem")]
+    pub ecosystems: Vec<Ecosystem>,
+}
+
+fn every_ecosystem() -> Vec<Ecosystem> {
+    Ecosystem::ALL.to_vec()
 }
 
 /// Everything a decision is a function of, beside the contract itself.
@@ -200,6 +208,11 @@ pub struct Decision {
 impl Decision {
     pub fn is_eligible(&self) -> bool {
         self.missing_gates.is_empty() && self.not_evaluated.is_empty()
+    }
+
+    /// The ecosystems the exam set is made for; all of them where nobody looked.
+    pub fn ecosystems(&self) -> &[Ecosystem] {
+        self.inputs.target.as_ref().map_or(Ecosystem::ALL, |target| &target.ecosystems)
     }
 }
 

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::claim::Speech;
+
 /// The `fake` key of a case.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -16,6 +18,9 @@ pub struct Fake {
     pub steps: Vec<Step>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claims: Option<Claims>,
+    /// Whose words the printed output is in, for cases that play another engine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speaks: Option<Speech>,
 }
 
 /// One thing to do. Paths are used as they stand, from the working directory: a hostile case may leave it.

@@ -15,6 +15,7 @@ pub mod id;
 pub mod paths;
 pub mod reason;
 pub mod report;
+pub mod reverification;
 pub mod schema;
 pub mod source;
 pub mod stage;
@@ -28,6 +29,7 @@ pub use coverage::Coverage;
 pub use decision::{Decision, Escalation, Gate};
 pub use digest::{Digest, canonical_bytes, canonical_digest};
 pub use event::{Event, EventKind};
+pub use exam::Ecosystem;
 pub use id::{RunId, TaskId};
 pub use reason::Reason;
 pub use report::Report;
@@ -38,8 +40,8 @@ pub use task::TaskContract;
 pub use time::Stamp;
 
 /// Version of the bundle's formats (report, events, decision, statement), as written into each of them.
-pub const BUNDLE_VERSION: &str = "1.0";
+pub const BUNDLE_VERSION: &str = "1.1";
 /// Version of the rules that judge a decision and a verdict; `verify` judges again only with the same rules.
-pub const RULES_VERSION: &str = "1.0";
+pub const RULES_VERSION: &str = "1.1";
 /// Version of the renderer of `report.md`.
-pub const RENDERER_VERSION: &str = "1.0";
+pub const RENDERER_VERSION: &str = "1.1";

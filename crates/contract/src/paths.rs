@@ -2,9 +2,11 @@
 //!
 //! Globs work on bytes, are case-sensitive, `*` does not cross `/`, `**` does, dotfiles match, nothing negates.
 
+mod pattern;
+
 use std::fmt;
 
-use fast_glob::glob_match;
+use pattern::Pattern;
 
 /// A glob that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,11 +30,11 @@ enum Anchor {
     AnyDepth,
 }
 
-/// A list of globs. Matching needs no compiling, which for a few paths would cost more than the matching.
+/// A list of globs. There is no automaton of them all: for the few paths of most runs, making one would cost more.
 #[derive(Debug, Clone)]
 pub struct PathSet {
     globs: Vec<String>,
-    patterns: Vec<String>,
+    patterns: Vec<Pattern>,
 }
 
 impl PathSet {
@@ -47,12 +49,13 @@ impl PathSet {
     }
 
     fn read(globs: &[String], anchor: Anchor) -> Result<Self, ParseGlobError> {
-        let patterns = globs.iter().map(|glob| pattern(glob, anchor)).collect::<Result<_, _>>()?;
-        Ok(Self { globs: globs.to_vec(), patterns })
+        let patterns = globs.iter().map(|glob| patterns(glob, anchor)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { globs: globs.to_vec(), patterns: patterns.concat() })
     }
 
     pub fn is_match(&self, path: &[u8]) -> bool {
-        self.patterns.iter().any(|pattern| glob_match(pattern, path))
+        let parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
+        self.patterns.iter().any(|pattern| pattern.is_match(path, &parts))
     }
 
     pub fn globs(&self) -> &[String] {
@@ -82,8 +85,8 @@ fn unbalanced(glob: &str) -> bool {
     class || braces > 0
 }
 
-/// A person-written glob as one that matches whole paths from the root.
-fn pattern(glob: &str, anchor: Anchor) -> Result<String, ParseGlobError> {
+/// A person-written glob in the form it is matched in.
+fn patterns(glob: &str, anchor: Anchor) -> Result<Vec<Pattern>, ParseGlobError> {
     let refuse = |problem: &str| Err(ParseGlobError { glob: glob.to_owned(), problem: problem.to_owned() });
     let absolute = glob.starts_with('/');
     let body = glob.strip_prefix('/').unwrap_or(glob);
@@ -105,10 +108,10 @@ fn pattern(glob: &str, anchor: Anchor) -> Result<String, ParseGlobError> {
     if unbalanced(glob) {
         return refuse("a bracket, brace or backslash is left open");
     }
-    let body = if body.ends_with('/') { format!("{body}**") } else { body.to_owned() };
     Ok(match anchor {
-        Anchor::AnyDepth if !absolute => format!("**/{body}"),
-        _ => body,
+        Anchor::Root if body.ends_with('/') => vec![Pattern::Path(format!("{}/**", body.trim_end_matches('/')))],
+        Anchor::Root => vec![Pattern::Path(body.to_owned())],
+        Anchor::AnyDepth => Pattern::named(body, absolute),
     })
 }
 
@@ -189,6 +192,26 @@ mod tests {
             ("\\*.py", Anchor::Root, "*.py", true),
             ("a/**", Anchor::Root, "ab/c", false),
             ("test/", Anchor::AnyDepth, "latest/x", false),
+            ("test/", Anchor::AnyDepth, "a/test/b/x", true),
+            ("test/", Anchor::AnyDepth, "a/test", true),
+            ("*.egg/", Anchor::AnyDepth, "a/b.egg/c/d", true),
+            ("*.egg/", Anchor::AnyDepth, "a/b.egg", true),
+            ("*.egg/", Anchor::AnyDepth, "a/b.eggs/c", false),
+            ("/test/", Anchor::AnyDepth, "test", true),
+            ("/test/", Anchor::AnyDepth, "test/a/b", true),
+            ("/test/", Anchor::AnyDepth, "a/test", false),
+            (".github/workflows/", Anchor::AnyDepth, "a/.github/workflows", true),
+            (".github/workflows/", Anchor::AnyDepth, ".github/workflows/a.yml", true),
+            (".github/workflows/", Anchor::AnyDepth, ".github/a.yml", false),
+            ("a.py", Anchor::AnyDepth, "a.py/b", false),
+            ("a**", Anchor::AnyDepth, "b/ac", true),
+            ("**", Anchor::AnyDepth, "a/b", true),
+            ("{a/b,c}", Anchor::AnyDepth, "x/a/b", true),
+            ("{a/b,c}", Anchor::AnyDepth, "x/a", false),
+            ("\\[a]", Anchor::AnyDepth, "x/[a]", true),
+            ("tests//", Anchor::AnyDepth, "x/tests/a", true),
+            ("/tests//", Anchor::AnyDepth, "tests/a", true),
+            ("src//", Anchor::Root, "src/a", true),
         ];
         for (glob, anchor, path, expected) in rows {
             assert_eq!(set(&[glob], *anchor).unwrap().is_match(path.as_bytes()), *expected, "{glob} {anchor:?} {path}");

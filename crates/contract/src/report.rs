@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::claim::JudgedClaim;
 use crate::coverage::Coverage;
 use crate::decision::{NotPromoted, Profile};
 use crate::digest::Digest;
 use crate::event::EventKind;
-use crate::fake::Claims;
 use crate::id::{RunId, TaskId};
 use crate::reason::{Reason, verdict};
 use crate::stage::{MutationMode, Stage};
@@ -81,6 +81,26 @@ impl PassKind {
             Self::Change => "change",
             Self::Control => "control",
             Self::Blind => "blind",
+        }
+    }
+
+    /// What it was run on, in words.
+    pub const fn ran_on(self) -> &'static str {
+        match self {
+            Self::Exam => "baseline + patch, the exam set as in the baseline",
+            Self::Change => "baseline + patch, as patched",
+            Self::Control => "the exam, altered so that it must fail",
+            Self::Blind => "the exam's tree; what is expected never enters it",
+        }
+    }
+
+    /// What it shows when it holds.
+    pub const fn shows(self) -> &'static str {
+        match self {
+            Self::Exam => "the tests that were there before pass with the change",
+            Self::Change => "the tests pass as the patch leaves them",
+            Self::Control => "a failing test is seen to fail",
+            Self::Blind => "the program gives answers it was not told",
         }
     }
 }
@@ -233,7 +253,9 @@ pub struct Report {
     pub blocker_reasons: Vec<Reason>,
     pub failure_reason: Option<String>,
     pub coverage: Vec<Coverage>,
-    pub claims: Option<Claims>,
+    /// What the engine says of itself, each beside what the harness saw.
+    #[serde(default, deserialize_with = "claims_or_none")]
+    pub claims: Vec<JudgedClaim>,
     pub source_admission_status: SourceAdmissionStatus,
     pub source_repository_mutated: Option<bool>,
     pub engine: EngineFacts,
@@ -253,6 +275,25 @@ pub struct Report {
     pub freshness: BTreeMap<String, Freshness>,
     pub runtime_default_activation: bool,
     pub core_promotion_status: NotPromoted,
+}
+
+impl Verification {
+    /// The tests of the exam together, where its commands tell.
+    pub fn exam_tests(&self) -> Option<TestCounts> {
+        let exam = self.passes.iter().filter(|pass| pass.kind == PassKind::Exam);
+        exam.filter_map(|pass| pass.tests.result).reduce(|sum, tests| TestCounts {
+            executed: sum.executed.saturating_add(tests.executed),
+            passed: sum.passed.saturating_add(tests.passed),
+            failed: sum.failed.saturating_add(tests.failed),
+            skipped: sum.skipped.saturating_add(tests.skipped),
+        })
+    }
+}
+
+/// Format 1.0 had the engine's words here, unjudged; what is not a list of judged claims is none.
+fn claims_or_none<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<JudgedClaim>, D::Error> {
+    let value = serde_json::Value::deserialize(deserializer)?;
+    if value.is_array() { serde_json::from_value(value).map_err(serde::de::Error::custom) } else { Ok(Vec::new()) }
 }
 
 impl Report {

@@ -28,6 +28,10 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::event::Event>("event", "one line of events.normalized.jsonl"),
     published::<crate::statement::Statement>("statement", "the in-toto statement inside attestation.dsse.json"),
     published::<crate::statement::Envelope>("envelope", "attestation.dsse.json"),
+    published::<crate::reverification::ReverificationStatement>(
+        "reverification",
+        "the in-toto statement of a verification that was held again",
+    ),
 ];
 
 /// Declares a published schema.

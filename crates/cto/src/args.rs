@@ -82,10 +82,14 @@ pub(crate) enum Command {
         keep_workspace: bool,
     },
     /// Every case; a table, JUnit with --junit
+    #[command(after_help = "Examples:\n  cto matrix --jobs 4\n  cto matrix --cheats --junit cases.xml")]
     Matrix {
         /// The engine
         #[arg(long, value_name = "E", default_value = "fake")]
         engine: String,
+        /// The cheat corpus too: each cheat must be refused as it declares
+        #[arg(long)]
+        cheats: bool,
         /// Runs at once
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
         jobs: Option<u16>,
@@ -157,6 +161,18 @@ pub(crate) enum Command {
         /// contract=DIGEST, baseline=COMMIT, signer=KEYID, max-age=N(s|m|h|d), coverage=empty
         #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
         expect: Vec<Expectation>,
+    },
+    /// Build baseline and patch anew from a bundle and hold its verification again
+    #[command(
+        after_help = "The bundle is only read. What came of it is a signed statement beside the bundles and a ledger entry.\n\nExamples:\n  cto reverify @\n  cto reverify @ --contract stricter.yaml\n\nExit codes: 0 the verdict holds today, 1 it does not, 3 it cannot be told."
+    )]
+    Reverify {
+        /// A run, or the path of a bundle
+        #[arg(required = true, value_name = "RUN|PATH")]
+        bundles: Vec<String>,
+        /// Another contract for the same task; what stood against the run before still stands
+        #[arg(long, value_name = "FILE")]
+        contract: Option<PathBuf>,
     },
     /// Seal what was interrupted
     Recover,

@@ -6,7 +6,7 @@ use std::path::Path;
 use contract::report::{CheckResult, PassKind, Report};
 use contract::text::shown;
 use contract::{Reason, Status};
-use evidence::render::verdict_sentence;
+use evidence::render::{counts_text, verdict_sentence};
 
 use crate::output::{Output, count, millis, wrap};
 
@@ -128,7 +128,8 @@ fn verification_text(report: &Report) -> String {
         let held = passes.iter().filter(|pass| pass.result == CheckResult::Pass).count();
         (!passes.is_empty()).then(|| format!("{} {held} of {}", kind.as_str(), passes.len()))
     });
-    format!("{} on baseline + patch", parts.collect::<Vec<_>>().join(", "))
+    let tests = report.verification.exam_tests().map(|tests| format!("; tests: {}", counts_text(Some(tests))));
+    format!("{} on baseline + patch{}", parts.collect::<Vec<_>>().join(", "), tests.unwrap_or_default())
 }
 
 fn next(report: &Report) -> String {
@@ -169,6 +170,10 @@ fn lines(report: &Report, bundle: &Path) -> String {
             let result = if pass.result == CheckResult::Pass { "pass" } else { "fail" };
             let _ =
                 writeln!(out, "check {} {result} exit={exit} took={}ms", pass.name.replace(' ', "-"), pass.duration_ms);
+        }
+        for judged in &report.claims {
+            let verdict = judged.verdict.as_str();
+            let _ = writeln!(out, "claim {} {verdict} {}", judged.claim.saying.about(), shown(&judged.seen));
         }
     } else {
         let _ = writeln!(out, "engine_executed false");

@@ -3,7 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use contract::canonical_bytes;
-use contract::statement::{Envelope, PAYLOAD_TYPE, Signature, Statement};
+use contract::statement::{Envelope, PAYLOAD_TYPE, Signature};
+use serde::Serialize;
 
 use crate::key::HarnessKey;
 
@@ -14,8 +15,8 @@ pub fn pre_authentication(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Signs a statement; the result is the exact content of `attestation.dsse.json`.
-pub fn sign(statement: &Statement, key: &HarnessKey) -> Result<Vec<u8>, serde_json::Error> {
+/// Signs a statement; the result is the exact content of its file.
+pub fn sign(statement: &impl Serialize, key: &HarnessKey) -> Result<Vec<u8>, serde_json::Error> {
     let payload = canonical_bytes(statement)?;
     let signature = key.sign(&pre_authentication(PAYLOAD_TYPE, &payload));
     canonical_bytes(&Envelope {

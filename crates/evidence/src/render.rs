@@ -1,9 +1,13 @@
 //! `report.md`: the report for a person, readable on its own. A function of `report.json` alone, so that it can be
 //! rendered again and compared.
 
+mod verification;
+
+pub use verification::counts_text;
+
 use std::fmt::Write as _;
 
-use contract::report::{CheckResult, Report, VerificationPass};
+use contract::report::Report;
 use contract::text::shown;
 use contract::{Reason, Status};
 
@@ -13,7 +17,8 @@ pub fn report_md(report: &Report) -> String {
     heading(&mut out, report);
     blockers(&mut out, report);
     change(&mut out, report);
-    verification(&mut out, report);
+    verification::section(&mut out, report);
+    claims(&mut out, report);
     proof(&mut out, report);
     identity(&mut out, report);
     out
@@ -96,42 +101,15 @@ fn change(out: &mut String, report: &Report) {
     }
 }
 
-fn verification(out: &mut String, report: &Report) {
-    let _ = writeln!(out, "\n## Verification\n");
-    if report.verification.passes.is_empty() {
-        let _ = writeln!(
-            out,
-            "Nothing was run: {}",
-            report.not_applicable.get("verification").map_or("see test.log", String::as_str)
-        );
+fn claims(out: &mut String, report: &Report) {
+    if report.claims.is_empty() {
         return;
     }
-    let _ = writeln!(out, "| check | command | exit | result |\n| --- | --- | --- | --- |");
-    for pass in &report.verification.passes {
-        let _ = writeln!(
-            out,
-            "| {} | {} | {} | {} |",
-            pass.kind.as_str(),
-            code(&pass.argv.join(" ")),
-            exit_text(pass),
-            result_text(pass.result)
-        );
-    }
-}
-
-fn exit_text(pass: &VerificationPass) -> String {
-    match pass.exit {
-        _ if pass.timed_out => "timed out".to_owned(),
-        Some(exit) => exit.to_string(),
-        None => "–".to_owned(),
-    }
-}
-
-fn result_text(result: CheckResult) -> &'static str {
-    match result {
-        CheckResult::Pass => "pass",
-        CheckResult::Fail => "fail",
-        CheckResult::NotRun => "not run",
+    let _ = writeln!(out, "\n## What the engine says\n\nBelieved in nothing; each beside what was seen.\n");
+    let _ = writeln!(out, "| it says that | where | verdict | seen |\n| --- | --- | --- | --- |");
+    for judged in &report.claims {
+        let (said, found_in) = (inline(&judged.claim.saying.to_string()), code(&judged.claim.found_in));
+        let _ = writeln!(out, "| {said} | {found_in} | {} | {} |", judged.verdict.as_str(), inline(&judged.seen));
     }
 }
 

@@ -46,6 +46,7 @@ fn inputs() -> Inputs {
             baseline_tree: Some("t".to_owned()),
             dirty_paths: Vec::new(),
             absent_allowed: Vec::new(),
+            ecosystems: Vec::new(),
         }),
     }
 }

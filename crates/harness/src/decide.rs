@@ -7,6 +7,7 @@ use contract::{Decision, EventKind, Gate, Purpose, Reason, Stage};
 use evidence::names;
 use gate::{Admission, Judged, Refused};
 use serde_json::json;
+use tree::Listing;
 
 use crate::run::{Harness, Run, Stopped};
 use crate::target::{Target, inspect};
@@ -48,8 +49,23 @@ impl std::fmt::Display for DecideError {
 
 impl std::error::Error for DecideError {}
 
+/// The Eligibility Decision, and what else was seen on the way.
+#[derive(Debug)]
+pub struct Answer {
+    pub decision: Decision,
+    /// None where the baseline was not looked at, or could not be read.
+    pub exam: Option<ExamFiles>,
+}
+
+/// How much of the baseline belongs to the exam set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExamFiles {
+    pub protected: usize,
+    pub all: usize,
+}
+
 /// The Eligibility Decision alone: nothing is run and nothing of it stays on disk.
-pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Result<Decision, DecideError> {
+pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Result<Answer, DecideError> {
     let clock = crate::clock::RunClock::start().map_err(DecideError::Clock)?;
     let digest = task.contract.digest().map_err(DecideError::Encode)?;
     let inputs = |target| Inputs {
@@ -62,10 +78,18 @@ pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Resu
         target,
     };
     let first = gate::judge(&task.contract, inputs(None)).map_err(DecideError::Encode)?;
-    let Judged::Pending(_) = first else { return Ok(first.decision().clone()) };
-    let target = inspect(harness, task, scratch).map_err(|error| DecideError::Scratch(error.to_string()))?;
-    let judged = gate::judge(&task.contract, inputs(Some(target.facts))).map_err(DecideError::Encode)?;
-    Ok(judged.decision().clone())
+    let Judged::Pending(_) = first else { return Ok(Answer { decision: first.decision().clone(), exam: None }) };
+    let Target { facts, copy } =
+        inspect(harness, task, scratch).map_err(|error| DecideError::Scratch(error.to_string()))?;
+    let exam = copy.and_then(|copy| exam_files(task, &facts, &copy.baseline.listing));
+    let judged = gate::judge(&task.contract, inputs(Some(facts))).map_err(DecideError::Encode)?;
+    Ok(Answer { decision: judged.decision().clone(), exam })
+}
+
+fn exam_files(task: &Task, facts: &TargetFacts, baseline: &Listing) -> Option<ExamFiles> {
+    let rules = task.contract.path_rules(&facts.ecosystems).ok()?;
+    let protected = baseline.0.keys().filter(|path| rules.is_protected(path)).count();
+    Some(ExamFiles { protected, all: baseline.0.len() })
 }
 
 /// What phase A looks at.

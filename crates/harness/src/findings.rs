@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract::fake::Claims;
+use contract::claim::{Claim, JudgedClaim};
 use contract::report::{Blocker, CheckResult, Verification, sort_blockers};
 use contract::{Coverage, Decision, Digest, EventKind, Reason};
 use sandbox::LimitRule;
@@ -36,7 +36,9 @@ pub(crate) struct Findings {
     pub(crate) allowed_writes_passed: bool,
     pub(crate) forbidden_paths_passed: bool,
     pub(crate) engine: EngineRan,
-    pub(crate) claims: Option<Claims>,
+    /// What the engine says of itself, until it is judged.
+    pub(crate) claims: Vec<Claim>,
+    pub(crate) judged_claims: Vec<JudgedClaim>,
     pub(crate) verification: Verification,
     pub(crate) source_mutated: Option<bool>,
     pub(crate) missing_events: Vec<EventKind>,
@@ -58,7 +60,8 @@ impl Default for Findings {
             allowed_writes_passed: true,
             forbidden_paths_passed: true,
             engine: EngineRan::default(),
-            claims: None,
+            claims: Vec::new(),
+            judged_claims: Vec::new(),
             verification: Verification { passes: Vec::new(), result: CheckResult::NotRun },
             source_mutated: None,
             missing_events: Vec::new(),
@@ -89,6 +92,15 @@ impl Findings {
 
     pub(crate) fn reasons(&self) -> Vec<Reason> {
         self.blockers.iter().map(|blocker| blocker.reason).collect()
+    }
+
+    /// None where nothing was run.
+    pub(crate) fn tests_passed(&self) -> Option<bool> {
+        match self.verification.result {
+            CheckResult::Pass => Some(true),
+            CheckResult::Fail => Some(false),
+            CheckResult::NotRun => None,
+        }
     }
 
     pub(crate) fn skip(&mut self, what: &str, why: &str) {

@@ -116,6 +116,11 @@ impl Home {
         self.work().join(run.as_str())
     }
 
+    /// Signed statements about a sealed run, made after its seal.
+    pub fn statements(&self, run: &RunId) -> PathBuf {
+        self.root.join("statements").join(run.as_str())
+    }
+
     pub fn cache(&self) -> PathBuf {
         self.root.join("cache")
     }

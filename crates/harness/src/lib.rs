@@ -3,16 +3,19 @@
 //! Prints nothing and reads no environment: settings come in, events and a sealed bundle go out. The path of data is
 //! [`spine::govern`]; every step consumes the one before it and is the only constructor of the next.
 
+mod claims;
 mod clock;
 mod collection;
 mod decide;
 mod engines;
+mod exam;
 mod findings;
 mod home;
 mod host;
 mod recover;
 mod report;
 mod result;
+mod reverify;
 mod run;
 mod spine;
 mod supervise;
@@ -23,10 +26,11 @@ mod watch;
 
 pub use clock::{ReadClockError, RunClock};
 pub use collection::seal_collection;
-pub use decide::{Ask, DecideError, decide};
+pub use decide::{Answer, Ask, DecideError, ExamFiles, decide};
 pub use home::{Home, OpenHomeError};
 pub use host::{GatherHostError, Tools};
 pub use recover::{RecoverError, Recovered, recover};
+pub use reverify::{REVERIFIED, Reverified, ReverifyError, reverify};
 pub use run::{Harness, OpenHarnessError, OpenRunError};
 pub use spine::{GovernError, Outcome, govern};
 pub use supervise::SandboxDocument;

@@ -138,6 +138,7 @@ impl Reported<'_> {
 /// What the ledger keeps of a sealed bundle.
 pub(crate) fn ledger_entry(sealed: &Sealed, time: &str) -> RunSealed {
     let report = &sealed.report;
+    let tests = report.verification.exam_tests();
     RunSealed {
         run_id: report.run_id.to_string(),
         time: time.to_owned(),
@@ -149,8 +150,8 @@ pub(crate) fn ledger_entry(sealed: &Sealed, time: &str) -> RunSealed {
         finished_at: report.run_finished_at.to_string(),
         duration_ms: report.duration_ms,
         reasons: report.blocker_reasons.iter().map(|reason| reason.code().to_owned()).collect(),
-        tests_passed: None,
-        tests_executed: None,
+        tests_passed: tests.map(|tests| tests.passed),
+        tests_executed: tests.map(|tests| tests.executed),
         attestation_sha256: sealed.attestation_sha256.to_string(),
         bundle: format!("harness-runs/{}", report.run_id),
     }
@@ -290,13 +291,13 @@ fn compose(run: &Run<'_>, secret_scan: SecretScan) -> Report {
         missing_events: findings.missing_events.clone(),
         approval_status: ApprovalStatus::NotRequired,
         tests_command: tests_command(run),
-        tests_passed: tests_passed(run),
+        tests_passed: findings.tests_passed(),
         verification: findings.verification.clone(),
         blockers: findings.blockers.clone(),
         blocker_reasons: findings.reasons(),
         failure_reason: worst.map(|blocker| failure_reason(blocker.reason, &blocker.text, &run.ask.engine, exit)),
         coverage: findings.coverage.iter().copied().collect(),
-        claims: findings.claims.clone(),
+        claims: findings.judged_claims.clone(),
         source_admission_status: SourceAdmissionStatus::BuiltIn,
         source_repository_mutated: findings.source_mutated,
         engine: engine_facts(run),
@@ -327,15 +328,6 @@ fn tests_command(run: &Run<'_>) -> Option<String> {
     let commands = &run.task.contract.verification_commands;
     (!commands.is_empty())
         .then(|| commands.iter().map(|command| command.argv.join(" ")).collect::<Vec<_>>().join(" && "))
-}
-
-fn tests_passed(run: &Run<'_>) -> Option<bool> {
-    use contract::report::CheckResult::{Fail, NotRun, Pass};
-    match run.findings.verification.result {
-        Pass => Some(true),
-        Fail => Some(false),
-        NotRun => None,
-    }
 }
 
 fn engine_facts(run: &Run<'_>) -> EngineFacts {

@@ -2,11 +2,12 @@
 
 use contract::paths::{PathRules, PathVerdict};
 use contract::text::{path_text, shown};
-use contract::{Digest, EventKind, Reason};
+use contract::{Decision, Digest, Ecosystem, EventKind, Reason};
 use evidence::names;
 use serde_json::json;
 use tree::{Capture, Change, Limits, Listing, Oid, Proof, RefusedWhy, TreeError};
 
+use crate::claims::{self, Commits};
 use crate::engines::Worked;
 use crate::run::{Run, Stopped};
 use crate::target::{Baseline, Copy};
@@ -25,6 +26,8 @@ pub(crate) struct Captured<'a> {
     pub(crate) listing: Listing,
     pub(crate) rules: PathRules,
     pub(crate) tree: Oid,
+    /// Commits the engine claims, looked up while its workspace is there.
+    pub(crate) commits: Commits,
     /// Why the result is not verified, if it is not.
     pub(crate) unverifiable: Option<&'static str>,
 }
@@ -34,7 +37,8 @@ impl<'a> Worked<'a> {
     pub(crate) fn capture(self) -> Result<Captured<'a>, Stopped> {
         let Self { mut run, copy } = self;
         run.step(Step::Diff, StepState::Began, "");
-        let rules = run.task.contract.path_rules()?;
+        let ecosystems = run.findings.decision.as_ref().map_or(Ecosystem::ALL, Decision::ecosystems);
+        let rules = run.task.contract.path_rules(ecosystems)?;
         let (listing, mut unverifiable) = take(&mut run, &copy)?;
         let changes = tree::changes(&copy.baseline.listing, &listing);
         run.findings.changed_files = changes.iter().map(|change| path_text(&change.path)).collect();
@@ -47,7 +51,8 @@ impl<'a> Worked<'a> {
             unverifiable = Some("the result has too many files");
         }
         check_source(&mut run, &copy)?;
-        Ok(Captured { run, baseline: copy.baseline, listing, rules, tree, unverifiable })
+        let commits = claims::look_up(&run, &copy.root, tree);
+        Ok(Captured { run, baseline: copy.baseline, listing, rules, tree, commits, unverifiable })
     }
 }
 
@@ -131,31 +136,38 @@ fn without_litter(run: &mut Run<'_>, copy: &Copy, mut listing: Listing) -> Resul
 }
 
 fn judge_paths(run: &mut Run<'_>, rules: &PathRules, changes: &[Change]) {
+    for (reason, text) in judged(rules, changes) {
+        run.findings.allowed_writes_passed = false;
+        run.findings.forbidden_paths_passed &= reason != Reason::ForbiddenPathChange;
+        run.findings.block(reason, text, names::PATCH);
+    }
+}
+
+/// What the contract has against each changed path.
+pub(crate) fn judged(rules: &PathRules, changes: &[Change]) -> Vec<(Reason, String)> {
     let allowed = rules.allowed.globs().join(", ");
-    for change in changes {
+    let judge = |change: &Change| {
         let path = path_text(&change.path);
         let done = match (&change.before, &change.after) {
             (None, _) => "added",
             (_, None) => "deleted",
             _ => "changed",
         };
-        let (reason, text) = match rules.judge(&change.path) {
-            PathVerdict::Allowed => continue,
+        match rules.judge(&change.path) {
+            PathVerdict::Allowed => None,
             PathVerdict::Forbidden => {
-                (Reason::ForbiddenPathChange, format!("`{}` is forbidden and was {done}", shown(&path)))
+                Some((Reason::ForbiddenPathChange, format!("`{}` is forbidden and was {done}", shown(&path))))
             }
-            PathVerdict::Protected => (
+            PathVerdict::Protected => Some((
                 Reason::ProtectedFileChanged,
                 format!("`{}` belongs to the exam and was {done}; it is restored before verification", shown(&path)),
-            ),
+            )),
             PathVerdict::Outside => {
-                (Reason::DisallowedFileChange, format!("`{}` was {done}; allowed: {allowed}", shown(&path)))
+                Some((Reason::DisallowedFileChange, format!("`{}` was {done}; allowed: {allowed}", shown(&path))))
             }
-        };
-        run.findings.allowed_writes_passed = false;
-        run.findings.forbidden_paths_passed &= reason != Reason::ForbiddenPathChange;
-        run.findings.block(reason, text, names::PATCH);
-    }
+        }
+    };
+    changes.iter().filter_map(judge).collect()
 }
 
 /// Writes the patch and what became of the diff. Unless it gives the same tree, the patch proves nothing.

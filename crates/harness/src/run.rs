@@ -20,6 +20,7 @@ use crate::decide::Ask;
 use crate::findings::Findings;
 use crate::home::{Home, OpenHomeError};
 use crate::host::{self, GatherHostError, Tools};
+use crate::supervise::Setting;
 use crate::task::Task;
 use crate::watch::{Step, StepState, Watch};
 
@@ -278,11 +279,14 @@ impl<'a> Run<'a> {
         self.watch.observer.step(step, state, detail);
     }
 
+    /// The surroundings of what this run starts.
+    pub(crate) fn setting(&self) -> Setting<'_> {
+        Setting { harness: self.harness, contract: &self.task.contract, run_id: self.id(), work: &self.work }
+    }
+
     /// Makes a folder of the run's work area.
     pub(crate) fn work_dir(&self, name: &str) -> Result<PathBuf, Stopped> {
-        let path = self.work.join(name);
-        fs::create_dir_all(&path).map_err(|error| Stopped::Io(path.clone(), error))?;
-        Ok(path)
+        self.setting().dir(name)
     }
 
     /// Starts a stage ahead of its use: it is ready by the time the program to run is known.
@@ -337,7 +341,7 @@ fn claim(harness: &Harness, task: &Task, clock: &RunClock) -> Result<(RunId, Pat
 }
 
 /// Four letters and digits that are not mistaken for each other.
-fn suffix() -> io::Result<String> {
+pub(crate) fn suffix() -> io::Result<String> {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let mut random = [0; 4];
     getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;

@@ -1,15 +1,17 @@
 //! Supervised programs: their environment, their limits, and `sandbox.json`, which says what held.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use contract::decision::Profile;
 use contract::task::Limits;
+use contract::{RunId, TaskContract};
 use sandbox::{Ended, How, LimitRule, Spec};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::run::{Run, Stopped};
+use crate::run::{Harness, Run, Stopped};
 
 /// The variable by which processes of a run are found when nobody supervises them any more.
 pub(crate) const MARKER: &str = "CTO_RUN_ID";
@@ -61,58 +63,77 @@ pub(crate) struct Places {
     pub(crate) tmp: PathBuf,
 }
 
-impl Places {
-    pub(crate) fn make(run: &Run<'_>, name: &str) -> Result<Self, Stopped> {
-        Ok(Self { home: run.work_dir(&format!("{name}/home"))?, tmp: run.work_dir(&format!("{name}/tmp"))? })
-    }
+/// On whose terms programs are supervised, and where: all that a program's surroundings depend on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setting<'a> {
+    pub(crate) harness: &'a Harness,
+    pub(crate) contract: &'a TaskContract,
+    pub(crate) run_id: &'a RunId,
+    pub(crate) work: &'a Path,
 }
 
-/// Starts empty; only what is declared here or in the contract passes.
-fn environment(run: &Run<'_>, places: &Places) -> Vec<(String, String)> {
-    let text = |path: &Path| path.display().to_string();
-    let contract = &run.task.contract.environment;
-    let path = run.harness.tools.path(&contract.path).iter().map(|dir| text(dir)).collect::<Vec<_>>().join(":");
-    let mut variables = vec![
-        ("PATH".to_owned(), path),
-        ("HOME".to_owned(), text(&places.home)),
-        ("TMPDIR".to_owned(), text(&places.tmp)),
-        ("XDG_CONFIG_HOME".to_owned(), text(&places.home.join(".config"))),
-        ("XDG_CACHE_HOME".to_owned(), text(&places.home.join(".cache"))),
-        ("XDG_DATA_HOME".to_owned(), text(&places.home.join(".local/share"))),
-        ("CARGO_HOME".to_owned(), text(&places.home.join(".cargo"))),
-        ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
-        ("LANG".to_owned(), "C.UTF-8".to_owned()),
-        ("TZ".to_owned(), "UTC".to_owned()),
-        ("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned()),
-        // A committed bytecode file would win over the visible source; with a prefix of its own, python never looks at it.
-        ("PYTHONPYCACHEPREFIX".to_owned(), text(&places.tmp.join("pycache"))),
-    ];
-    if let Some(rustup) = &run.harness.tools.rustup_home {
-        variables.push(("RUSTUP_HOME".to_owned(), text(rustup)));
+impl Setting<'_> {
+    /// Makes a folder of the work area.
+    pub(crate) fn dir(&self, name: &str) -> Result<PathBuf, Stopped> {
+        let path = self.work.join(name);
+        fs::create_dir_all(&path).map_err(|error| Stopped::Io(path.clone(), error))?;
+        Ok(path)
     }
-    for (name, value) in &contract.variables {
-        variables.retain(|(known, _)| known != name);
-        variables.push((name.clone(), value.clone()));
-    }
-    variables
-}
 
-/// A program to run in `cwd`, found on the run's search path; None when it is not there.
-pub(crate) fn spec(run: &Run<'_>, argv: &[String], cwd: PathBuf, places: &Places, wall: Duration) -> Option<Spec> {
-    let Limits { memory_bytes, disk_bytes, output_bytes, .. } = run.task.contract.limits;
-    let dirs = run.harness.tools.path(&run.task.contract.environment.path);
-    let program = sandbox::find_program(argv.first()?, &dirs, &cwd)?;
-    let mut full = vec![program.display().to_string()];
-    full.extend(argv.iter().skip(1).cloned());
-    let mut spec = Spec::new(full, cwd, wall, (MARKER.to_owned(), run.id().to_string()));
-    spec.env = environment(run, places);
-    spec.limits = sandbox::Limits {
-        memory_bytes: Some(memory_bytes),
-        file_bytes: Some(disk_bytes),
-        open_files: Some(OPEN_FILES),
-    };
-    spec.output_bytes = output_bytes;
-    Some(spec)
+    pub(crate) fn places(&self, name: &str) -> Result<Places, Stopped> {
+        Ok(Places { home: self.dir(&format!("{name}/home"))?, tmp: self.dir(&format!("{name}/tmp"))? })
+    }
+
+    /// Where its programs are looked for.
+    pub(crate) fn path(&self) -> Vec<PathBuf> {
+        self.harness.tools.path(&self.contract.environment.path)
+    }
+
+    /// Starts empty; only what is declared here or in the contract passes.
+    fn environment(&self, places: &Places) -> Vec<(String, String)> {
+        let text = |path: &Path| path.display().to_string();
+        let path = self.path().iter().map(|dir| text(dir)).collect::<Vec<_>>().join(":");
+        let mut variables = vec![
+            ("PATH".to_owned(), path),
+            ("HOME".to_owned(), text(&places.home)),
+            ("TMPDIR".to_owned(), text(&places.tmp)),
+            ("XDG_CONFIG_HOME".to_owned(), text(&places.home.join(".config"))),
+            ("XDG_CACHE_HOME".to_owned(), text(&places.home.join(".cache"))),
+            ("XDG_DATA_HOME".to_owned(), text(&places.home.join(".local/share"))),
+            ("CARGO_HOME".to_owned(), text(&places.home.join(".cargo"))),
+            ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
+            ("LANG".to_owned(), "C.UTF-8".to_owned()),
+            ("TZ".to_owned(), "UTC".to_owned()),
+            ("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned()),
+            // A committed bytecode file would win over the visible source; with a prefix of its own, python never looks at it.
+            ("PYTHONPYCACHEPREFIX".to_owned(), text(&places.tmp.join("pycache"))),
+        ];
+        if let Some(rustup) = &self.harness.tools.rustup_home {
+            variables.push(("RUSTUP_HOME".to_owned(), text(rustup)));
+        }
+        for (name, value) in &self.contract.environment.variables {
+            variables.retain(|(known, _)| known != name);
+            variables.push((name.clone(), value.clone()));
+        }
+        variables
+    }
+
+    /// A program to run in `cwd`, found on the search path; None when it is not there.
+    pub(crate) fn spec(&self, argv: &[String], cwd: PathBuf, places: &Places, wall: Duration) -> Option<Spec> {
+        let Limits { memory_bytes, disk_bytes, output_bytes, .. } = self.contract.limits;
+        let program = sandbox::find_program(argv.first()?, &self.path(), &cwd)?;
+        let mut full = vec![program.display().to_string()];
+        full.extend(argv.iter().skip(1).cloned());
+        let mut spec = Spec::new(full, cwd, wall, (MARKER.to_owned(), self.run_id.to_string()));
+        spec.env = self.environment(places);
+        spec.limits = sandbox::Limits {
+            memory_bytes: Some(memory_bytes),
+            file_bytes: Some(disk_bytes),
+            open_files: Some(OPEN_FILES),
+        };
+        spec.output_bytes = output_bytes;
+        Some(spec)
+    }
 }
 
 /// The exit code as reports carry it: 124 for time, 128+n for a signal.
@@ -130,10 +151,9 @@ pub(crate) fn exit_code(ended: &Ended) -> Option<i32> {
 
 /// What `sandbox.json` says of this run.
 pub(crate) fn document(run: &Run<'_>) -> SandboxDocument {
-    let contract = &run.task.contract;
     let engine = &run.findings.engine;
     let places = Places { home: PathBuf::from("/"), tmp: PathBuf::from("/") };
-    let mut variables: Vec<String> = environment(run, &places).into_iter().map(|(name, _)| name).collect();
+    let mut variables: Vec<String> = run.setting().environment(&places).into_iter().map(|(name, _)| name).collect();
     variables.push(MARKER.to_owned());
     variables.sort();
     SandboxDocument {
@@ -142,7 +162,7 @@ pub(crate) fn document(run: &Run<'_>) -> SandboxDocument {
         applied: Profile::None,
         engine_ran: engine.started,
         kernel: run.harness.host.kernel.clone(),
-        path: run.harness.tools.path(&contract.environment.path).iter().map(|dir| dir.display().to_string()).collect(),
+        path: run.setting().path().iter().map(|dir| dir.display().to_string()).collect(),
         variables,
         limits: engine.limits.clone(),
         wall_seconds: wall(run).as_secs(),

@@ -3,8 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use contract::Ecosystem;
 use contract::decision::TargetFacts;
+use contract::exam::ecosystems_of;
 use contract::fake::Step;
+use contract::paths::PathSet;
 use contract::task::SourceClassification;
 use contract::text::path_text;
 use tree::{Author, CommitSpec, Entry, Listing, Manifest, Mode, Oid, Source, SourceDigest, Store, TreeError};
@@ -143,7 +146,7 @@ fn differs(copy: &Copy) -> Result<Vec<String>, TreeError> {
 }
 
 fn facts(task: &Task, commit: Oid, copy: &Copy, dirty_paths: Vec<String>) -> TargetFacts {
-    let allowed = task.contract.path_rules().ok().map(|rules| rules.allowed);
+    let allowed = PathSet::rooted(&task.contract.allowed_paths).ok();
     let may_change = |path: &String| allowed.as_ref().is_none_or(|allowed| allowed.is_match(path.as_bytes()));
     TargetFacts {
         repository: repository(task).is_some(),
@@ -154,7 +157,14 @@ fn facts(task: &Task, commit: Oid, copy: &Copy, dirty_paths: Vec<String>) -> Tar
         baseline_tree: Some(copy.baseline.tree.to_string()),
         dirty_paths,
         absent_allowed: copy.absent.iter().filter(|path| may_change(path)).cloned().collect(),
+        ecosystems: ecosystems(task, &copy.baseline.listing),
     }
+}
+
+/// What the baseline is built and tested with, by its files and by what the contract runs.
+fn ecosystems(task: &Task, baseline: &Listing) -> Vec<Ecosystem> {
+    let paths = baseline.0.keys().map(Vec::as_slice);
+    ecosystems_of(paths, task.contract.verification_commands.iter().map(|command| command.argv.as_slice()))
 }
 
 fn unreadable(task: &Task, error: &TreeError) -> TargetFacts {
@@ -167,5 +177,6 @@ fn unreadable(task: &Task, error: &TreeError) -> TargetFacts {
         baseline_tree: None,
         dirty_paths: Vec::new(),
         absent_allowed: Vec::new(),
+        ecosystems: Ecosystem::ALL.to_vec(),
     }
 }

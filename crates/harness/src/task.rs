@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use contract::case::{Case, Expect, FakeSteps, load_case, load_contract};
 use contract::source::{Node, Problems};
 use contract::{EventKind, Stage, TaskContract};
+use fixtures::{CaseFolder, CheatFile};
 
 /// One file of a case's baseline.
 #[derive(Debug, Clone)]
@@ -91,18 +92,54 @@ impl Task {
         matches!(&self.origin, Origin::Case(files) if files.values().map(|file| file.bytes.len()).sum::<usize>() < SMALL)
     }
 
-    /// A built-in case.
+    /// A built-in case, or a cheat that is played on one.
     pub fn builtin(id: &str) -> Option<Result<Self, LoadTaskError>> {
-        fixtures::find(id).map(|folder| {
-            let text = folder.file("case.yaml").map_or(&[][..], |file| file.bytes);
-            let read =
-                |name: &str| folder.file(name).map(|file| file.bytes.to_vec()).ok_or_else(|| "no such file".to_owned());
-            let case = load_case(&format!("{id}/case.yaml"), text, &read).map_err(LoadTaskError::Invalid)?;
-            let files = folder.baseline().map(|(path, file)| {
-                (path.to_owned(), BaselineFile { bytes: file.bytes.to_vec(), executable: file.executable })
-            });
-            Ok(Self::from_case(case, Origin::Case(files.collect())))
-        })
+        match fixtures::find_cheat(id) {
+            Some(cheat) => Some(Self::from_cheat(cheat)),
+            None => fixtures::find(id).map(Self::from_folder),
+        }
+    }
+
+    fn from_folder(folder: &CaseFolder) -> Result<Self, LoadTaskError> {
+        let text = folder.file("case.yaml").map_or(&[][..], |file| file.bytes);
+        let read =
+            |name: &str| folder.file(name).map(|file| file.bytes.to_vec()).ok_or_else(|| "no such file".to_owned());
+        let case = load_case(&format!("{}/case.yaml", folder.id), text, &read).map_err(LoadTaskError::Invalid)?;
+        let files = folder.baseline().map(|(path, file)| {
+            (path.to_owned(), BaselineFile { bytes: file.bytes.to_vec(), executable: file.executable })
+        });
+        Ok(Self::from_case(case, Origin::Case(files.collect())))
+    }
+
+    /// The case a cheat is played on, with the id, the steps and the end of the cheat.
+    fn from_cheat(file: &CheatFile) -> Result<Self, LoadTaskError> {
+        let cheat = file.load().map_err(LoadTaskError::Invalid)?;
+        let unknown = |name: &str| LoadTaskError::Unknown { name: name.to_owned(), suggestion: None };
+        let folder = cheat.case().ok_or_else(|| unknown(&cheat.on))?;
+        let mut task = Self::from_folder(folder)?;
+        let speaks = cheat.fake.speaks;
+        let (steps, claims) = cheat.fake.resolve(|name| {
+            let file = folder.file(name).ok_or_else(|| unknown(name))?;
+            Ok::<_, LoadTaskError>(String::from_utf8_lossy(file.bytes).into_owned())
+        })?;
+        task.contract.task_id = cheat.id;
+        task.fake = Some(FakeSteps { steps, claims, speaks });
+        task.expect = Some(cheat.expect);
+        Ok(task)
+    }
+
+    /// The contract alone, of a contract file, a `case.yaml` or a case folder.
+    pub fn load_contract(path: &Path) -> Result<TaskContract, LoadTaskError> {
+        let file = if path.is_dir() { path.join("case.yaml") } else { path.to_owned() };
+        let bytes = read_regular(&file).map_err(|error| LoadTaskError::Read(file.clone(), error))?;
+        let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+        let shown = file.display().to_string();
+        let beside = |name: &str| read_regular(&folder.join(name)).map_err(|error| error.to_string());
+        if is_case(&file, &bytes) {
+            load_case(&shown, &bytes, &beside).map(|case| case.contract).map_err(LoadTaskError::Invalid)
+        } else {
+            load_contract(&shown, &bytes, &beside).map_err(LoadTaskError::Invalid)
+        }
     }
 
     /// A case folder, a `case.yaml`, or a contract file; `repository` overrides where the tree comes from.

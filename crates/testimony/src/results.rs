@@ -1,9 +1,35 @@
 //! What a test runner said: which tests there were and how each ended.
+//!
+//! Runners are told apart by their words, not by the command, since `make test`, `npm test` and `sh -c` hide who runs. Each
+//! reader in the folder below hears every line and keeps what is its own. What several runners said in one output is put
+//! together, and where two sources tell of the same tests the worse one counts.
+
+mod asking;
+mod cargo;
+mod go;
+mod junit;
+mod nextest;
+mod node;
+mod pytest;
+mod spec;
+mod tally;
+mod tap;
+mod text;
+mod unittest;
+mod voice;
+mod xml;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use contract::report::TestCounts;
+
+use self::junit::Report;
+use self::tally::Reading;
+use self::voice::{Streams, Voice};
 
 /// A runner whose words we can read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
@@ -26,11 +52,30 @@ pub enum Outcome {
     Skipped,
 }
 
-/// The tests of one command.
+impl Outcome {
+    /// Whether the test ran at all.
+    pub fn executed(self) -> bool {
+        matches!(self, Self::Passed | Self::Failed)
+    }
+
+    /// Of two words about one test: a failure is never talked away, and neither is a skip.
+    fn worse(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Failed, _) | (_, Self::Failed) => Self::Failed,
+            (Self::Skipped, _) | (_, Self::Skipped) => Self::Skipped,
+            (Self::Passed, Self::Passed) => Self::Passed,
+        }
+    }
+}
+
+/// The tests of one command. Where several runners spoke, `runner` is the one that executed most.
+///
+/// An identity that comes more than once is followed by ` ⟨2⟩`, ` ⟨3⟩`, those that ran first: which of the equals it was
+/// cannot be told, how many there were can.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TestResults {
     pub runner: Runner,
-    /// By identity. Empty where the runner gave only numbers.
+    /// By identity. Empty where the runner gave only numbers; where it named a part of its tests, `counts` tells of more.
     pub tests: BTreeMap<String, Outcome>,
     pub counts: TestCounts,
 }
@@ -48,18 +93,46 @@ pub struct Heard<'a> {
 /// Variables that ask known runners to name their tests; argv stays as the contract has it. `folder` is where they may
 /// write reports.
 pub fn asking(folder: &Path) -> Vec<(&'static str, String)> {
-    let _ = folder;
-    Vec::new()
+    asking::variables(folder)
 }
 
 /// Report files that a command's own arguments name, relative to its working directory.
 pub fn report_files(argv: &[String]) -> Vec<String> {
-    let _ = argv;
-    Vec::new()
+    asking::named_files(argv)
 }
 
 /// None where nothing in it looks like a runner's words.
 pub fn read(heard: &Heard<'_>) -> Option<TestResults> {
-    let _ = heard;
-    None
+    let mut streams = Streams { stdout: Voice::hear(heard.stdout), stderr: Voice::hear(heard.stderr) };
+    let mut pytest_reports = Vec::new();
+    let mut others = Vec::new();
+    let mut readings = Vec::new();
+    for (name, bytes) in heard.files {
+        match junit::read(bytes, name == asking::PYTEST_REPORT) {
+            Some(report) if report.of_pytest => pytest_reports.push(report),
+            Some(report) => others.push((asking::is_named_by(heard.argv, name), report)),
+            None => readings.extend(Voice::hear(bytes).alone()),
+        }
+    }
+    let printed = [heard.stdout, heard.stderr].into_iter().filter_map(junit::find_in_output);
+    for report in printed {
+        match report.of_pytest {
+            true => pytest_reports.push(report),
+            false => others.push((false, report)),
+        }
+    }
+    readings.extend(streams.pytest(pytest_reports));
+    readings.extend(streams.rest());
+    told_twice(&mut readings, &mut others);
+    readings.extend(others.into_iter().map(|(_, report)| report.reading(Runner::Junit)));
+    tally::total(readings)
+}
+
+/// A command that names a report file itself writes there what it also prints: the printed names stay, and the worse numbers.
+fn told_twice(readings: &mut [Reading], others: &mut Vec<(bool, Report)>) {
+    if let ([reading], [(true, _)]) = (readings, others.as_slice()) {
+        for (_, report) in others.drain(..) {
+            reading.doubt(&report.reading(Runner::Junit));
+        }
+    }
 }

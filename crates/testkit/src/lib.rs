@@ -7,6 +7,7 @@ mod case;
 mod process;
 mod skip;
 mod tamper;
+mod tools;
 mod world;
 
 pub use bundle::{copy_bundle, files_of, resign};
@@ -14,4 +15,5 @@ pub use case::contract_text;
 pub use process::{git, left_running, program, run_git, wait_for};
 pub use skip::{python, skip};
 pub use tamper::Forger;
+pub use tools::{cargo, go, go_cache, nextest, node};
 pub use world::{Ran, World, content_digest};

@@ -66,6 +66,16 @@ pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// A regular file below the directory `root`, no link followed on the way. None where there is no such file, it is no
+/// regular one, or it is larger than `limit`.
+pub fn read_plain(root: &Path, path: &[u8], limit: u64) -> Option<Vec<u8>> {
+    let plain = |part: &[u8]| !matches!(part, b"" | b"." | b"..");
+    if !path.split(|byte| *byte == b'/').all(plain) {
+        return None;
+    }
+    read_beneath(open_root(root).ok()?.as_fd(), path, limit).ok().flatten()
+}
+
 /// A small regular file below `dir`, each component opened without following links; none if it is not there.
 pub(crate) fn read_beneath(dir: BorrowedFd<'_>, path: &[u8], limit: u64) -> io::Result<Option<Vec<u8>>> {
     let found = open_parent(dir, path).and_then(|(parent, name)| match &parent {

@@ -6,6 +6,7 @@
 
 mod batch;
 mod capture;
+mod claimed;
 mod error;
 mod fsdir;
 mod git;
@@ -30,7 +31,9 @@ mod work_repository;
 
 pub use batch::{Absent, AbsentWhy, BlobReader, absent_content};
 pub use capture::{Capture, Limits, Refused, RefusedWhy, capture};
+pub use claimed::{FoundCommit, find_commit};
 pub use error::{Limit, SourceProblem, TreeError};
+pub use fsdir::read_plain;
 pub use git::{Git, GitVersion};
 pub use ignore::ignored;
 pub use listing::{Change, Entry, Listing, Mode, changes};

@@ -1,6 +1,7 @@
 //! `cargo xtask bench NAME`: our program beside floors, in turns, in one process, so that a loaded machine slows all of them
 //! alike. Ratios are what counts; times differ from machine to machine.
 
+mod exam;
 mod ledger;
 mod rounds;
 mod run;
@@ -25,9 +26,10 @@ struct Bench {
 pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
     let measure: fn(&Bench) -> Outcome<String> = match name {
         "run" => run::measure,
+        "exam" => exam::measure,
         "verify" => verify::measure,
         "ledger" => ledger::measure,
-        _ => return Err(format!("there is no bench {name:?}: run, verify or ledger")),
+        _ => return Err(format!("there is no bench {name:?}: run, exam, verify or ledger")),
     };
     let mut bench = Bench { cto: target().join("release/cto"), rounds: None, place: std::env::temp_dir() };
     let mut write = false;

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::{Digest, canonical_digest};
-use crate::exam;
+use crate::exam::{Ecosystem, exam_globs};
 use crate::id::TaskId;
 use crate::paths::{ParseGlobError, PathRules, PathSet};
 use crate::stage::MutationMode;
@@ -208,9 +208,9 @@ impl TaskContract {
         canonical_digest(self)
     }
 
-    /// The compiled paths of this contract, the default exam set included.
-    pub fn path_rules(&self) -> Result<PathRules, ParseGlobError> {
-        let mut protected: Vec<String> = exam::DEFAULT.iter().map(ToString::to_string).collect();
+    /// The paths of this contract, with the default exam set of these ecosystems.
+    pub fn path_rules(&self, ecosystems: &[Ecosystem]) -> Result<PathRules, ParseGlobError> {
+        let mut protected: Vec<String> = exam_globs(ecosystems).iter().map(ToString::to_string).collect();
         protected.extend(self.protected_paths.iter().cloned());
         Ok(PathRules {
             allowed: PathSet::rooted(&self.allowed_paths)?,

@@ -4,8 +4,12 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use contract::TaskId;
-use harness::Task;
+use contract::case::Expect;
+use contract::report::PassKind;
+use contract::{Coverage, Report, Status, TaskId};
+use fixtures::{Cheat, CheatFile};
+use harness::{LoadTaskError, Task};
+use serde::Serialize;
 use serde_json::json;
 
 use super::{INTERRUPTED, matrix};
@@ -21,7 +25,7 @@ pub(crate) fn case(context: &Context, command: &CaseCommand) -> Result<u8, Comma
     }
 }
 
-/// Ids of every case that can be run by id.
+/// Ids of every case that can be run by id, the cheats aside.
 pub(super) fn ids(context: &Context) -> Result<Vec<String>, CommandError> {
     let mut ids: Vec<String> = fixtures::builtin().iter().map(|case| case.id.to_owned()).collect();
     if let Some(folder) = context.config.workspace.as_ref().map(|workspace| workspace.join("cases"))
@@ -39,25 +43,56 @@ pub(super) fn ids(context: &Context) -> Result<Vec<String>, CommandError> {
     Ok(ids)
 }
 
+/// One line of the list.
+#[derive(Serialize)]
+struct Listed {
+    case_id: String,
+    title: String,
+    expect: Expect,
+    /// Only for a cheat.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cheat: Option<Cheating>,
+}
+
+/// Which case is cheated on, in which language.
+#[derive(Serialize)]
+struct Cheating {
+    on: String,
+    language: &'static str,
+}
+
+impl Listed {
+    fn case(context: &Context, id: String) -> Result<Self, CommandError> {
+        let task = context.load_task(&id, None)?;
+        Ok(Self { case_id: id, title: task.contract.title, expect: task.expect.unwrap_or_default(), cheat: None })
+    }
+
+    fn cheat(file: &CheatFile) -> Result<Self, CommandError> {
+        let Cheat { on, language, does, expect, .. } = file.load().map_err(LoadTaskError::Invalid)?;
+        let cheat = Some(Cheating { on, language: language.as_str() });
+        Ok(Self { case_id: file.id.to_owned(), title: does, expect, cheat })
+    }
+
+    fn about(&self) -> String {
+        let cheat = self.cheat.as_ref().map_or_else(String::new, |cheat| format!("cheat on {}: ", cheat.on));
+        contract::text::shown(&format!("{cheat}{}", self.title))
+    }
+}
+
+/// The cases, then the cheats.
 fn list(context: &Context) -> Result<u8, CommandError> {
     let output = context.output;
-    let mut rows = Vec::new();
-    for id in ids(context)? {
-        let task = context.load_task(&id, None)?;
-        rows.push((id, task));
-    }
+    let cases = ids(context)?.into_iter().map(|id| Listed::case(context, id));
+    let cheats = fixtures::cheats().iter().map(Listed::cheat);
+    let rows = cases.chain(cheats).collect::<Result<Vec<_>, _>>()?;
     if output.json {
-        let cases: Vec<_> = rows
-            .iter()
-            .map(|(id, task)| json!({"case_id": id, "expect": task.expect, "title": task.contract.title}))
-            .collect();
-        output.print_json(&cases)?;
+        output.print_json(&rows)?;
         return Ok(0);
     }
+    let width = rows.iter().map(|row| row.case_id.len()).max().unwrap_or_default();
     let mut text = String::new();
-    for (id, task) in &rows {
-        let status = task.expect.as_ref().map_or("pass", |expect| expect.status.as_str());
-        let _ = writeln!(text, "{id:<32} {status:<8} {}", contract::text::shown(&task.contract.title));
+    for row in &rows {
+        let _ = writeln!(text, "{:<width$} {:<8} {}", row.case_id, row.expect.status.as_str(), row.about());
     }
     output.print(&text);
     Ok(0)
@@ -108,7 +143,7 @@ const NEW_FILES: &[(&str, &str)] = &[
 fn new(context: &Context, id: &str, dir: Option<&Path>) -> Result<u8, CommandError> {
     let id =
         TaskId::try_from(id.to_owned()).map_err(|error| CommandError::usage(error).hint("cto case new my-case"))?;
-    if fixtures::find(id.as_str()).is_some() {
+    if fixtures::find(id.as_str()).is_some() || fixtures::find_cheat(id.as_str()).is_some() {
         return Err(CommandError::usage(format!("`{id}` is a built-in case")).hint("choose another id"));
     }
     let folder = match (dir, &context.config.workspace) {
@@ -158,32 +193,64 @@ fn check(context: &Context, cases: &[String]) -> Result<u8, CommandError> {
         let path = Path::new(name);
         let task = if path.is_dir() { Task::load(path, None)? } else { context.load_task(name, None)? };
         let id = task.contract.task_id.to_string();
-        let Some(row) = matrix::run_one(context, &harness, "fake", &id, &task)? else { return Ok(INTERRUPTED) };
+        let Some((row, report)) = matrix::run_one(context, &harness, "fake", &id, &task)? else {
+            return Ok(INTERRUPTED);
+        };
+        let advice = advice(&task, &report);
         if !output.json {
             let verdict = if row.as_declared { "pass" } else { "fail" };
             let reasons: Vec<&str> = row.reasons.iter().map(|reason| reason.code()).collect();
             output.print(&format!("{verdict} {id} ended {} {}\n", row.status, reasons.join(",")));
-            weaknesses(&task).iter().for_each(|text| output.print(&format!("note {id} {text}\n")));
+            advice.iter().for_each(|advice| output.print(&format!("advice {id} {}\n", advice.line())));
         }
-        rows.push((row, weaknesses(&task)));
+        rows.push((row, advice));
     }
     if output.json {
-        let all: Vec<_> = rows.iter().map(|(row, weak)| json!({"row": row, "weaknesses": weak})).collect();
+        let all: Vec<_> = rows.iter().map(|(row, advice)| json!({"row": row, "advice": advice})).collect();
         output.print_json(&all)?;
     }
     Ok(u8::from(!rows.iter().all(|(row, _)| row.as_declared)))
 }
 
-/// What a pass of this case would not prove.
-fn weaknesses(task: &Task) -> Vec<&'static str> {
+/// What a pass of a case does not prove, and the key that mends it.
+#[derive(Serialize)]
+struct Advice {
+    coverage: Coverage,
+    key: &'static str,
+    text: &'static str,
+}
+
+const NO_CONTROL: Advice = Advice {
+    coverage: Coverage::ExamWithoutControl,
+    key: "control_patch",
+    text: "no exam that must fail was run, so a pass does not prove that the exam can fail; \
+           add a patch that alters one of the tests so that it must fail",
+};
+const NO_BLIND: Advice = Advice {
+    coverage: Coverage::ExamInProcess,
+    key: "blind_checks",
+    text: "the patch may share a process with the test runner, so a pass does not prove that the runner told the truth; \
+           add input whose expected output stands only in the case",
+};
+
+impl Advice {
+    fn line(&self) -> String {
+        format!("{} {}: {}", self.coverage.code(), self.key, self.text)
+    }
+}
+
+/// For cases that are to pass: where the harness knows the runner, it makes a control itself and the case needs none.
+fn advice(task: &Task, report: &Report) -> Vec<Advice> {
     let contract = &task.contract;
-    let exam = !contract.verification_commands.is_empty();
+    let passes = task.expect.as_ref().is_none_or(|expect| expect.status == Status::Pass);
+    let exam = passes && !contract.verification_commands.is_empty();
+    let controlled = report.verification.passes.iter().any(|pass| pass.kind == PassKind::Control);
     let mut found = Vec::new();
-    if exam && contract.control_patch.is_none() {
-        found.push("has no control_patch: a pass carries exam_without_control");
+    if exam && contract.control_patch.is_none() && !controlled {
+        found.push(NO_CONTROL);
     }
     if exam && contract.blind_checks.is_empty() {
-        found.push("has no blind_checks: a pass carries exam_in_process");
+        found.push(NO_BLIND);
     }
     found
 }

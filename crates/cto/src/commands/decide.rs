@@ -1,14 +1,16 @@
-//! `cto decide`: the Eligibility Decision, nothing run.
+//! `cto decide`: the Eligibility Decision, nothing run, and the exam set that a run would be judged by.
 
 use std::fmt::Write as _;
 
+use contract::exam::{Role, rules};
 use contract::text::shown;
-use contract::{Decision, Purpose, Status, canonical_bytes};
+use contract::{Decision, Ecosystem, Purpose, Status, TaskContract, canonical_bytes};
+use harness::ExamFiles;
 
 use crate::args::Asked;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::output::Output;
+use crate::output::{Output, count, wrap};
 
 pub(crate) fn decide(context: &Context, asked: &Asked) -> Result<u8, CommandError> {
     let task = context.load_task(&asked.task, asked.repo.as_deref())?;
@@ -18,14 +20,15 @@ pub(crate) fn decide(context: &Context, asked: &Asked) -> Result<u8, CommandErro
     let harness = context.harness_at(&scratch.path().join("home"))?;
     let work = scratch.path().join("work");
     std::fs::create_dir(&work)?;
-    let decision = harness::decide(&harness, &task, &ask, &work)?;
+    let harness::Answer { decision, exam } = harness::decide(&harness, &task, &ask, &work)?;
+    let exam = ExamSet::of(&task.contract, &decision, exam);
     let output = context.output;
     if output.json {
         output.print_json_bytes(&canonical_bytes(&decision)?);
     } else if output.terminal {
-        output.print(&people(output, &decision));
+        output.print(&(people(output, &decision) + &exam.people(output)));
     } else {
-        output.print(&lines(&decision));
+        output.print(&(lines(&decision) + &exam.lines()));
     }
     Ok(status(&decision).exit_code())
 }
@@ -55,9 +58,6 @@ fn people(output: Output, decision: &Decision) -> String {
         }
     }
     let _ = writeln!(out, "\n  {}  {}", paint.dim("escalates to"), decision.escalation_path.as_str());
-    if output.verbose {
-        let _ = writeln!(out, "  {}      {}", paint.dim("exam set"), contract::exam::DEFAULT.join(" "));
-    }
     out
 }
 
@@ -80,4 +80,129 @@ fn lines(decision: &Decision) -> String {
         let _ = writeln!(out, "not-evaluated {}", join(&decision.not_evaluated));
     }
     out
+}
+
+/// What a run would be judged by, as far as it is known.
+struct ExamSet {
+    /// None where the baseline was not looked at.
+    ecosystems: Option<Vec<Ecosystem>>,
+    files: Option<ExamFiles>,
+    /// What a group of globs is, and the globs. Groups without globs are left out.
+    groups: Vec<(&'static str, Vec<String>)>,
+}
+
+impl ExamSet {
+    fn of(contract: &TaskContract, decision: &Decision, files: Option<ExamFiles>) -> Self {
+        let ecosystems = decision.inputs.target.as_ref().map(|target| target.ecosystems.clone());
+        let globs = |role: Role| {
+            let of_role = rules(decision.ecosystems()).filter(move |rule| rule.role == role);
+            (role.title(), of_role.map(|rule| rule.glob.to_owned()).collect())
+        };
+        let written = |globs: &[String]| globs.iter().map(|glob| shown(glob)).collect();
+        let contracts = [
+            ("added by the contract", written(&contract.protected_paths)),
+            ("released by the contract", written(&contract.exam_may_change)),
+        ];
+        let mut groups: Vec<(&str, Vec<String>)> = Role::ALL.iter().copied().map(globs).chain(contracts).collect();
+        groups.retain(|(_, globs)| !globs.is_empty());
+        Self { ecosystems, files, groups }
+    }
+
+    fn people(&self, output: Output) -> String {
+        let paint = output.paint;
+        let Some(ecosystems) = &self.ecosystems else {
+            let why = paint.dim("not known: the baseline was not looked at, a gate before it is missing");
+            return format!("  {}      {why}\n", paint.dim("exam set"));
+        };
+        let found = names(ecosystems, ", ", "no ecosystem was found");
+        let files = self.files.map_or_else(String::new, |files| {
+            format!("   {} of {} of the baseline", files.protected, count(files.all, "file", "files"))
+        });
+        let mut out = format!("  {}      {found}{files}\n\n", paint.dim("exam set"));
+        for (title, globs) in &self.groups {
+            let mut title = *title;
+            for line in wrap(&globs.join(" "), output.width.saturating_sub(30)) {
+                let _ = writeln!(out, "    {}  {line}", paint.dim(&format!("{title:<24}")));
+                title = "";
+            }
+        }
+        out
+    }
+
+    fn lines(&self) -> String {
+        let Some(ecosystems) = &self.ecosystems else { return String::new() };
+        let mut out = format!("exam ecosystems={}", names(ecosystems, ",", "none"));
+        if let Some(files) = self.files {
+            let _ = write!(out, " protected={} files={}", files.protected, files.all);
+        }
+        out.push('\n');
+        for (title, globs) in &self.groups {
+            let _ = writeln!(out, "exam-{} {}", title.replace(' ', "-"), globs.join(" "));
+        }
+        out
+    }
+}
+
+fn names(ecosystems: &[Ecosystem], between: &str, none: &str) -> String {
+    match ecosystems {
+        [] => none.to_owned(),
+        some => some.iter().map(|ecosystem| ecosystem.as_str()).collect::<Vec<_>>().join(between),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Paint;
+
+    fn output(width: usize) -> Output {
+        let paint = Paint { color: false, unicode: true };
+        Output {
+            json: false,
+            quiet: false,
+            verbose: false,
+            terminal: true,
+            progress: false,
+            paint,
+            paint_errors: paint,
+            width,
+        }
+    }
+
+    fn exam(ecosystems: Option<&[Ecosystem]>) -> ExamSet {
+        let globs = |globs: &[&str]| globs.iter().map(ToString::to_string).collect();
+        ExamSet {
+            ecosystems: ecosystems.map(<[Ecosystem]>::to_vec),
+            files: ecosystems.map(|_| ExamFiles { protected: 1, all: 1 }),
+            groups: vec![
+                ("test files", globs(&["tests/", "test*.py", "conftest.py"])),
+                ("released by the contract", globs(&["Makefile"])),
+            ],
+        }
+    }
+
+    #[test]
+    fn people_see_what_is_protected() {
+        insta::assert_snapshot!(exam(Some(&[Ecosystem::Python, Ecosystem::Shell])).people(output(50)), @"
+          exam set      python, shell   1 of 1 file of the baseline
+
+            test files                tests/ test*.py
+                                      conftest.py
+            released by the contract  Makefile
+        ");
+        let none = exam(Some(&[])).people(output(100));
+        assert!(none.starts_with("  exam set      no ecosystem was found   1 of 1 file of the baseline\n"), "{none}");
+        insta::assert_snapshot!(exam(None).people(output(100)), @"  exam set      not known: the baseline was not looked at, a gate before it is missing");
+    }
+
+    #[test]
+    fn programs_read_a_fact_a_line() {
+        insta::assert_snapshot!(exam(Some(&[Ecosystem::Python, Ecosystem::Shell])).lines(), @"
+        exam ecosystems=python,shell protected=1 files=1
+        exam-test-files tests/ test*.py conftest.py
+        exam-released-by-the-contract Makefile
+        ");
+        assert_eq!(exam(Some(&[])).lines().lines().next(), Some("exam ecosystems=none protected=1 files=1"));
+        assert_eq!(exam(None).lines(), "");
+    }
 }

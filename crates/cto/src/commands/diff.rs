@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use contract::TaskContract;
 use contract::paths::PathVerdict;
 use contract::text::shown_lines;
+use contract::{Decision, TaskContract};
 use evidence::names;
 use evidence::patch::changed_paths;
 use serde_json::json;
@@ -22,7 +22,8 @@ pub(crate) fn diff(context: &Context, run: &str, protected: bool, outside: bool)
     };
     let patch = read(names::PATCH)?;
     let contract: TaskContract = serde_json::from_slice(&read(names::CONTRACT)?)?;
-    let rules = contract.path_rules().map_err(CommandError::fail)?;
+    let decision: Decision = serde_json::from_slice(&read(names::DECISION)?)?;
+    let rules = contract.path_rules(decision.ecosystems()).map_err(CommandError::fail)?;
     let wanted = |path: &[u8]| {
         let verdict = rules.judge(path);
         let all = !protected && !outside;

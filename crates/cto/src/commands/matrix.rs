@@ -1,4 +1,4 @@
-//! `cto matrix`: every case through the real run path, compared with how it says it ends.
+//! `cto matrix`: every case, and every cheat where asked, through the real run path, compared with how it says it ends.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use contract::case::Expect;
 use contract::text::shown;
-use contract::{Purpose, Reason, Status};
+use contract::{Purpose, Reason, Report, Status};
 use harness::{Harness, Quiet, Task, Watch, govern};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -47,12 +47,13 @@ pub(crate) struct Row {
 pub(crate) fn matrix(
     context: &Context,
     engine: &str,
+    cheats: bool,
     jobs: Option<u16>,
     junit: Option<&Path>,
 ) -> Result<u8, CommandError> {
     let began = Instant::now();
     let harness = context.harness()?;
-    let tasks = tasks(context)?;
+    let tasks = tasks(context, cheats)?;
     let jobs = jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
     let rows = run_all(context, &harness, engine, &tasks, jobs)?;
     if rows.len() < tasks.len() {
@@ -90,10 +91,16 @@ pub(crate) fn matrix(
     Ok(status.exit_code())
 }
 
-/// Every built-in case and every case of the workspace.
-fn tasks(context: &Context) -> Result<Vec<(String, Task)>, CommandError> {
+/// Every built-in case and every case of the workspace, and the cheats where they are asked for.
+fn tasks(context: &Context, cheats: bool) -> Result<Vec<(String, Task)>, CommandError> {
+    let mut ids = super::case::ids(context)?;
+    if cheats {
+        ids.extend(fixtures::cheats().iter().map(|cheat| cheat.id.to_owned()));
+        ids.sort();
+        ids.dedup();
+    }
     let mut tasks = Vec::new();
-    for id in super::case::ids(context)? {
+    for id in ids {
         let task = context.load_task(&id, None)?;
         tasks.push((id, task));
     }
@@ -111,7 +118,7 @@ fn run_all(
     let rows = Mutex::new(Vec::new());
     let work = || -> Result<(), CommandError> {
         while let Some((id, task)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let Some(row) = run_one(context, harness, engine, id, task)? else { return Ok(()) };
+            let Some((row, _)) = run_one(context, harness, engine, id, task)? else { return Ok(()) };
             if let Ok(mut rows) = rows.lock() {
                 rows.push(row);
             }
@@ -136,7 +143,7 @@ pub(super) fn run_one(
     engine: &str,
     id: &str,
     task: &Task,
-) -> Result<Option<Row>, CommandError> {
+) -> Result<Option<(Row, Report)>, CommandError> {
     let ask = context.plain_ask(engine, task, Purpose::Validation)?;
     let outcome = govern(harness, task, &ask, Watch { cancel: &context.cancel, observer: &Quiet })?;
     if outcome.interrupted {
@@ -144,17 +151,18 @@ pub(super) fn run_one(
     }
     let report = outcome.sealed.report;
     let expect = task.expect.clone().unwrap_or_default();
-    Ok(Some(Row {
+    let row = Row {
         case_id: id.to_owned(),
         run_id: report.run_id.to_string(),
         status: report.status,
         as_declared: as_declared(&expect, report.status, &report.blocker_reasons),
-        reasons: report.blocker_reasons,
+        reasons: report.blocker_reasons.clone(),
         expected_status: expect.status,
         expected_reasons: expect.reasons,
         duration_ms: report.duration_ms,
         attestation_sha256: outcome.sealed.attestation_sha256,
-    }))
+    };
+    Ok(Some((row, report)))
 }
 
 /// The same status and the same reasons, whatever their order.
@@ -183,19 +191,21 @@ fn table(output: Output, matrix: &Matrix, bundle: &str, took: Duration, jobs: us
     let right = format!("{}, {}", duration(took), count(jobs, "job", "jobs"));
     let mut out = output.headline(&format!("{}  {tail}", paint.status(matrix.status)), 6 + tail.len(), &right);
     out.push_str("\n\n");
+    let width = matrix.cases.iter().map(|row| row.case_id.len()).max().unwrap_or_default();
     for row in &matrix.cases {
         let mark = if row.as_declared { paint.tick() } else { paint.like(Status::Fail, "✗") };
         let pad = " ".repeat(8 - row.status.as_str().len());
         let _ = writeln!(
             out,
-            "  {mark} {:<32} {}{pad} {:>8}  {}",
+            "  {mark} {:<width$} {}{pad} {:>8}  {}",
             row.case_id,
             paint.status(row.status),
             millis(row.duration_ms),
             ended(&row.reasons)
         );
         if !row.as_declared {
-            let _ = writeln!(out, "    {:<32} declared: {} {}", "", row.expected_status, ended(&row.expected_reasons));
+            let _ =
+                writeln!(out, "    {:<width$} declared: {} {}", "", row.expected_status, ended(&row.expected_reasons));
         }
     }
     let _ = writeln!(out, "\n  {}    {bundle}  sealed", paint.dim("bundle"));

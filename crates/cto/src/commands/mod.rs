@@ -13,6 +13,7 @@ mod logs;
 mod matrix;
 mod plumbing;
 mod recover;
+mod reverify;
 mod run;
 mod runs;
 mod schema;
@@ -78,7 +79,9 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Doctor => doctor::doctor(&context()?),
         Command::Decide(asked) => decide::decide(&context()?, &asked),
         Command::Run { asked, timeout, keep_workspace } => run::run(&context()?, &asked, timeout, keep_workspace),
-        Command::Matrix { engine, jobs, junit } => matrix::matrix(&context()?, &engine, jobs, junit.as_deref()),
+        Command::Matrix { engine, cheats, jobs, junit } => {
+            matrix::matrix(&context()?, &engine, cheats, jobs, junit.as_deref())
+        }
         Command::Runs { status, engine, task, since, limit } => {
             runs::runs(&context()?, &runs::Wanted { status, engine, task, since, limit })
         }
@@ -88,6 +91,7 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
             logs::logs(&context()?, &run, logs::which(verification, events, trace))
         }
         Command::Verify { bundles, key, expect } => verify::verify(&context()?, &bundles, &key, &expect),
+        Command::Reverify { bundles, contract } => reverify::reverify(&context()?, &bundles, contract.as_deref()),
         Command::Recover => recover::recover(&context()?),
         Command::Case(command) => case::case(&context()?, &command),
         Command::Key(command) => key::key(&context()?, &command),

@@ -4,8 +4,11 @@ use std::fmt::Write as _;
 use std::fs;
 
 use contract::Report;
+use contract::claim::JudgedClaim;
+use contract::report::CheckResult;
 use contract::text::shown;
 use evidence::names;
+use evidence::render::counts_text;
 
 use crate::context::{Context, FoundRun};
 use crate::error::CommandError;
@@ -52,21 +55,8 @@ fn details(report: &Report) -> String {
     section("changed", report.changed_files.iter().map(|path| shown(path)).collect());
     section("left behind", report.dirty_paths.iter().map(|path| shown(path)).collect());
     section("litter", report.litter.iter().map(|path| shown(path)).collect());
-    let passes = report.verification.passes.iter();
-    section(
-        "verification",
-        passes
-            .map(|pass| {
-                format!(
-                    "{:<10} {:?} {} {}",
-                    pass.name,
-                    pass.result,
-                    pass.exit.map_or("–".to_owned(), |exit| exit.to_string()),
-                    shown(&pass.argv.join(" "))
-                )
-            })
-            .collect(),
-    );
+    section("verification", verification(report));
+    section("the engine says", claims(report));
     section(
         "not proven",
         report.coverage.iter().map(|coverage| format!("{:<22} {}", coverage.code(), coverage.sentence())).collect(),
@@ -85,4 +75,32 @@ fn details(report: &Report) -> String {
         ],
     );
     out
+}
+
+/// What was run, on what, what it shows; then how its tests compare.
+fn verification(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
+    for pass in &report.verification.passes {
+        let exit = pass.exit.map_or("–".to_owned(), |exit| exit.to_string());
+        let result = if pass.result == CheckResult::Pass { "pass" } else { "fail" };
+        lines.push(format!("{:<10} {result}  exit {exit}  {}", pass.name, shown(&pass.argv.join(" "))));
+        lines.push(format!("           on {}; a pass shows that {}", pass.kind.ran_on(), pass.kind.shows()));
+        if pass.tests.result.is_some() || pass.tests.baseline.is_some() {
+            let (result, baseline) = (counts_text(pass.tests.result), counts_text(pass.tests.baseline));
+            lines.push(format!("           tests: {result}; in the baseline: {baseline}"));
+        }
+        let missing = pass.tests.missing.iter().map(|test| ("did not run", test));
+        let skipped = pass.tests.newly_skipped.iter().map(|test| ("was skipped", test));
+        lines.extend(missing.chain(skipped).map(|(what, test)| format!("           {what}: {}", shown(test))));
+    }
+    lines
+}
+
+fn claims(report: &Report) -> Vec<String> {
+    let claims = report.claims.iter();
+    let line = |judged: &JudgedClaim| {
+        let said = shown(&judged.claim.saying.to_string());
+        format!("{:<13} {said} ({}); {}", judged.verdict.as_str(), shown(&judged.claim.found_in), shown(&judged.seen))
+    };
+    claims.map(line).collect()
 }

@@ -55,19 +55,19 @@ pub(crate) fn verify(
     Ok(worst)
 }
 
-fn not_a_bundle(error: &OpenBundleError) -> CommandError {
+pub(crate) fn not_a_bundle(error: &OpenBundleError) -> CommandError {
     CommandError::usage(error).hint("give a run id, or the directory that holds report.json")
 }
 
 /// A path where there is one, else a run.
-fn locate(context: &Context, bundle: &str) -> Result<PathBuf, CommandError> {
+pub(crate) fn locate(context: &Context, bundle: &str) -> Result<PathBuf, CommandError> {
     let path = Path::new(bundle);
     let is_path = bundle.contains('/') || bundle == "." || bundle == ".." || path.exists();
     if is_path { Ok(path.to_owned()) } else { context.find_run(bundle).map(|found| found.bundle) }
 }
 
 /// Keys given on the command line are the only ones that count; without any, those of the home.
-fn trusted(context: &Context, files: &[PathBuf]) -> Result<Vec<PublicKey>, CommandError> {
+pub(crate) fn trusted(context: &Context, files: &[PathBuf]) -> Result<Vec<PublicKey>, CommandError> {
     if files.is_empty() {
         return match Home::existing(&context.config.home) {
             Ok(home) => Ok(home.trusted_keys()?),

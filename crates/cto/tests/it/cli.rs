@@ -64,6 +64,7 @@ fn every_command_is_explained_and_built() {
     diff
     logs
     verify
+    reverify
     recover
     case
     case list
@@ -313,7 +314,7 @@ fn a_workspace_and_a_case_of_its_own() {
     )
     .unwrap();
     let (code, said) = inside(&["case", "check", "mine"]);
-    assert_eq!((code, said.as_str()), (Some(1), "fail mine ended fail verification_failed\n"));
+    assert_eq!((code, said.as_str()), (Some(1), "fail mine ended fail verification_failed,claim_contradicted\n"));
 }
 
 #[test]

@@ -83,8 +83,19 @@ fn cases() -> impl Iterator<Item = Document> {
     })
 }
 
+/// What `cto reverify` states about one of the runs.
+fn reverification() -> Document {
+    let world = world();
+    let (_, bundle) = world.run("r1-string-slugify", 0);
+    let done = world.cto(["reverify", "@", "--json"]).expect(0).json();
+    let envelope = parsed(&fs::read(done["statement"].as_str().unwrap()).unwrap());
+    let payload = STANDARD.decode(envelope["payload"].as_str().unwrap()).unwrap();
+    Document { schema: "reverification", place: bundle.display().to_string(), value: parsed(&payload) }
+}
+
 fn documents() -> Vec<Document> {
-    bundles().iter().flat_map(|bundle| documents_of(bundle)).chain(cases()).collect()
+    let of_bundles = bundles().into_iter().flat_map(|bundle| documents_of(&bundle));
+    of_bundles.chain(cases()).chain([reverification()]).collect()
 }
 
 /// Documents that must not validate: one of each schema without each of its required keys, and with a key of another type.
@@ -117,7 +128,7 @@ fn schemas_are_listed_and_printed() {
     let world = world();
     let schemas = schemas();
     let names: Vec<&str> = schemas.iter().map(|(name, _)| name.as_str()).collect();
-    insta::assert_snapshot!(names.join(" "), @"case config contract eligibility-decision envelope event matrix report sandbox statement task-contract");
+    insta::assert_snapshot!(names.join(" "), @"case config contract eligibility-decision envelope event matrix report reverification sandbox statement task-contract");
     assert_eq!(world.cto(["schema", "--json"]).expect(0).json(), json!(names));
     for (name, schema) in &schemas {
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
@@ -189,10 +200,11 @@ fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
 
-/// Bundles that were handed out must verify for ever. `tests/golden/README.md` says how they were made.
+/// Bundles that were handed out must verify for ever, and are judged again only by the rules they were made under.
+/// `tests/golden/README.md` says how they were made.
 #[test]
 fn bundles_of_earlier_versions_verify() {
-    let mut verified = 0;
+    let (mut verified, mut other_rules) = (0, 0);
     for version in fs::read_dir(golden()).unwrap().flatten().filter(|entry| entry.path().is_dir()) {
         let key = version.path().join("harness.pub");
         for verdict in ["pass", "blocked"] {
@@ -200,10 +212,19 @@ fn bundles_of_earlier_versions_verify() {
             let args = [Path::new("verify"), &bundle, Path::new("--key"), &key, Path::new("--json")];
             let document = world().cto(args).expect(0).json();
             assert_eq!((&document["ok"], &document["status"]), (&json!(true), &json!(verdict)), "{document}");
+            let rules = parsed(&fs::read(bundle.join(REPORT)).unwrap())["rules_version"].clone();
+            let again = rules == contract::RULES_VERSION;
+            assert_eq!(document["judged_again"], again, "{rules}: {document}");
+            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats/verify.py");
+            let ran = program("python3", Path::new("/")).args([&script, &bundle, Path::new("--key"), &key]).output();
+            let said = String::from_utf8(ran.unwrap().stdout).unwrap();
+            assert!(said.starts_with("pass "), "{}: {said}", bundle.display());
+            assert_eq!(said.ends_with(", not judged again: made under other rules\n"), !again, "{rules}: {said}");
+            other_rules += usize::from(!again);
             verified += 1;
         }
     }
-    assert!(verified >= 2, "there are golden bundles");
+    assert!(verified >= 2 && other_rules >= 2, "there are golden bundles, also of rules 1.0");
 }
 
 /// Nothing of the machine that made them: the home was /tmp/cto-golden, and no other path may stand in them.

@@ -1,11 +1,17 @@
 //! The real binary, in worlds of its own.
 
 mod bad_input;
+mod cheats;
+mod claims;
 mod cli;
+mod exam;
+mod exam_set;
 mod formats;
+mod honest;
 mod hostile;
 mod matrix;
 mod parallel;
+mod reverify;
 mod smoke;
 mod tamper;
 

@@ -4,19 +4,20 @@ use std::collections::BTreeSet;
 
 use contract::decision::Profile;
 use contract::event::{first_missing, first_out_of_order};
+use contract::exam::ecosystems_of;
 use contract::paths::PathVerdict;
-use contract::report::{CheckResult, PassKind, Report, sort_blockers};
+use contract::report::{PassKind, Report, VerificationPass, sort_blockers};
 use contract::statement::SealedBy;
 use contract::text::path_text;
 use contract::{
-    Coverage, Decision, Digest, EventKind, RENDERER_VERSION, RULES_VERSION, Reason, Statement, Status, TaskContract,
+    Coverage, Decision, Digest, Ecosystem, EventKind, RENDERER_VERSION, RULES_VERSION, Reason, Statement, TaskContract,
     canonical_digest,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::files::Tree;
-use super::{Checks, signed};
+use super::{Checks, exam, signed};
 use crate::{chain, names, patch, render};
 
 /// A report that could be read, and how far it was judged.
@@ -190,7 +191,17 @@ fn check_decision(tree: &Tree, report: &Report, checks: &mut Checks) {
         let listed = report.blocker_reasons.contains(reason);
         checks.check(listed, names::REPORT, "decision_reasons", format!("{reason} among the blockers"), "it is not");
     }
-    check_paths(tree, report, &contract, checks);
+    check_ecosystems(&contract, &decision, checks);
+    check_paths(tree, report, &contract, &decision, checks);
+}
+
+/// What the baseline held cannot be seen from here; what the commands name can, and leaving it out would unprotect the exam.
+fn check_ecosystems(contract: &TaskContract, decision: &Decision, checks: &mut Checks) {
+    let argvs = contract.verification_commands.iter().map(|command| command.argv.as_slice());
+    let unlisted =
+        ecosystems_of([].into_iter(), argvs).into_iter().find(|named| !decision.ecosystems().contains(named));
+    let found = unlisted.map_or("", Ecosystem::as_str);
+    checks.check(unlisted.is_none(), names::DECISION, "ecosystems", "those that the contract's commands name", found);
 }
 
 /// A decision without its sentences: a later program may say the same thing in better words.
@@ -217,10 +228,10 @@ fn check_request(report: &Report, decision: &Decision, checks: &mut Checks) {
     }
 }
 
-/// Changed files and path verdicts, from patch and contract.
-fn check_paths(tree: &Tree, report: &Report, contract: &TaskContract, checks: &mut Checks) {
+/// Changed files and path verdicts, from patch, contract and the ecosystems that the decision recorded.
+fn check_paths(tree: &Tree, report: &Report, contract: &TaskContract, decision: &Decision, checks: &mut Checks) {
     let file = names::PATCH;
-    let (Some(bytes), Ok(rules)) = (tree.content(file), contract.path_rules()) else {
+    let (Some(bytes), Ok(rules)) = (tree.content(file), contract.path_rules(decision.ecosystems())) else {
         checks.check(false, file, "paths", "a patch and readable globs", "neither can be judged");
         return;
     };
@@ -288,45 +299,21 @@ fn check_status(report: &Report, checks: &mut Checks) {
     let mut sorted = report.blockers.clone();
     sort_blockers(&mut sorted, report.engine.process_started);
     checks.check(sorted == report.blockers, file, "blocker_order", "worst first", "another order");
-    let passes = &report.verification.passes;
-    let failed = passes.iter().any(|pass| pass.result == CheckResult::Fail);
-    let holds = report.status != Status::Pass || !failed;
-    checks.check(holds, file, "verification", "no failed check in a pass", "one failed");
-    let proven = report.status != Status::Pass
-        || report.stage.number() == 1
-        || report.coverage.contains(&Coverage::NoVerification)
-        || passes.iter().any(|pass| pass.kind == PassKind::Exam && pass.result == CheckResult::Pass);
-    checks.check(proven, file, "verification", "an exam that passed, or a reason why there is none", "neither");
-    let wrong_pass = passes
-        .iter()
-        .find(|pass| pass.result == CheckResult::Pass && pass.kind == PassKind::Exam && pass.exit != Some(0));
-    checks.check(
-        wrong_pass.is_none(),
-        file,
-        "verification",
-        "exit 0 where the exam passed",
-        wrong_pass.map_or("", |pass| pass.name.as_str()),
-    );
-    let result = match passes.as_slice() {
-        [] => CheckResult::NotRun,
-        [..] if passes.iter().all(|pass| pass.result == CheckResult::Pass) => CheckResult::Pass,
-        _ => CheckResult::Fail,
-    };
-    let as_passes = report.verification.result == result;
-    checks.check(as_passes, file, "verification_result", "what the checks make", "another result");
-    let tests = (result != CheckResult::NotRun).then_some(result == CheckResult::Pass);
-    checks.check(report.tests_passed == tests, file, "tests_passed", "what the checks make", "another result");
+    exam::check(report, checks);
     check_coverage(report, checks);
 }
 
 /// What the report itself shows to be unproven is in its coverage.
 fn check_coverage(report: &Report, checks: &mut Checks) {
     let ran = |kind: PassKind| report.verification.passes.iter().any(|pass| pass.kind == kind);
+    let exam = |pass: &&VerificationPass| pass.kind == PassKind::Exam;
+    let uncompared = report.verification.passes.iter().filter(exam).any(|pass| pass.tests.baseline.is_none());
     let unsandboxed = report.engine.process_started && report.sandbox.profile == Profile::None;
     for (unproven, coverage) in [
         (unsandboxed, Coverage::SandboxNone),
         (ran(PassKind::Exam) && !ran(PassKind::Blind), Coverage::ExamInProcess),
         (ran(PassKind::Exam) && !ran(PassKind::Control), Coverage::ExamWithoutControl),
+        (uncompared, Coverage::TestsNotCompared),
     ] {
         let listed = report.coverage.contains(&coverage);
         checks.check(!unproven || listed, names::REPORT, "coverage", coverage.code(), "not listed");

@@ -3,6 +3,7 @@
 //! Trusts nothing in the bundle: no path, no link, no key. A bundle that does not verify has no verdict.
 
 mod attestation;
+mod exam;
 mod expect;
 mod files;
 mod judge;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use contract::canonical_bytes;
-use contract::fake::Claims;
+use contract::fake::{Claims, Review};
 use fixtures::Script;
 use serde::Deserialize;
 
@@ -13,7 +13,7 @@ use crate::run::{Run, Stopped};
 /// How the engine is called. The script holds every patch, so that it needs nothing but this file.
 pub(super) fn argv(run: &Run<'_>, state: &Path) -> Result<Vec<String>, Stopped> {
     let steps = run.task.fake.clone().unwrap_or_default();
-    let script = Script { steps: steps.steps, claims: steps.claims, state_dir: state.to_owned() };
+    let script = Script { steps: steps.steps, claims: steps.claims, speaks: steps.speaks, state_dir: state.to_owned() };
     let path = run.work_dir("engine")?.join("script.json");
     fs::write(&path, canonical_bytes(&script)?).map_err(|error| Stopped::Io(path.clone(), error))?;
     Ok(vec![run.harness.exe.display().to_string(), "__fake".to_owned(), path.display().to_string()])
@@ -26,11 +26,11 @@ struct Said {
     claims: Claims,
 }
 
-/// What the engine says of itself: its last result line.
-pub(super) fn claims(stdout: &[u8]) -> Option<Claims> {
+/// What the engine's own reviewer says in its last result line.
+pub(super) fn review(stdout: &[u8]) -> Option<Review> {
     let lines = stdout.rsplit(|byte| *byte == b'\n');
     lines
         .filter_map(|line| serde_json::from_slice::<Said>(line).ok())
         .find(|said| said.kind == "result")
-        .map(|said| said.claims)
+        .and_then(|said| said.claims.review)
 }

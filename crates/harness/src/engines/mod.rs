@@ -6,7 +6,7 @@ mod fake;
 use std::fs;
 use std::path::Path;
 
-use contract::fake::{Claims, Review};
+use contract::fake::Review;
 use contract::text::shown;
 use contract::{Coverage, EventKind, Reason, canonical_digest};
 use sandbox::{Ended, How, Line, Stage, Stream};
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::decide::AdmittedRun;
 use crate::run::{Run, Stopped};
-use crate::supervise::{Places, TIMEOUT_MARKER, exit_code, spec, wall};
+use crate::supervise::{TIMEOUT_MARKER, exit_code, wall};
 use crate::target::{Copy, Target};
 use crate::watch::{Step, StepState};
 
@@ -73,12 +73,12 @@ impl<'a> Workspace<'a> {
         let Self { mut run, copy } = self;
         run.check_cancelled()?;
         run.step(Step::Engine, StepState::Began, "");
-        let places = Places::make(&run, "engine")?;
+        let places = run.setting().places("engine")?;
         let state = run.work_dir("engine/state")?;
         let argv = fake::argv(&run, &state)?;
         run.findings.engine.argv_sha256 = Some(canonical_digest(&argv)?);
         let limit = wall(&run);
-        let mut spec = spec(&run, &argv, copy.root.clone(), &places, limit).ok_or_else(|| missing(&argv))?;
+        let mut spec = run.setting().spec(&argv, copy.root.clone(), &places, limit).ok_or_else(|| missing(&argv))?;
         spec.env.push(("GIT_CEILING_DIRECTORIES".to_owned(), run.work.display().to_string()));
         run.event(EventKind::SandboxApplied, json!({"asked": run.ask.sandbox, "profile": "none"}))?;
         let inputs = run.findings.decision.as_ref().map(|decision| &decision.inputs);
@@ -194,15 +194,14 @@ fn collect(run: &mut Run<'_>, ended: &Ended, state: &Path) -> Result<(), Stopped
     run.write("backend/stderr.log", &ended.stderr.text_bytes())?;
     let mut budget = Budget { files: STATE_FILES, bytes: STATE_BYTES, depth: STATE_DEPTH };
     collect_state(run, state, "backend", &mut budget)?;
-    let claims = fake::claims(&ended.stdout.text_bytes());
-    if claims.as_ref().and_then(|claims| claims.review) == Some(Review::Rejected) {
+    crate::claims::hear(run, ended);
+    if fake::review(&ended.stdout.text_bytes()) == Some(Review::Rejected) {
         run.findings.block(
             Reason::ReviewerRejected,
             "the engine's own reviewer rejected the change",
             "backend/stdout.log",
         );
     }
-    run.findings.claims = claims.filter(|claims| *claims != Claims::default());
     Ok(())
 }
 

@@ -20,10 +20,16 @@ impl Source {
     /// The pack is indexed again without the source in sight: ids come from the content, not from the source's own tables, and
     /// nothing may be missing (but for a partial clone, whose gaps `absent_content` lists).
     pub fn fetch_into(&self, store: &Store) -> Result<Oid, TreeError> {
+        self.fetch_commit_into(store, self.head)?;
+        Ok(self.head)
+    }
+
+    /// The same for a commit that need not be HEAD's, if the source still holds it.
+    pub fn fetch_commit_into(&self, store: &Store, commit: Oid) -> Result<(), TreeError> {
         let scratch = Scratch::create(&store.dir)?;
         let pack = scratch.path().join("source.pack");
         self.mark_shallow(store)?;
-        self.pack(store, &pack)?;
+        self.pack(store, commit, &pack)?;
         let mut args = vec!["index-pack", "--stdin"];
         if !self.partial {
             args.push("--check-self-contained-and-connected");
@@ -32,16 +38,15 @@ impl Source {
         call.input = Input::File(File::open(&pack).doing("opening", &pack)?);
         call.patience = PATIENCE;
         store.git.run(call)?;
-        store.tree_of(self.head)?;
-        Ok(self.head)
+        store.tree_of(commit).map(drop)
     }
 
-    fn pack(&self, store: &Store, pack: &Path) -> Result<(), TreeError> {
+    fn pack(&self, store: &Store, commit: Oid, pack: &Path) -> Result<(), TreeError> {
         let mut args = vec!["pack-objects", "-q", "--revs", "--stdout", "--delta-base-offset", "--no-use-bitmap-index"];
         if self.partial {
             args.push("--missing=allow-any");
         }
-        let wanted = format!("{}\n", self.head);
+        let wanted = format!("{commit}\n");
         let mut call = Call::new("packing a source's objects", &store.dir, &args);
         call.env = vec![("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternates_value(&self.objects()))];
         call.input = Input::Bytes(wanted.as_bytes());

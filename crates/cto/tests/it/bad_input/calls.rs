@@ -177,7 +177,7 @@ fn flags() {
     almost a command: 2
     error: unrecognized subcommand 'verfy'
 
-      tip: a similar subcommand exists: 'verify'
+      tip: some similar subcommands exist: 'reverify', 'verify'
 
     Usage: cto [OPTIONS] <COMMAND>
 
@@ -274,7 +274,7 @@ fn flags() {
 
     schema: 2
     error: there is no schema `nope`
-    next  one of: case, config, contract, eligibility-decision, envelope, event, matrix, report, sandbox, statement, task-contract
+    next  one of: case, config, contract, eligibility-decision, envelope, event, matrix, report, reverification, sandbox, statement, task-contract
 
     shell: 2
     error: invalid value 'tcsh' for '<SHELL>'

@@ -324,7 +324,7 @@ fn naive(world: &World, case: &CaseFolder) {
     let read = |name: &str| fs::read(folder.join(name)).map_err(|error| error.to_string());
     let loaded = load_case("case.yaml", &read("case.yaml").expect("a case"), &read).expect("a good case");
     let steps = loaded.fake.expect("steps");
-    let script = Script { steps: steps.steps, claims: steps.claims, state_dir: state.clone() };
+    let script = Script { steps: steps.steps, claims: steps.claims, speaks: steps.speaks, state_dir: state.clone() };
     let path = state.join("script.json");
     fs::write(&path, serde_json::to_vec(&script).expect("JSON")).expect("a script");
     let engine = program(env!("CARGO_BIN_EXE_cto"), &tree).arg("__fake").arg(&path).output().expect("it starts");

@@ -99,6 +99,7 @@ const LIES: &[Lie] = &[
     // The decision and what it rests on.
     lie("a refusal made eligible", "blocked", |f| f.json(DECISION, make_eligible), same, DECISION, "judged_again"),
     lie("a decision about other facts", "pass", |f| f.json(DECISION, |d| d["inputs"]["settings"]["halted"] = json!(true)), same, DECISION, "judged_again"),
+    lie("an ecosystem left out, all signed", "pass", unsee, |s| s["predicate"]["decision_id"] = json!(UNSEEN.get().unwrap()), DECISION, "ecosystems"),
     lie("an engine started against a refusal", "blocked", |f| f.report(|r| r["engine"]["process_started"] = json!(true)), |s| s["predicate"]["engine"]["process_started"] = json!(true), DECISION, "admitted"),
     lie("another decision id", "pass", |f| f.report(|r| r["decision_id"] = json!("0".repeat(64))), |s| s["predicate"]["decision_id"] = json!("0".repeat(64)), DECISION, "decision_id"),
     lie("a contract that allows more", "outside", |f| f.json(CONTRACT, |c| c["allowed_paths"] = json!(["**"])), same, CONTRACT, "contract_digest"),
@@ -217,6 +218,21 @@ fn widen(forger: &Forger<'_>) {
     forger.report(|report| report["contract_digest"] = json!(digest));
 }
 
+/// The id of the decision that [`unsee`] wrote.
+static UNSEEN: std::sync::OnceLock<contract::Digest> = std::sync::OnceLock::new();
+
+/// The decision that would have been made of a baseline without anything that is known, but for the contract's commands.
+fn unsee(forger: &Forger<'_>) {
+    let mut inputs = forger.read(DECISION)["inputs"].clone();
+    inputs["target"]["ecosystems"] = json!([]);
+    let digest = UNSEEN.get_or_init(|| contract::canonical_digest(&inputs).unwrap());
+    forger.json(DECISION, |decision| {
+        decision["inputs"] = inputs;
+        decision["decision_id"] = json!(digest);
+    });
+    forger.report(|report| report["decision_id"] = json!(digest));
+}
+
 fn leave_out(list: &mut Value, code: &str) {
     list.as_array_mut().unwrap().retain(|found| found != code);
 }
@@ -239,7 +255,7 @@ fn a_signed_bundle_that_contradicts_itself_is_refused() {
 #[rustfmt::skip]
 const LEFT_TO_CTO: &[&str] = &[
     // The decision from its inputs, the path verdicts, report.md: what the script says it does not recompute.
-    "judged_again", "changed_files", "header", "path_verdict", "allowed_writes_passed", "forbidden_paths_passed",
+    "judged_again", "ecosystems", "changed_files", "header", "path_verdict", "allowed_writes_passed", "forbidden_paths_passed",
     "rendered",
 ];
 

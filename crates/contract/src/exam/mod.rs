@@ -1,0 +1,158 @@
+//! The exam set: what an engine is judged by and may not change unless the contract allows it.
+//!
+//! One table for each ecosystem, and one that always applies. The tables are part of the rules (`rules_version`), because
+//! verdicts rest on them; the list in docs/formats/exam-set.md is made from them.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Rows of `role glob why`, with paths that the glob must match and paths it must not.
+macro_rules! rules {
+    ($($role:ident $glob:literal $why:literal is [$($is:literal),+] not [$($not:literal),*])*) => {
+        &[$($crate::exam::Rule {
+            role: $crate::exam::Role::$role,
+            glob: $glob,
+            why: $why,
+            matches: &[$($is),+],
+            leaves: &[$($not),*],
+        },)*]
+    };
+}
+
+mod always;
+mod find;
+mod go;
+mod node;
+mod python;
+mod rust;
+mod shell;
+#[cfg(test)]
+mod tests;
+
+pub use find::ecosystems_of;
+
+/// What a repository is built and tested with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(title = "ecosystem")]
+pub enum Ecosystem {
+    Python,
+    Rust,
+    Node,
+    Go,
+    Shell,
+}
+
+impl Ecosystem {
+    pub const ALL: &'static [Self] = &[Self::Python, Self::Rust, Self::Node, Self::Go, Self::Shell];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::Rust => "rust",
+            Self::Node => "node",
+            Self::Go => "go",
+            Self::Shell => "shell",
+        }
+    }
+
+    /// As a heading.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Python => "Python",
+            Self::Rust => "Rust",
+            Self::Node => "Node",
+            Self::Go => "Go",
+            Self::Shell => "Shell and Make",
+        }
+    }
+
+    /// How it is found.
+    pub const fn signs(self) -> &'static Signs {
+        match self {
+            Self::Python => &python::SIGNS,
+            Self::Rust => &rust::SIGNS,
+            Self::Node => &node::SIGNS,
+            Self::Go => &go::SIGNS,
+            Self::Shell => &shell::SIGNS,
+        }
+    }
+
+    /// What it adds to the exam set.
+    pub const fn rules(self) -> &'static [Rule] {
+        match self {
+            Self::Python => python::RULES,
+            Self::Rust => rust::RULES,
+            Self::Node => node::RULES,
+            Self::Go => go::RULES,
+            Self::Shell => shell::RULES,
+        }
+    }
+}
+
+impl fmt::Display for Ecosystem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// What shows that an ecosystem is there.
+#[derive(Debug)]
+pub struct Signs {
+    /// Names of files in the baseline.
+    pub names: &'static [&'static str],
+    /// Endings of files in the baseline.
+    pub endings: &'static [&'static str],
+    /// Programs that a verification command names; a version at the end is left aside.
+    pub programs: &'static [&'static str],
+}
+
+/// What a protected path is to the exam.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    Tests,
+    Runner,
+    BuildHook,
+    Integration,
+}
+
+impl Role {
+    pub const ALL: &'static [Self] = &[Self::Tests, Self::Runner, Self::BuildHook, Self::Integration];
+
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Tests => "test files",
+            Self::Runner => "runner configuration",
+            Self::BuildHook => "build hooks",
+            Self::Integration => "continuous integration",
+        }
+    }
+}
+
+/// One glob of the exam set, with its reason and its own examples.
+#[derive(Debug)]
+pub struct Rule {
+    pub role: Role,
+    /// Matches at any depth, unless it begins with `/`.
+    pub glob: &'static str,
+    pub why: &'static str,
+    /// Paths it must match; at least one of them is matched by no other rule.
+    pub matches: &'static [&'static str],
+    /// Paths it must leave alone.
+    pub leaves: &'static [&'static str],
+}
+
+/// What belongs to the exam whatever is in the repository.
+pub const ALWAYS: &[Rule] = always::RULES;
+
+/// The default rules of a repository in which these ecosystems were found.
+pub fn rules(ecosystems: &[Ecosystem]) -> impl Iterator<Item = &'static Rule> {
+    ALWAYS.iter().chain(ecosystems.iter().flat_map(|ecosystem| ecosystem.rules()))
+}
+
+/// Their globs.
+pub fn exam_globs(ecosystems: &[Ecosystem]) -> Vec<&'static str> {
+    rules(ecosystems).map(|rule| rule.glob).collect()
+}

@@ -1,0 +1,142 @@
+//! The exam of Node, and of Deno and Bun, which read the same names: tests, the many runners' configuration, and what turns
+//! tests into code that is run.
+
+use super::{Rule, Signs};
+
+pub(super) const SIGNS: Signs = Signs {
+    names: &["package.json", "deno.json", "deno.jsonc", "bunfig.toml"],
+    endings: &["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"],
+    programs: &[
+        "node",
+        "nodejs",
+        "npm",
+        "npx",
+        "yarn",
+        "yarnpkg",
+        "pnpm",
+        "pnpx",
+        "bun",
+        "bunx",
+        "deno",
+        "corepack",
+        "jest",
+        "vitest",
+        "mocha",
+        "ava",
+        "tap",
+        "c8",
+        "nyc",
+        "jasmine",
+        "karma",
+        "playwright",
+        "cypress",
+        "wdio",
+        "tsc",
+        "tsx",
+        "ts-node",
+        "nx",
+        "turbo",
+        "lerna",
+        "gulp",
+        "grunt",
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const RULES: &[Rule] = rules! {
+    Tests "*[._-]{test,spec}.{js,mjs,cjs,jsx,ts,mts,cts,tsx}" "what every runner loads by default"
+        is ["a.test.js", "a.spec.mjs", "a-test.cjs", "a.test.jsx", "a_spec.ts", "a.test.mts", "a.spec.cts", "src/a.test.tsx"]
+        not ["latest.js", "a.test.md", "a.testing.ts"]
+    Tests "{test,tests,spec}.{js,mjs,cjs,jsx,ts,mts,cts,tsx}" "what node --test and Deno load by default"
+        is ["test.js", "tests.mjs", "spec.cjs", "test.jsx", "lib/test.ts", "test.mts", "test.cts", "test.tsx"]
+        not ["latest.js", "inspec.js"]
+    Tests "test-*.{js,mjs,cjs,jsx,ts,mts,cts,tsx}" "what node --test loads by default, and helpers of tests"
+        is ["test-a.js", "test-a.mjs", "test-a.cjs", "test-a.jsx", "test-setup.ts", "test-a.mts", "test-a.cts", "test-a.tsx"]
+        not ["latest-a.js"]
+    Tests "*.test-d.{ts,mts,cts,tsx}" "tests of types"
+        is ["index.test-d.ts", "a.test-d.mts", "a.test-d.cts", "a.test-d.tsx"] not ["index.d.ts"]
+    Tests "*.{e2e,cy}.{js,jsx,ts,tsx}" "tests from end to end"
+        is ["login.e2e.js", "a.cy.jsx", "login.cy.ts", "a.e2e.tsx"] not ["e2e.ts"]
+    Tests "setup*{Test,test,Jest,jest}*.{js,mjs,cjs,jsx,ts,mts,cts,tsx}" "what runs before the tests"
+        is ["src/setupTests.js", "setup-tests.mjs", "setupJest.cjs", "setup-jest.jsx", "setup-vitest.ts", "setupTests.mts",
+            "setupTests.cts", "setupTests.tsx"]
+        not ["src/setup.ts", "setup-database.js"]
+    Tests "test{Setup,Utils}.{js,jsx,ts,tsx}" "what tests share"
+        is ["testSetup.js", "testUtils.jsx", "src/testUtils.ts", "testSetup.tsx"] not ["testify.js"]
+    Tests "__tests__/" "what Jest loads by default"
+        is ["src/__tests__/data.json"] not ["src/tests.md"]
+    Tests "__mocks__/" "stands in place of modules while tests run"
+        is ["__mocks__/fs.js"] not ["mocks/fs.js"]
+    Tests "__fixtures__/" "what tests read and compare with"
+        is ["src/__fixtures__/in.json"] not ["fixtures/in.json"]
+    Tests "spec/" "what Jasmine loads by default"
+        is ["spec/support/jasmine.json.md"] not ["inspec/a.js"]
+    Tests "cypress/" "what Cypress loads by default"
+        is ["cypress/support/commands.ts"] not ["src/cypress.ts"]
+    Tests "e2e/" "tests from end to end"
+        is ["e2e/login.ts"] not ["src/e2e.ts"]
+    Tests "*.snapshot" "expected output of node:test"
+        is ["a.js.snapshot"] not ["snapshot.js"]
+
+    Runner "package.json" "the manifest; its scripts are what is run, and it may hold the configuration of runners"
+        is ["package.json", "packages/a/package.json"] not ["package.json.md"]
+    Runner "{package-lock,npm-shrinkwrap}.json" "which runner is installed"
+        is ["package-lock.json", "npm-shrinkwrap.json"] not ["lock.json"]
+    Runner "{yarn,bun,deno}.lock" "which runner is installed"
+        is ["yarn.lock", "bun.lock", "deno.lock"] not ["a.lock"]
+    Runner "bun.lockb" "which runner is installed"
+        is ["bun.lockb"] not ["lockb.js"]
+    Runner "pnpm-{lock,workspace}.yaml" "which runner is installed, and for which packages"
+        is ["pnpm-lock.yaml", "pnpm-workspace.yaml"] not ["pnpm.md"]
+    Runner ".npmrc" "options of npm and pnpm: the shell of scripts, the options of node"
+        is [".npmrc"] not ["npmrc.md"]
+    Runner ".yarnrc*" "options of Yarn; it can name the program that runs in its place"
+        is [".yarnrc", ".yarnrc.yml"] not ["yarnrc.md"]
+    Runner ".yarn/" "Yarn itself, its plugins and patches"
+        is [".yarn/releases/yarn-4.0.0.cjs"] not ["yarn/a.js"]
+    Runner ".pnp.*" "how modules are found"
+        is [".pnp.cjs", ".pnp.loader.mjs"] not ["pnp.js"]
+    Runner "{.pnpmfile,pnpmfile}.cjs" "code that pnpm runs"
+        is [".pnpmfile.cjs", "pnpmfile.cjs"] not ["pnpm.cjs"]
+    Runner ".{nvmrc,node-version}" "chooses the interpreter"
+        is [".nvmrc", ".node-version"] not ["node-version"]
+    Runner "deno.{json,jsonc}" "the manifest of Deno; its tasks are what is run"
+        is ["deno.json", "deno.jsonc"] not ["denote.json"]
+    Runner "bunfig.toml" "configuration of Bun: what is loaded before the tests"
+        is ["bunfig.toml"] not ["bun.toml"]
+    Runner "{jest,vitest}.*.*" "configuration and setup of Jest and Vitest"
+        is ["jest.config.js", "vitest.setup.ts", "jest.config.e2e.json"] not ["docs/jest.md"]
+    Runner "{jest,vitest}-*.{js,mjs,cjs,jsx,ts,mts,cts,tsx}" "setup, environment and reporters of Jest and Vitest"
+        is ["jest-setup.js", "vitest-setup.mjs", "jest-a.cjs", "jest-a.jsx", "jest-environment.ts", "jest-a.mts", "jest-a.cts",
+            "jest-a.tsx"]
+        not ["digest-a.js"]
+    Runner "{vite,ava,nyc,playwright,cypress,web-test-runner}.config.*" "configuration of the runner; Vitest reads Vite's"
+        is ["vite.config.ts", "ava.config.js", "nyc.config.js", "playwright.config.ts", "cypress.config.js",
+            "web-test-runner.config.mjs"]
+        not ["invite.config.ts", "vite.config"]
+    Runner "cypress.json" "configuration of Cypress"
+        is ["cypress.json"] not ["a.json"]
+    Runner "jasmine.{json,js,mjs}" "configuration of Jasmine"
+        is ["jasmine.json", "jasmine.js", "jasmine.mjs"] not ["jasmine.md"]
+    Runner "{karma,wdio,protractor,nightwatch}*.conf.*" "configuration of the runner"
+        is ["karma.conf.js", "wdio.ci.conf.ts", "protractor.conf.js", "nightwatch.conf.cjs"] not ["nginx.conf.js"]
+    Runner "{.mocharc,.c8rc,.nycrc,.taprc}*" "configuration of the runner or of what counts its coverage"
+        is [".mocharc.yml", ".c8rc.json", ".nycrc", ".taprc"] not ["mocharc.md"]
+    Runner "angular.json" "what `ng test` runs"
+        is ["angular.json"] not ["triangular.json"]
+    Runner "{nx,turbo,lerna,rush,project}.json" "which packages are tested, and with what"
+        is ["nx.json", "turbo.json", "lerna.json", "rush.json", "apps/a/project.json"] not ["my-project.json"]
+    Runner "{gulpfile,Gulpfile,gruntfile,Gruntfile}.*" "what gulp and Grunt run"
+        is ["gulpfile.js", "Gulpfile.mjs", "gruntfile.cjs", "Gruntfile.js"] not ["gulp.js"]
+    Runner "{babel.config.*,.babelrc*,.swcrc}" "turns tests into the code that is run"
+        is ["babel.config.js", ".babelrc", ".babelrc.json", ".swcrc"] not ["babel.md"]
+    Runner "{tsconfig,jsconfig}*.json" "turns tests into the code that is run, and says where modules are found"
+        is ["tsconfig.json", "tsconfig.spec.json", "jsconfig.json"] not ["config.json"]
+
+    BuildHook "binding.gyp" "npm builds what it names without being told to"
+        is ["binding.gyp"] not ["a.gyp"]
+    BuildHook "patches/" "changes to installed packages, the runner among them"
+        is ["patches/jest+29.0.0.patch"] not ["fix.patch"]
+    BuildHook "node_modules/" "a package of the runner's name is run in its place"
+        is ["node_modules/jest/index.js", "src/node_modules/a/b"] not ["modules/a.js"]
+};

@@ -1,0 +1,178 @@
+//! Globs in the form they are matched in.
+//!
+//! An exam set has hundreds of globs, and a repository may have a hundred thousand paths. Nearly all of these globs are about
+//! names, so paths are compared part by part, and most names are told apart by how they begin and end.
+
+use fast_glob::glob_match;
+
+/// More choices than this in one glob, and it is matched as it stands.
+const MOST_CHOICES: usize = 64;
+
+/// One choice of a glob.
+#[derive(Debug, Clone)]
+pub(super) enum Pattern {
+    /// Parts that follow each other in a path.
+    Parts { parts: Vec<Part>, place: Place, from_root: bool },
+    /// A whole path from the root.
+    Path(String),
+}
+
+/// Where in a path its parts must lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// At the end: a file.
+    File,
+    /// Anywhere: a folder with everything beneath it, or what stands in its place, since a link there would stand for
+    /// everything beneath it.
+    Folder,
+}
+
+/// One part of a path.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    /// What comes before the first wildcard, and after the last.
+    head: String,
+    tail: String,
+    /// None where there is no wildcard; then `head` is all of it.
+    glob: Option<String>,
+}
+
+impl Pattern {
+    /// The choices of a glob that matches at any depth, or from the root.
+    pub(super) fn named(body: &str, from_root: bool) -> Vec<Self> {
+        let place = if body.ends_with('/') { Place::Folder } else { Place::File };
+        let glob = body.trim_end_matches('/');
+        let parts_of = |choice: &String| -> Option<Self> {
+            let parts = choice.split('/').map(Part::read).collect::<Option<_>>()?;
+            Some(Self::Parts { parts, place, from_root })
+        };
+        let choices = expand(glob).and_then(|choices| choices.iter().map(parts_of).collect());
+        choices.unwrap_or_else(|| {
+            let itself = if from_root { glob.to_owned() } else { format!("**/{glob}") };
+            let beneath = (place == Place::Folder).then(|| format!("{itself}/**"));
+            [itself].into_iter().chain(beneath).map(Self::Path).collect()
+        })
+    }
+
+    pub(super) fn is_match(&self, path: &[u8], split: &[&[u8]]) -> bool {
+        match self {
+            Self::Path(glob) => glob_match(glob, path),
+            Self::Parts { parts, place, from_root } => {
+                let Some(last) = split.len().checked_sub(parts.len()) else { return false };
+                let starts = match (from_root, place) {
+                    (true, Place::Folder) => 0..=0,
+                    (true, Place::File) if last > 0 => return false,
+                    (true, Place::File) => 0..=0,
+                    (false, Place::Folder) => 0..=last,
+                    (false, Place::File) => last..=last,
+                };
+                starts
+                    .into_iter()
+                    .any(|start| parts.iter().zip(&split[start..]).all(|(part, name)| part.is_match(name)))
+            }
+        }
+    }
+}
+
+impl Part {
+    /// None where the name alone does not say what is meant.
+    fn read(glob: &str) -> Option<Self> {
+        if glob.is_empty() || glob.contains("**") {
+            return None;
+        }
+        let Some(first) = glob.find(['*', '?', '[']) else {
+            return Some(Self { head: glob.to_owned(), tail: String::new(), glob: None });
+        };
+        let last = glob.rfind(['*', '?', ']'])?;
+        Some(Self { head: glob[..first].to_owned(), tail: glob[last + 1..].to_owned(), glob: Some(glob.to_owned()) })
+    }
+
+    fn is_match(&self, name: &[u8]) -> bool {
+        match &self.glob {
+            None => name == self.head.as_bytes(),
+            Some(glob) => {
+                name.starts_with(self.head.as_bytes()) && name.ends_with(self.tail.as_bytes()) && glob_match(glob, name)
+            }
+        }
+    }
+}
+
+/// A glob as globs without braces. None where that would be many, or where a brace may not mean a choice.
+fn expand(glob: &str) -> Option<Vec<String>> {
+    let mut all = vec![String::new()];
+    let mut rest = glob;
+    while let Some(open) = rest.find(['{', '[', '\\']) {
+        let (before, from) = rest.split_at(open);
+        let close = open + from.find(if from.starts_with('{') { '}' } else { ']' })?;
+        let inner = &rest[open + 1..close];
+        if from.starts_with('\\') || inner.is_empty() || inner.contains(['{', '[', '\\']) {
+            return None;
+        }
+        all = match from.starts_with('{') {
+            true => with_each(&all, before, inner.split(',')),
+            false if inner.contains(['}', ',', '/']) => return None,
+            false => with_each(&all, "", [&rest[..=close]].into_iter()),
+        };
+        if all.len() > MOST_CHOICES {
+            return None;
+        }
+        rest = &rest[close + 1..];
+    }
+    Some(with_each(&all, rest, [""].into_iter()))
+}
+
+fn with_each<'a>(all: &[String], before: &str, choices: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
+    all.iter().flat_map(|start| choices.clone().map(move |choice| format!("{start}{before}{choice}"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn braces_become_choices() {
+        for (glob, expected) in [
+            ("a", Some("a")),
+            ("{a,b}.{c,d}", Some("a.c a.d b.c b.d")),
+            ("x{a/b,c}y", Some("xa/by xcy")),
+            ("*[._-]{a,b}", Some("*[._-]a *[._-]b")),
+            ("{,a}b", Some("b ab")),
+            ("a[{]b,c}", None),
+            ("{a,{b,c}}", None),
+            ("\\{a,b}", None),
+            ("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}", None),
+        ] {
+            assert_eq!(expand(glob).map(|all| all.join(" ")).as_deref(), expected, "{glob}");
+        }
+    }
+
+    fn is_match(patterns: &[Pattern], path: &str) -> bool {
+        let split: Vec<&[u8]> = path.as_bytes().split(|byte| *byte == b'/').collect();
+        patterns.iter().any(|pattern| pattern.is_match(path.as_bytes(), &split))
+    }
+
+    /// One part of a glob; braces hold plain text.
+    const GLOB_PART: &str = r"([abx.]|\*|\?|\[ab\]|\[!a\]|\{a,b\}|\{ab,x,\*\}){1,4}";
+
+    proptest! {
+        /// Part by part is the same as all at once.
+        #[test]
+        fn parts_mean_what_the_whole_glob_means(
+            glob in prop::collection::vec(GLOB_PART, 1..=3),
+            path in "[abx.]{1,4}(/[abx.]{1,4}){0,4}",
+            from_root: bool,
+        ) {
+            let mut glob = glob.join("/");
+            while glob.contains("**") {
+                glob = glob.replace("**", "*");
+            }
+            let start = if from_root { "" } else { "**/" };
+            let whole = glob_match(format!("{start}{glob}"), &path);
+            prop_assert_eq!(is_match(&Pattern::named(&glob, from_root), &path), whole, "{} {}", glob, path);
+            let beneath = whole || glob_match(format!("{start}{glob}/**"), &path);
+            prop_assert_eq!(is_match(&Pattern::named(&format!("{glob}/"), from_root), &path), beneath, "{}/ {}", glob, path);
+        }
+    }
+}

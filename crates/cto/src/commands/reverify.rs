@@ -1,0 +1,132 @@
+//! `cto reverify`: the verification of a sealed run, held again today.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use contract::TaskContract;
+use contract::report::CheckResult;
+use contract::reverification::Reverification;
+use contract::text::shown;
+use harness::{Quiet, Reverified, ReverifyError, Task, Watch};
+use serde_json::json;
+
+use super::INTERRUPTED;
+use super::verify::{locate, not_a_bundle, trusted};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::output::{Output, duration};
+
+pub(crate) fn reverify(context: &Context, bundles: &[String], contract: Option<&Path>) -> Result<u8, CommandError> {
+    let contract = contract.map(Task::load_contract).transpose()?;
+    let harness = context.harness_at(&context.config.home)?;
+    let keys = trusted(context, &[])?;
+    let mut worst = 0;
+    let mut documents = Vec::new();
+    for name in bundles {
+        let path = locate(context, name)?;
+        let checked = evidence::verify::verify(&path, &keys, &[]).map_err(|error| not_a_bundle(&error))?;
+        if !checked.failures.is_empty() {
+            return Err(CommandError::fail(format!("{} does not verify", path.display()))
+                .hint(format!("cto verify {}", shown(name))));
+        }
+        let began = Instant::now();
+        let done = again(context, &harness, &path, contract.as_ref());
+        let (code, document, text) = match done {
+            Ok(done) => {
+                let text = view(context.output, &done, began.elapsed());
+                (u8::from(!done.reverification.holds), document(&done), text)
+            }
+            Err(ReverifyError::Interrupted) => return Ok(INTERRUPTED),
+            Err(error) if bundles.len() == 1 => return Err(refused(&error)),
+            Err(error) => {
+                let message = error.to_string();
+                (3, json!({"error": message, "path": name}), format!("blocked {} {}\n", shown(name), shown(&message)))
+            }
+        };
+        worst = worst.max(code);
+        documents.push(document);
+        if !context.output.json {
+            context.output.print(&text);
+        }
+    }
+    if context.output.json {
+        match documents.as_slice() {
+            [one] if bundles.len() == 1 => context.output.print_json(one)?,
+            all => context.output.print_json(&all)?,
+        }
+    }
+    Ok(worst)
+}
+
+fn again(
+    context: &Context,
+    harness: &harness::Harness,
+    bundle: &Path,
+    contract: Option<&TaskContract>,
+) -> Result<Reverified, ReverifyError> {
+    harness::reverify(harness, bundle, contract, Watch { cancel: &context.cancel, observer: &Quiet })
+}
+
+fn refused(error: &ReverifyError) -> CommandError {
+    let remedy = match error {
+        ReverifyError::NoResult => "choose a run whose engine came to a result: cto runs",
+        ReverifyError::NoBaseline(_) => "bring the repository back to where the contract names it, with that commit",
+        ReverifyError::AnotherTask { .. } => "give a contract with the task id of the run",
+        _ => "cto doctor",
+    };
+    CommandError::blocked(error).hint(remedy)
+}
+
+fn document(done: &Reverified) -> serde_json::Value {
+    let mut document = json!(done.reverification);
+    document["statement"] = json!(done.statement.display().to_string());
+    document
+}
+
+fn view(output: Output, done: &Reverified, took: Duration) -> String {
+    let Reverification { run_id, verdict_then, verdict_now, holds, .. } = &done.reverification;
+    if !output.terminal {
+        return lines(done);
+    }
+    let paint = output.paint;
+    let sentence = match holds {
+        true => format!("{}  the verdict of then holds today", run_id.suffix()),
+        false => format!("{}  the verdict was {verdict_then} and is {verdict_now} today", run_id.suffix()),
+    };
+    let width = verdict_now.as_str().len() + 2 + sentence.chars().count();
+    let mut out = output.headline(&format!("{}  {sentence}", paint.status(*verdict_now)), width, &duration(took));
+    out.push_str("\n\n");
+    for blocker in &done.reverification.blockers {
+        let code = paint.like(*verdict_now, &format!("{:<26}", blocker.reason.code()));
+        let _ = writeln!(out, "  {code}{}", shown(&blocker.text));
+    }
+    for pass in &done.reverification.verification.passes {
+        let _ = writeln!(out, "  {:<10} {}  {}", pass.name, result(pass.result), shown(&pass.argv.join(" ")));
+    }
+    let _ = writeln!(out, "\n  {:<10} {}", "statement", shown(&done.statement.display().to_string()));
+    out
+}
+
+/// The piped form: the first line `<status now> <run_id>`.
+fn lines(done: &Reverified) -> String {
+    let Reverification { run_id, verdict_then, verdict_now, holds, .. } = &done.reverification;
+    let mut out = format!("{verdict_now} {run_id} then={verdict_then} holds={holds}\n");
+    for blocker in &done.reverification.blockers {
+        let _ = writeln!(out, "reason {} {}", blocker.reason, shown(&blocker.text));
+    }
+    for pass in &done.reverification.verification.passes {
+        let exit = pass.exit.map_or("none".to_owned(), |exit| exit.to_string());
+        let _ = writeln!(out, "check {} {} exit={exit}", pass.name.replace(' ', "-"), result(pass.result));
+    }
+    let _ = writeln!(out, "statement {}", shown(&done.statement.display().to_string()));
+    out
+}
+
+const fn result(result: CheckResult) -> &'static str {
+    match result {
+        CheckResult::Pass => "pass",
+        CheckResult::Fail => "fail",
+        CheckResult::NotRun => "not run",
+    }
+}

@@ -1,0 +1,1 @@
+"""Adds up amounts in a CSV file."""

@@ -1,0 +1,2 @@
+export { width } from './width.js';
+export { wrap } from './wrap.js';

@@ -1,0 +1,21 @@
+import { width } from './width.js';
+
+/** Breaks lines between words, so that none is wider than `columns` unless one word alone is. */
+export function wrap(text, columns) {
+  return text.split('\n').map((line) => wrapLine(line, columns)).join('\n');
+}
+
+function wrapLine(line, columns) {
+  const lines = [''];
+  for (const word of line.split(' ')) {
+    const last = lines.at(-1);
+    if (last === '') {
+      lines[lines.length - 1] = word;
+    } else if (width(last) + 1 + width(word) <= columns) {
+      lines[lines.length - 1] = `${last} ${word}`;
+    } else {
+      lines.push(word);
+    }
+  }
+  return lines.join('\n');
+}

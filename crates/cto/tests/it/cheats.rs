@@ -1,0 +1,106 @@
+//! The cheat corpus: every cheat fools who runs the exam in the tree the engine left, and none fools the harness.
+//!
+//! The corpus that ships plays on the built-in cases. What they have no place for (pytest, npm, a sourced library, vendored
+//! packages) stands in `cheats/corpus/`, on the cases in `cheats/bases/`; both are read and played alike.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
+
+mod forged;
+mod honest;
+mod naive;
+mod played;
+mod surface;
+
+use fixtures::Language;
+use serde_json::{Value, json};
+use testkit::{World, python};
+
+use self::naive::Naive;
+use self::played::{Played, more, shipped};
+use crate::world;
+
+/// Plays each cheat against both verifiers; tells of all that were not refused as they declare.
+fn check(played: &[Played]) {
+    assert!(!played.is_empty());
+    let world = world();
+    let mut wrong = Vec::new();
+    let mut verify = vec!["verify".to_owned()];
+    for played in played {
+        let naive = Naive::play(&world, played);
+        naive.is_content(played);
+        naive.sees_nothing_of(&played.cheat.hides);
+        let task = played.set(&world);
+        let ran = world.cto(["run", &task, "--json"]);
+        let report = ran.json();
+        verify.push(report["run_id"].as_str().unwrap().to_owned());
+        let found = (ran.code, report["status"].clone(), report["blocker_reasons"].clone());
+        let expect = &played.cheat.expect;
+        let expected = (i32::from(expect.status.exit_code()), json!(expect.status), json!(expect.reasons));
+        if found != expected {
+            wrong
+                .push(format!("{}: expected {expected:?}, found {found:?}, {:#}", played.cheat.id, report["blockers"]));
+        }
+        for path in &played.cheat.hides {
+            assert!(report["changed_files"].as_array().unwrap().contains(&json!(path)), "{}", played.cheat.id);
+        }
+    }
+    let _ = world.cto(verify).expect(0);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn of(language: Language) -> Vec<Played> {
+    shipped().into_iter().filter(|played| played.cheat.language == language).collect()
+}
+
+#[test]
+fn python_cheats_are_refused() {
+    check(&of(Language::Python));
+}
+
+#[test]
+fn rust_cheats_are_refused() {
+    check(&of(Language::Rust));
+}
+
+#[test]
+fn node_cheats_are_refused() {
+    check(&of(Language::Node));
+}
+
+#[test]
+fn shell_cheats_are_refused() {
+    check(&of(Language::Shell));
+}
+
+#[test]
+fn cheats_on_cases_that_do_not_ship_are_refused() {
+    let all = more(None);
+    check(&all.into_iter().filter(|played| played.cheat.on != "pytest").collect::<Vec<_>>());
+}
+
+#[test]
+fn pytest_cheats_are_refused() {
+    let Some(python) = python("pytest_cheats_are_refused") else { return };
+    check(&more(Some(&python)).into_iter().filter(|played| played.cheat.on == "pytest").collect::<Vec<_>>());
+}
+
+/// The engine's repository holds nothing but the baseline, whatever the source knows.
+#[test]
+fn an_answer_in_the_source_is_not_found() {
+    let world = world();
+    let looking: Vec<Played> = shipped().into_iter().filter(|played| played.cheat.later.is_some()).collect();
+    assert!(!looking.is_empty());
+    for played in looking {
+        let naive = Naive::play(&world, &played);
+        naive.is_content(&played);
+        let source = naive.reset();
+        let owned = [("source_owner", "tests"), ("source_classification", "owned_local")];
+        let task = played.set_as_case(&world, |text| played::with(text, &owned));
+        let report = refused(&world, &["run", &task, "--json", "--repo", source.to_str().unwrap()]);
+        assert_eq!(report["blocker_reasons"], json!(["no_diff"]), "{}", played.cheat.id);
+        assert_eq!(report["source_repository_mutated"], false);
+    }
+}
+
+fn refused(world: &World, args: &[&str]) -> Value {
+    world.cto(args).expect(1).json()
+}

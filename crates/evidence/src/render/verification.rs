@@ -1,0 +1,99 @@
+//! The verification for a person: what was run, on what, what it shows, and how the tests compare.
+
+use std::fmt::Write as _;
+
+use contract::report::{CheckResult, PassKind, Report, TestCounts, VerificationPass};
+
+use super::{code, inline};
+
+/// Tests named in a list before the rest is only counted.
+const NAMED: usize = 20;
+
+// Writing to a String cannot fail, so the results of `write!` below are dropped.
+
+pub(super) fn section(out: &mut String, report: &Report) {
+    let _ = writeln!(out, "\n## Verification\n");
+    if report.verification.passes.is_empty() {
+        let why = report.not_applicable.get("verification").map_or("see test.log", String::as_str);
+        let _ = writeln!(out, "Nothing was run: {}", inline(why));
+        return;
+    }
+    let _ =
+        writeln!(out, "| check | command | exit | tests | before | result |\n| --- | --- | --- | --- | --- | --- |");
+    for pass in &report.verification.passes {
+        row(out, pass);
+    }
+    meaning(out, report);
+    differences(out, report);
+}
+
+fn row(out: &mut String, pass: &VerificationPass) {
+    let _ = writeln!(
+        out,
+        "| {} | {} | {} | {} | {} | {} |",
+        pass.kind.as_str(),
+        code(&pass.argv.join(" ")),
+        exit_text(pass),
+        counts_text(pass.tests.result),
+        counts_text(pass.tests.baseline),
+        result_text(pass.result)
+    );
+}
+
+fn exit_text(pass: &VerificationPass) -> String {
+    match pass.exit {
+        _ if pass.timed_out => "timed out".to_owned(),
+        Some(exit) => exit.to_string(),
+        None => "–".to_owned(),
+    }
+}
+
+const fn result_text(result: CheckResult) -> &'static str {
+    match result {
+        CheckResult::Pass => "pass",
+        CheckResult::Fail => "fail",
+        CheckResult::NotRun => "not run",
+    }
+}
+
+/// `12 passed, 1 failed, 2 skipped`, without the zeros.
+pub fn counts_text(counts: Option<TestCounts>) -> String {
+    let Some(counts) = counts else { return "–".to_owned() };
+    let parts = [(counts.passed, "passed"), (counts.failed, "failed"), (counts.skipped, "skipped")];
+    let parts: Vec<String> =
+        parts.iter().filter(|(number, _)| *number > 0).map(|(number, word)| format!("{number} {word}")).collect();
+    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+}
+
+/// What each kind of check that was run means.
+fn meaning(out: &mut String, report: &Report) {
+    out.push('\n');
+    for kind in [PassKind::Exam, PassKind::Change, PassKind::Control, PassKind::Blind] {
+        let mut passes = report.verification.passes.iter().filter(|pass| pass.kind == kind).peekable();
+        if passes.peek().is_some() {
+            let holds = passes.all(|pass| pass.result == CheckResult::Pass);
+            let shows = if holds { format!("shows that {}", kind.shows()) } else { "does not hold".to_owned() };
+            let _ = writeln!(out, "- {}, on {}: {shows}", kind.as_str(), kind.ran_on());
+        }
+    }
+}
+
+fn differences(out: &mut String, report: &Report) {
+    for pass in &report.verification.passes {
+        list(out, pass, "did not run, and ran in the baseline", &pass.tests.missing);
+        list(out, pass, "were skipped, and ran in the baseline", &pass.tests.newly_skipped);
+    }
+}
+
+fn list(out: &mut String, pass: &VerificationPass, what: &str, tests: &[String]) {
+    if tests.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\nTests of {} that {what}:\n", inline(&pass.name));
+    for test in tests.iter().take(NAMED) {
+        let _ = writeln!(out, "- {}", code(test));
+    }
+    if tests.len() > NAMED {
+        let _ = writeln!(out, "- and {} more", tests.len() - NAMED);
+    }
+}

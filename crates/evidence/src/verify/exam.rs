@@ -1,0 +1,87 @@
+//! The verification judged again: from its checks, their exits and their tests, and from the claims beside them.
+
+use contract::report::{CheckResult, PassKind, Report, VerificationPass};
+use contract::{Coverage, Reason, Status};
+
+use super::Checks;
+use crate::names;
+
+pub(super) fn check(report: &Report, checks: &mut Checks) {
+    check_proof(report, checks);
+    for pass in &report.verification.passes {
+        check_pass(report, pass, checks);
+    }
+    check_controls(report, checks);
+    check_result(report, checks);
+    check_claims(report, checks);
+}
+
+/// A pass rests on an exam that passed, and on nothing that failed.
+fn check_proof(report: &Report, checks: &mut Checks) {
+    let file = names::REPORT;
+    let passes = &report.verification.passes;
+    let failed = passes.iter().any(|pass| pass.result == CheckResult::Fail);
+    let holds = report.status != Status::Pass || !failed;
+    checks.check(holds, file, "verification", "no failed check in a pass", "one failed");
+    let proven = report.status != Status::Pass
+        || report.stage.number() == 1
+        || report.coverage.contains(&Coverage::NoVerification)
+        || passes.iter().any(|pass| pass.kind == PassKind::Exam && pass.result == CheckResult::Pass);
+    checks.check(proven, file, "verification", "an exam that passed, or a reason why there is none", "neither");
+}
+
+/// A command that holds ended with 0, in time, and ran every test that the baseline ran; one that ended with 0 and did not
+/// is what `verification_weakened` stands for.
+fn check_pass(report: &Report, pass: &VerificationPass, checks: &mut Checks) {
+    if !matches!(pass.kind, PassKind::Exam | PassKind::Change) {
+        return;
+    }
+    let (file, name) = (names::REPORT, pass.name.as_str());
+    let held = pass.result == CheckResult::Pass;
+    let ended_well = pass.exit == Some(0) && !pass.timed_out;
+    checks.check(!held || ended_well, file, "verification", "exit 0 where a check passed", name);
+    let weak = is_weak(pass);
+    checks.check(!(held && weak), file, "verification_tests", "every test of the baseline where a check passed", name);
+    let told = report.blocker_reasons.contains(&Reason::VerificationWeakened);
+    let expected = "verification_weakened among the blockers";
+    checks.check(!(ended_well && weak) || told, file, "verification_tests", expected, name);
+}
+
+fn is_weak(pass: &VerificationPass) -> bool {
+    let tests = &pass.tests;
+    let none = tests.result.is_some_and(|tests| tests.executed == 0);
+    none || !tests.missing.is_empty() || !tests.newly_skipped.is_empty()
+}
+
+/// Controls hold when an altered exam failed.
+fn check_controls(report: &Report, checks: &mut Checks) {
+    let mut controls = report.verification.passes.iter().filter(|pass| pass.kind == PassKind::Control).peekable();
+    let Some(first) = controls.peek() else { return };
+    let held = first.result == CheckResult::Pass;
+    let refused = controls.any(|pass| pass.exit.is_some_and(|exit| exit != 0) && !pass.timed_out);
+    let expected = "an altered exam that failed where the control holds";
+    checks.check(!held || refused, names::REPORT, "verification", expected, "all passed");
+}
+
+fn check_result(report: &Report, checks: &mut Checks) {
+    let file = names::REPORT;
+    let passes = &report.verification.passes;
+    let result = match passes.as_slice() {
+        [] => CheckResult::NotRun,
+        [..] if passes.iter().all(|pass| pass.result == CheckResult::Pass) => CheckResult::Pass,
+        _ => CheckResult::Fail,
+    };
+    let as_passes = report.verification.result == result;
+    checks.check(as_passes, file, "verification_result", "what the checks make", "another result");
+    let tests = (result != CheckResult::NotRun).then_some(result == CheckResult::Pass);
+    checks.check(report.tests_passed == tests, file, "tests_passed", "what the checks make", "another result");
+}
+
+/// A structured claim that was contradicted stands against the run.
+fn check_claims(report: &Report, checks: &mut Checks) {
+    let lie = report.claims.iter().find(|judged| judged.blocks());
+    let listed = report.blocker_reasons.contains(&Reason::ClaimContradicted);
+    let expected = "claim_contradicted among the blockers exactly where a claim is contradicted";
+    let found = lie.map_or("no contradicted claim", |judged| judged.claim.found_in.as_str());
+    checks.check(lie.is_some() == listed, names::REPORT, "claims", expected, found);
+}

@@ -1,0 +1,67 @@
+//! What the engine says of itself, beside what the harness saw. It decides nothing for the engine, and where it is false it
+//! speaks against it.
+
+use contract::Reason;
+use contract::claim::{Saying, Speech};
+use evidence::names;
+use sandbox::Ended;
+use testimony::claims::{self, Seen};
+use tree::{FoundCommit, Oid};
+
+use crate::run::Run;
+
+/// Claimed commit ids, and whether each is a commit of the result; None where it cannot be told.
+pub(crate) type Commits = Vec<(String, Option<bool>)>;
+
+/// Reads the claims in an engine's output.
+pub(crate) fn hear(run: &mut Run<'_>, ended: &Ended) {
+    let speech = run.task.fake.as_ref().and_then(|fake| fake.speaks).unwrap_or(Speech::Fake);
+    run.findings.claims = claims::extract(speech, &ended.stdout.text_bytes(), &ended.stderr.text_bytes());
+}
+
+/// Looks claimed commits up while the workspace is still there. Its repository is the engine's own, so that only the
+/// claimed object itself is read, and by its digest.
+pub(crate) fn look_up(run: &Run<'_>, workspace: &std::path::Path, result: Oid) -> Commits {
+    let ids = run.findings.claims.iter().filter_map(|claim| match &claim.saying {
+        Saying::Commit(id) => Some(id),
+        _ => None,
+    });
+    let mut commits: Commits = Vec::new();
+    for id in ids {
+        if commits.iter().any(|(known, _)| known == id) {
+            continue;
+        }
+        let holds = match tree::find_commit(workspace, id) {
+            FoundCommit::Absent => Some(false),
+            FoundCommit::Tree(tree) if tree == result => Some(true),
+            FoundCommit::Tree(_) | FoundCommit::Unknown => None,
+        };
+        commits.push((id.clone(), holds));
+    }
+    commits
+}
+
+/// Judges every claim; a structured one that is contradicted is a blocker.
+pub(crate) fn judge(run: &mut Run<'_>, commits: Commits) {
+    let seen = Seen {
+        changed_files: run.findings.changed_files.clone(),
+        diff_required: run.task.contract.diff_required,
+        tests_passed: tests_passed(run),
+        commits,
+    };
+    run.findings.judged_claims = claims::judge(std::mem::take(&mut run.findings.claims), &seen);
+    let contradicted = run.findings.judged_claims.iter().filter(|judged| judged.blocks());
+    let texts: Vec<String> = contradicted
+        .map(|judged| format!("it says that {} ({}); {}", judged.claim.saying, judged.claim.found_in, judged.seen))
+        .collect();
+    if !texts.is_empty() {
+        run.findings.block(Reason::ClaimContradicted, texts.join("; "), names::REPORT);
+    }
+}
+
+/// Whether the tests pass, as far as it was seen: a check that ran out of time says neither.
+fn tests_passed(run: &Run<'_>) -> Option<bool> {
+    let shown =
+        [Reason::VerificationFailed, Reason::VerificationWeakened].iter().any(|reason| run.findings.has(*reason));
+    run.findings.tests_passed().filter(|passed| *passed || shown)
+}

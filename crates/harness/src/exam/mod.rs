@@ -1,0 +1,257 @@
+//! The exam: commands and blind checks on trees of their own, made from the baseline and the result alone, never the tree
+//! the engine worked in.
+//!
+//! Knows no run and writes no artifact: what it finds is handed back, so that the same exam can be held again years later.
+
+mod baseline;
+mod blind;
+mod control;
+mod room;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+
+use contract::paths::PathRules;
+use contract::report::{CheckResult, PassKind, TestComparison, VerificationPass};
+use contract::{Coverage, Reason};
+use sandbox::Stage;
+use testimony::compare::{Sameness, Weakness, compare};
+use testimony::results::TestResults;
+use tree::{Entry, Listing, Mode, Store};
+
+use crate::run::Stopped;
+use crate::supervise::Setting;
+use room::Ran;
+
+/// What is examined.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Trees<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) baseline: &'a Listing,
+    pub(crate) result: &'a Listing,
+    pub(crate) rules: &'a PathRules,
+}
+
+/// A check that was ended for time.
+#[derive(Debug)]
+pub(crate) struct LateCheck {
+    pub(crate) name: String,
+    pub(crate) seconds: u64,
+}
+
+/// What the exam came to.
+#[derive(Debug, Default)]
+pub(crate) struct Examined {
+    pub(crate) passes: Vec<VerificationPass>,
+    pub(crate) coverage: BTreeSet<Coverage>,
+    pub(crate) blocks: Vec<(Reason, String)>,
+    pub(crate) late: Vec<LateCheck>,
+    /// Everything that was run and what it printed, for `test.log`.
+    pub(crate) log: Vec<u8>,
+}
+
+/// Holds one exam.
+pub(crate) struct Examiner<'a> {
+    setting: Setting<'a>,
+    cancel: &'a AtomicBool,
+    trees: Trees<'a>,
+    /// A supervising stage that is ready already.
+    stage: Option<Stage>,
+    found: Examined,
+}
+
+impl<'a> Examiner<'a> {
+    pub(crate) fn new(setting: Setting<'a>, cancel: &'a AtomicBool, trees: Trees<'a>, stage: Option<Stage>) -> Self {
+        Self { setting, cancel, trees, stage, found: Examined::default() }
+    }
+
+    /// Exam, change, control and blind, each in a tree of its own.
+    pub(crate) fn examine(mut self) -> Result<Examined, Stopped> {
+        let exam = self.exam_listing()?;
+        let before = self.baselines()?;
+        let ran = self.commands(PassKind::Exam, &exam, &before, self.exam_sameness())?;
+        if exam != *self.trees.result {
+            self.commands(PassKind::Change, self.trees.result, &before, Sameness::Function)?;
+        }
+        self.control(&exam, &ran)?;
+        self.blind(&exam)?;
+        self.conclude();
+        Ok(self.found)
+    }
+
+    /// The result with every protected path as in the baseline, removed where the baseline has none, and the operator's
+    /// files on top.
+    fn exam_listing(&self) -> Result<Listing, Stopped> {
+        let Trees { baseline, result, rules, .. } = self.trees;
+        let of = |listing: &Listing, protected: bool| {
+            let kept = listing.0.iter().filter(move |(path, _)| rules.is_protected(path) == protected);
+            kept.map(|(path, entry)| (path.clone(), *entry)).collect::<Vec<_>>()
+        };
+        let mut exam = Listing(of(result, false).into_iter().collect());
+        for (path, entry) in of(baseline, true) {
+            put(&mut exam, path, entry);
+        }
+        self.with_operator_files(exam)
+    }
+
+    fn with_operator_files(&self, mut listing: Listing) -> Result<Listing, Stopped> {
+        for file in &self.setting.contract.verification_files {
+            let oid = self.trees.store.put_blob(&file.bytes().unwrap_or_default())?;
+            put(&mut listing, file.path.clone().into_bytes(), Entry { mode: Mode::File, oid });
+        }
+        Ok(listing)
+    }
+
+    /// Where the patch changed tests that the contract releases, their parameters may differ from the baseline's.
+    fn exam_sameness(&self) -> Sameness {
+        let Trees { baseline, result, rules, .. } = self.trees;
+        let released = tree::changes(baseline, result).into_iter().any(|change| rules.released.is_match(&change.path));
+        if released { Sameness::Function } else { Sameness::Exact }
+    }
+
+    /// Runs the contract's commands in one tree and compares their tests with the baseline's.
+    fn commands(
+        &mut self,
+        kind: PassKind,
+        listing: &Listing,
+        before: &[Option<TestResults>],
+        sameness: Sameness,
+    ) -> Result<Vec<Ran>, Stopped> {
+        let room = self.room(listing, kind.as_str())?;
+        let mut all = Vec::new();
+        for (index, command) in self.setting.contract.verification_commands.iter().enumerate() {
+            let name = pass_name(kind, index);
+            let ran = self.command(&room, command, None, &name)?;
+            let before = before.get(index).and_then(Option::as_ref);
+            let compared = compare(before, ran.tests.as_ref(), &self.setting.contract.tests_may_go, sameness);
+            if kind == PassKind::Exam && !compared.compared {
+                self.found.coverage.insert(Coverage::TestsNotCompared);
+            }
+            let weak = counting(&ran, compared.weaknesses);
+            if !weak.is_empty() {
+                self.found.blocks.push((Reason::VerificationWeakened, format!("{name}: {}", in_words(&weak))));
+            }
+            let result = if ran.ended_well() && weak.is_empty() { CheckResult::Pass } else { CheckResult::Fail };
+            self.found.passes.push(ran.pass(kind, name, &command.argv, compared.tests, result));
+            all.push(ran);
+        }
+        Ok(all)
+    }
+
+    /// Turns failed checks into what stands against the result.
+    fn conclude(&mut self) {
+        let failed = |pass: &&VerificationPass| {
+            let by_itself = pass.exit != Some(0) || pass.kind == PassKind::Blind;
+            pass.result == CheckResult::Fail && !pass.timed_out && pass.kind != PassKind::Control && by_itself
+        };
+        let names: Vec<&str> = self.found.passes.iter().filter(failed).map(|pass| pass.name.as_str()).collect();
+        if !names.is_empty() {
+            let text = format!("does not pass on baseline + patch: {}{}", names.join(", "), self.release_hint());
+            self.found.blocks.push((Reason::VerificationFailed, text));
+        }
+        let late: Vec<&str> = self.found.late.iter().map(|late| late.name.as_str()).collect();
+        if !late.is_empty() {
+            let text = format!("verification exceeded its time: {}", late.join(", "));
+            self.found.blocks.push((Reason::Timeout, text));
+        }
+    }
+
+    /// A patch that is good only with its own version of a protected file may be one whose task is to change that file.
+    fn release_hint(&self) -> String {
+        let of = |kind: PassKind| self.found.passes.iter().filter(move |pass| pass.kind == kind);
+        let only_as_patched = of(PassKind::Exam).any(|pass| pass.result == CheckResult::Fail)
+            && of(PassKind::Change).count() > 0
+            && of(PassKind::Change).all(|pass| pass.result == CheckResult::Pass);
+        if !only_as_patched {
+            return String::new();
+        }
+        let Trees { baseline, result, rules, .. } = self.trees;
+        let changes = tree::changes(baseline, result);
+        let protected = changes.iter().filter(|change| rules.is_protected(&change.path));
+        let paths: Vec<String> = protected.map(|change| contract::text::path_text(&change.path)).collect();
+        format!(
+            "; it passes only with the patch's own {}: if changing it is the task, release it with exam_may_change",
+            paths.iter().map(|path| contract::text::shown(path)).collect::<Vec<_>>().join(", ")
+        )
+    }
+}
+
+/// Puts a file of the exam where it belongs; whatever the patch put in its way, a file above it or a folder in its place,
+/// makes room.
+fn put(listing: &mut Listing, path: Vec<u8>, entry: Entry) {
+    let above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| path[..at].to_vec());
+    for name in above.collect::<Vec<_>>() {
+        listing.0.remove(&name);
+    }
+    let mut folder = path.clone();
+    folder.push(b'/');
+    let beneath = listing.0.range(folder.clone()..).take_while(|(name, _)| name.starts_with(&folder));
+    for name in beneath.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
+        listing.0.remove(&name);
+    }
+    listing.0.insert(path, entry);
+}
+
+fn pass_name(kind: PassKind, index: usize) -> String {
+    format!("{} {}", kind.as_str(), index + 1)
+}
+
+/// The weaknesses that count. A command that failed may have stopped early, so that tests are missing is no news then;
+/// what it skipped, or that it ran none, it said itself.
+fn counting(ran: &Ran, weaknesses: Vec<Weakness>) -> Vec<Weakness> {
+    let said = ran.tests.is_some();
+    let counts = |weakness: &Weakness| match weakness {
+        _ if ran.exit == Some(0) => true,
+        Weakness::NewlySkipped(_) | Weakness::NoneExecuted => said && !ran.timed_out,
+        Weakness::Missing(_) | Weakness::FewerExecuted { .. } => false,
+    };
+    weaknesses.into_iter().filter(counts).collect()
+}
+
+/// At most this many tests are named in a sentence; the report lists them all.
+const NAMED: usize = 5;
+
+fn in_words(weaknesses: &[Weakness]) -> String {
+    let names = |tests: &[String]| {
+        let more = tests.len().saturating_sub(NAMED);
+        let shown: Vec<String> = tests.iter().take(NAMED).map(|test| contract::text::shown(test)).collect();
+        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{}{rest}", shown.join(", "))
+    };
+    let words = weaknesses.iter().map(|weakness| match weakness {
+        Weakness::NoneExecuted => "no test was executed".to_owned(),
+        Weakness::Missing(tests) => format!("tests that ran in the baseline did not run: {}", names(tests)),
+        Weakness::NewlySkipped(tests) => format!("tests that ran in the baseline were skipped: {}", names(tests)),
+        Weakness::FewerExecuted { baseline, result } => {
+            format!("{result} tests were executed, {baseline} in the baseline")
+        }
+    });
+    words.collect::<Vec<_>>().join("; ")
+}
+
+/// No tests: for checks that are not compared.
+fn uncompared(tests: Option<&TestResults>) -> TestComparison {
+    TestComparison { result: tests.map(|tests| tests.counts), ..TestComparison::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_the_way_of_the_exam_makes_room() {
+        let entry = |mode| Entry { mode, oid: tree::Oid([0; 20]) };
+        let listing =
+            |paths: &[&str]| Listing(paths.iter().map(|path| (path.as_bytes().to_vec(), entry(Mode::File))).collect());
+        for (before, after) in [
+            (&["a", "tests"][..], &["a", "tests/x/y.py"][..]),
+            (&["tests/x"], &["tests/x/y.py"]),
+            (&["tests/x/y.py/z", "tests/x/y.py/deep/er", "tests/x/y.pyc"], &["tests/x/y.py", "tests/x/y.pyc"]),
+            (&["tests/x/z.py"], &["tests/x/y.py", "tests/x/z.py"]),
+        ] {
+            let mut exam = listing(before);
+            put(&mut exam, b"tests/x/y.py".to_vec(), entry(Mode::File));
+            assert_eq!(exam, listing(after), "{before:?}");
+        }
+    }
+}

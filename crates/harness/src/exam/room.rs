@@ -1,0 +1,182 @@
+//! A fresh tree, a command in it, and what it left: exit, output, and what it says of its tests.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use contract::report::{CheckResult, PassKind, TestComparison, VerificationPass};
+use contract::task::Command;
+use contract::{Digest, Reason};
+use sandbox::Ended;
+use testimony::results::{self, Heard, TestResults};
+use tree::Listing;
+
+use super::{Examiner, LateCheck};
+use crate::run::Stopped;
+use crate::supervise::{Places, exit_code};
+
+/// What is read of the reports a command leaves.
+const MOST_REPORTS: usize = 16;
+const LARGEST_REPORT: u64 = 64 << 20;
+
+/// A tree to run commands in.
+pub(super) struct Room {
+    root: PathBuf,
+    places: Places,
+    /// Where runners are asked to put their reports; outside the tree.
+    reports: PathBuf,
+}
+
+/// What came of one command.
+pub(super) struct Ran {
+    pub(super) exit: Option<i32>,
+    pub(super) timed_out: bool,
+    pub(super) stdout_sha256: Option<Digest>,
+    pub(super) tests: Option<TestResults>,
+    duration_ms: u64,
+    output: Vec<u8>,
+}
+
+impl Ran {
+    pub(super) fn ended_well(&self) -> bool {
+        self.exit == Some(0) && !self.timed_out
+    }
+
+    pub(super) fn pass(
+        &self,
+        kind: PassKind,
+        name: String,
+        argv: &[String],
+        tests: TestComparison,
+        result: CheckResult,
+    ) -> VerificationPass {
+        VerificationPass {
+            kind,
+            name,
+            argv: argv.to_vec(),
+            exit: self.exit,
+            duration_ms: self.duration_ms,
+            timed_out: self.timed_out,
+            tests,
+            result,
+        }
+    }
+}
+
+impl Examiner<'_> {
+    pub(super) fn room(&self, listing: &Listing, name: &str) -> Result<Room, Stopped> {
+        let name = format!("verify-{}", name.replace(' ', "-"));
+        let places = self.setting.places(&name)?;
+        let root = self.setting.dir(&format!("{name}/tree"))?;
+        let reports = self.setting.dir(&format!("{name}/reports"))?;
+        tree::materialise(self.trees.store, listing, &root)?;
+        Ok(Room { root, places, reports })
+    }
+
+    /// Runs a command and logs it.
+    pub(super) fn command(
+        &mut self,
+        room: &Room,
+        command: &Command,
+        stdin: Option<Vec<u8>>,
+        name: &str,
+    ) -> Result<Ran, Stopped> {
+        if self.cancel.load(std::sync::atomic::Ordering::Relaxed) {
+            return Err(Stopped::Cancelled);
+        }
+        let ran = self.run(room, command, stdin, name)?;
+        self.log(name, &command.argv, &ran);
+        if ran.timed_out {
+            self.found.late.push(LateCheck { name: name.to_owned(), seconds: command.timeout_seconds });
+        }
+        Ok(ran)
+    }
+
+    fn run(&mut self, room: &Room, command: &Command, stdin: Option<Vec<u8>>, name: &str) -> Result<Ran, Stopped> {
+        let cwd = command.cwd.as_ref().map_or_else(|| room.root.clone(), |below| room.root.join(below));
+        let wall = Duration::from_secs(command.timeout_seconds);
+        let Some(mut spec) = self.setting.spec(&command.argv, cwd, &room.places, wall) else {
+            let output = format!("`{}` was not found\n", command.argv.first().map_or("", String::as_str)).into_bytes();
+            return Ok(Ran { exit: None, timed_out: false, stdout_sha256: None, tests: None, duration_ms: 0, output });
+        };
+        let names_tests = stdin.is_none();
+        let reports = room.reports.join(name.replace(' ', "-"));
+        if names_tests {
+            fs::create_dir_all(&reports).map_err(|error| Stopped::Io(reports.clone(), error))?;
+            for (variable, value) in results::asking(&reports) {
+                if !self.setting.contract.environment.variables.contains_key(variable) {
+                    spec.env.push((variable.to_owned(), value));
+                }
+            }
+        }
+        spec.stdin = stdin;
+        let stage = self.stage.take().map_or_else(|| self.setting.harness.supervisor.prepare(), Ok)?;
+        let mut watch = sandbox::Watch { cancel: Some(self.cancel), stop: None, on_line: None };
+        let ended = stage.run(&spec, &mut watch)?;
+        if ended.cancelled {
+            return Err(Stopped::Cancelled);
+        }
+        if ended.output_exceeded {
+            let limit = self.setting.contract.limits.output_bytes;
+            let text = format!("the verification printed more than {limit} bytes (limits.output_bytes)");
+            self.found.blocks.push((Reason::BudgetExceeded, text));
+        }
+        let tests = names_tests.then(|| heard(command, room, &reports, &ended)).flatten();
+        Ok(ran(&ended, tests))
+    }
+
+    pub(super) fn say(&mut self, sentence: &str) {
+        self.found.log.extend_from_slice(sentence.as_bytes());
+        self.found.log.push(b'\n');
+    }
+
+    fn log(&mut self, name: &str, argv: &[String], ran: &Ran) {
+        let exit = match ran {
+            Ran { timed_out: true, .. } => "timed out".to_owned(),
+            Ran { exit: Some(exit), .. } => format!("exit {exit}"),
+            _ => "did not start".to_owned(),
+        };
+        self.say(&format!("== {name}: {argv:?}: {exit}, {} ms", ran.duration_ms));
+        self.found.log.extend_from_slice(&ran.output);
+        if !self.found.log.ends_with(b"\n") {
+            self.found.log.push(b'\n');
+        }
+    }
+}
+
+/// What the command says of its tests, from its output and the reports it left.
+fn heard(command: &Command, room: &Room, reports: &Path, ended: &Ended) -> Option<TestResults> {
+    let mut files = Vec::new();
+    let names =
+        fs::read_dir(reports).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    for name in names.take(MOST_REPORTS) {
+        if let Some(bytes) = tree::read_plain(reports, name.as_bytes(), LARGEST_REPORT) {
+            files.push((name, bytes));
+        }
+    }
+    for name in results::report_files(&command.argv).into_iter().take(MOST_REPORTS) {
+        let below = command.cwd.as_ref().map_or_else(|| name.clone(), |cwd| format!("{cwd}/{name}"));
+        if let Some(bytes) = tree::read_plain(&room.root, below.as_bytes(), LARGEST_REPORT) {
+            files.push((name, bytes));
+        }
+    }
+    let (stdout, stderr) = (ended.stdout.text_bytes(), ended.stderr.text_bytes());
+    results::read(&Heard { argv: &command.argv, stdout: &stdout, stderr: &stderr, files: &files })
+}
+
+fn ran(ended: &Ended, tests: Option<TestResults>) -> Ran {
+    let mut output = ended.stdout.text_bytes();
+    let errors = ended.stderr.text_bytes();
+    if !errors.is_empty() {
+        output.extend_from_slice(b"[stderr]\n");
+        output.extend_from_slice(&errors);
+    }
+    Ran {
+        exit: exit_code(ended),
+        timed_out: ended.timed_out,
+        stdout_sha256: Some(Digest::from_bytes(ended.stdout.sha256)),
+        tests,
+        duration_ms: u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX),
+        output,
+    }
+}

@@ -1,0 +1,273 @@
+//! Holding the verification of a sealed run again: the same trees, built anew from the bundle alone, the same exam or a
+//! stricter one. The old bundle is only read; what came of it is a signed statement of its own and a ledger entry.
+
+mod trees;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use contract::report::{Blocker, CheckResult, Report, Verification, VerificationPass, sort_blockers};
+use contract::reverification::{PREDICATE_TYPE, Reverification, ReverificationStatement};
+use contract::statement::{STATEMENT_TYPE, SignedHarness, Subject, SubjectDigest};
+use contract::{BUNDLE_VERSION, Coverage, Decision, Digest, RULES_VERSION, Reason, Status, TaskContract};
+use evidence::names;
+use serde_json::json;
+
+use crate::clock::RunClock;
+use crate::exam::{Examined, Examiner, Trees};
+use crate::run::{Harness, Stopped, suffix};
+use crate::supervise::Setting;
+use crate::watch::Watch;
+use trees::Rebuilt;
+
+/// Entry of the ledger.
+pub const REVERIFIED: &str = "evidence.reverified";
+
+/// Reasons that holding the exam again finds out again; all others are what was seen while the engine ran.
+const FOUND_AGAIN: &[Reason] = &[
+    Reason::ForbiddenPathChange,
+    Reason::ProtectedFileChanged,
+    Reason::DisallowedFileChange,
+    Reason::VerificationFailed,
+    Reason::VerificationWeakened,
+];
+
+/// Why a verification cannot be held again.
+#[derive(Debug)]
+pub enum ReverifyError {
+    /// The run came to no result that could be verified.
+    NoResult,
+    /// The bundle cannot give the baseline and neither can the repository it came from.
+    NoBaseline(String),
+    /// The trees are not those the bundle speaks of.
+    AnotherTree {
+        what: &'static str,
+        expected: String,
+        found: String,
+    },
+    /// The contract is for another task.
+    AnotherTask {
+        expected: String,
+        found: String,
+    },
+    Read(PathBuf, String),
+    Clock(crate::clock::ReadClockError),
+    Interrupted,
+    Failed(String),
+}
+
+impl fmt::Display for ReverifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoResult => f.write_str("the run came to no result, so that there is nothing to verify again"),
+            Self::NoBaseline(why) => write!(f, "the baseline is not to be had: {why}"),
+            Self::AnotherTree { what, expected, found } => {
+                write!(f, "the {what} cannot be built again: expected tree {expected}, found {found}")
+            }
+            Self::AnotherTask { expected, found } => {
+                write!(f, "the contract is for task `{found}`, the run was for `{expected}`")
+            }
+            Self::Read(path, problem) => write!(f, "cannot read {}: {problem}", path.display()),
+            Self::Clock(error) => error.fmt(f),
+            Self::Interrupted => f.write_str("interrupted by a signal"),
+            Self::Failed(problem) => f.write_str(problem),
+        }
+    }
+}
+
+impl std::error::Error for ReverifyError {}
+
+impl From<Stopped> for ReverifyError {
+    fn from(stopped: Stopped) -> Self {
+        match stopped {
+            Stopped::Cancelled => Self::Interrupted,
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+impl From<tree::TreeError> for ReverifyError {
+    fn from(error: tree::TreeError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// A re-verification and where its statement lies.
+#[derive(Debug)]
+pub struct Reverified {
+    pub reverification: Reverification,
+    pub statement: PathBuf,
+    /// Everything that was run and what it printed.
+    pub log: Vec<u8>,
+}
+
+/// Holds the verification of the bundle at `bundle` again, under its own contract or under `contract`. The caller has
+/// checked the bundle.
+pub fn reverify(
+    harness: &Harness,
+    bundle: &Path,
+    contract: Option<&TaskContract>,
+    watch: Watch<'_>,
+) -> Result<Reverified, ReverifyError> {
+    let report: Report = read(bundle, names::REPORT)?;
+    let own: TaskContract = read(bundle, names::CONTRACT)?;
+    let decision: Decision = read(bundle, names::DECISION)?;
+    let contract = contract.unwrap_or(&own);
+    if contract.task_id != report.task_id {
+        let (expected, found) = (report.task_id.to_string(), contract.task_id.to_string());
+        return Err(ReverifyError::AnotherTask { expected, found });
+    }
+    let clock = RunClock::start().map_err(ReverifyError::Clock)?;
+    let work = Work::make(harness)?;
+    let rebuilt = trees::rebuild(harness, bundle, &report, &own, &work.0)?;
+    let rules = contract.path_rules(decision.ecosystems()).map_err(|error| ReverifyError::Failed(error.to_string()))?;
+    let Rebuilt { store, baseline, result } = &rebuilt;
+    let changes = tree::changes(baseline, result);
+    let setting = Setting { harness, contract, run_id: &report.run_id, work: &work.0 };
+    let mut examined = Examined::default();
+    if contract.verification_commands.is_empty() {
+        examined.coverage.insert(Coverage::NoVerification);
+    } else {
+        let trees = Trees { store, baseline, result, rules: &rules };
+        examined = Examiner::new(setting, watch.cancel, trees, None).examine()?;
+    }
+    let found = crate::result::judged(&rules, &changes).into_iter().map(|(reason, text)| (reason, text, names::PATCH));
+    let mut blocks: Vec<(Reason, String, &str)> = found.collect();
+    blocks.extend(examined.blocks.drain(..).map(|(reason, text)| (reason, text, names::TEST_LOG)));
+    let another_contract = *contract != own;
+    let blockers = blockers(&report, blocks, another_contract);
+    let held = Held { contract, another_contract, blockers, passes: examined.passes, coverage: examined.coverage };
+    let reverification = held.compose(harness, &report, clock)?;
+    let statement = record(harness, bundle, &reverification)?;
+    Ok(Reverified { reverification, statement, log: examined.log })
+}
+
+fn read<T: serde::de::DeserializeOwned>(bundle: &Path, name: &str) -> Result<T, ReverifyError> {
+    let path = bundle.join(name);
+    let bytes = fs::read(&path).map_err(|error| ReverifyError::Read(path.clone(), error.to_string()))?;
+    serde_json::from_slice(&bytes).map_err(|error| ReverifyError::Read(path, error.to_string()))
+}
+
+/// What stands against the run now: what was found again, and of the old what nobody can find out again. Under another
+/// contract everything old still stands: a re-verification may take a verdict away, never give a better one.
+fn blockers(report: &Report, found: Vec<(Reason, String, &str)>, another_contract: bool) -> Vec<Blocker> {
+    let still = report.blockers.iter().filter(|old| another_contract || !FOUND_AGAIN.contains(&old.reason));
+    let mut blockers: Vec<Blocker> = still.cloned().collect();
+    for (reason, text, evidence) in found {
+        match blockers.iter_mut().find(|known| known.reason == reason) {
+            Some(known) if known.text.contains(&text) => {}
+            Some(known) => known.text = format!("{}; {text}", known.text),
+            None => {
+                let (remedy, evidence) = (reason.remedy().to_owned(), evidence.to_owned());
+                blockers.push(Blocker { reason, text, remedy, evidence });
+            }
+        }
+    }
+    sort_blockers(&mut blockers, report.engine.process_started);
+    blockers
+}
+
+/// An exam that was held again.
+struct Held<'a> {
+    contract: &'a TaskContract,
+    another_contract: bool,
+    blockers: Vec<Blocker>,
+    passes: Vec<VerificationPass>,
+    coverage: BTreeSet<Coverage>,
+}
+
+impl Held<'_> {
+    fn compose(self, harness: &Harness, report: &Report, clock: RunClock) -> Result<Reverification, ReverifyError> {
+        let Self { contract, another_contract, blockers, passes, coverage } = self;
+        let reasons = blockers.iter().map(|blocker| blocker.reason);
+        let verdict_now: Status = contract::reason::verdict(reasons, report.engine.process_started);
+        let result = match passes.as_slice() {
+            [] => CheckResult::NotRun,
+            passes if passes.iter().all(|pass| pass.result == CheckResult::Pass) => CheckResult::Pass,
+            _ => CheckResult::Fail,
+        };
+        Ok(Reverification {
+            schema_version: BUNDLE_VERSION.to_owned(),
+            rules_version: RULES_VERSION.to_owned(),
+            run_id: report.run_id.clone(),
+            task_id: report.task_id.clone(),
+            contract_digest: contract.digest().map_err(|error| ReverifyError::Failed(error.to_string()))?,
+            another_contract,
+            baseline_tree: report.baseline_tree.clone().unwrap_or_default(),
+            result_tree: report.result_tree.clone().unwrap_or_default(),
+            verdict_then: report.status,
+            verdict_now,
+            holds: verdict_now == report.status,
+            blockers,
+            verification: Verification { passes, result },
+            coverage: coverage.into_iter().collect(),
+            harness: SignedHarness {
+                version: harness.host.harness_version.clone(),
+                executable_sha256: harness.host.harness_sha256,
+            },
+            key: harness.key.public().key_id(),
+            reverified_at: clock.now(),
+        })
+    }
+}
+
+/// Writes the signed statement beside the bundles and tells the ledger.
+fn record(harness: &Harness, bundle: &Path, reverification: &Reverification) -> Result<PathBuf, ReverifyError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |error: io::Error| ReverifyError::Read(path, error.to_string())
+    };
+    let attestation = bundle.join(names::ATTESTATION);
+    let sha256 = Digest::of(&fs::read(&attestation).map_err(failed(&attestation))?);
+    let statement = ReverificationStatement {
+        kind: STATEMENT_TYPE.to_owned(),
+        subject: vec![Subject { name: names::ATTESTATION.to_owned(), digest: SubjectDigest { sha256 } }],
+        predicate_type: PREDICATE_TYPE.to_owned(),
+        predicate: reverification.clone(),
+    };
+    let encode = |error: serde_json::Error| ReverifyError::Failed(error.to_string());
+    let bytes = evidence::dsse::sign(&statement, &harness.key).map_err(encode)?;
+    let folder = harness.home.statements(&reverification.run_id);
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed(&folder))?;
+    let end = suffix().map_err(failed(&folder))?;
+    let name = format!("reverified-{}-{end}.dsse.json", reverification.reverified_at.compact());
+    let path = folder.join(&name);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(failed(&path))?;
+    file.write_all(&bytes).and_then(|()| file.sync_all()).map_err(failed(&path))?;
+    File::open(&folder).and_then(|folder| folder.sync_all()).map_err(failed(&folder))?;
+    let body = json!({
+        "attestation_sha256": sha256,
+        "contract_digest": reverification.contract_digest,
+        "holds": reverification.holds,
+        "statement": format!("statements/{}/{name}", reverification.run_id),
+        "statement_sha256": Digest::of(&bytes),
+        "verdict_now": reverification.verdict_now,
+        "verdict_then": reverification.verdict_then,
+    });
+    let time = reverification.reverified_at.to_string();
+    let appended = harness.ledger().append(REVERIFIED, Some(reverification.run_id.as_str()), &time, &body);
+    appended.map_err(|error| ReverifyError::Failed(error.to_string()))?;
+    Ok(path)
+}
+
+/// A folder to work in, gone when it is done with.
+struct Work(PathBuf);
+
+impl Work {
+    fn make(harness: &Harness) -> Result<Self, ReverifyError> {
+        let failed = |error: io::Error| ReverifyError::Failed(format!("cannot make a folder to work in: {error}"));
+        let path = harness.home.work().join(format!("reverify-{}-{}", std::process::id(), suffix().map_err(failed)?));
+        DirBuilder::new().mode(0o700).recursive(true).create(&path).map_err(failed)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,57 @@
+//! Codex, `exec --json`: how the last turn ended, the files of its patches, its last message. What its commands printed
+//! is what it saw on the way, and no claim about the end.
+
+use super::Said;
+use super::stream::{Few, Touched, event, events};
+
+#[derive(serde::Deserialize)]
+struct Completed {
+    item: Item,
+}
+
+#[derive(serde::Deserialize)]
+struct Item {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+    changes: Option<Few<Change>>,
+    status: Option<String>,
+}
+
+#[derive(serde::Deserialize)]
+struct Change {
+    path: String,
+}
+
+pub(super) fn read(stdout: &[u8]) -> Said {
+    let mut said = Said::default();
+    let mut ended = None;
+    let mut touched = Touched::default();
+    for (kind, line) in events(stdout) {
+        match &*kind {
+            "item.completed" => {
+                if let Some(Completed { item }) = event(line) {
+                    hear(item, &mut said, &mut touched);
+                }
+            }
+            "turn.completed" => ended = Some(("turn.completed", true)),
+            "turn.failed" => ended = Some(("turn.failed", false)),
+            // Also told of a lost connection that is made again: a later end of the turn counts more.
+            "error" => ended = Some(("error", false)),
+            _ => {}
+        }
+    }
+    said.ended(ended);
+    said.touched("file_change.changes", touched.files());
+    said
+}
+
+fn hear(item: Item, said: &mut Said, touched: &mut Touched) {
+    match &*item.kind {
+        "agent_message" => said.prose = item.text.unwrap_or_default(),
+        "file_change" if item.status.as_deref() != Some("failed") => {
+            item.changes.unwrap_or_default().0.into_iter().for_each(|change| touched.done(change.path));
+        }
+        _ => {}
+    }
+}

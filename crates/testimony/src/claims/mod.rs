@@ -1,0 +1,126 @@
+//! What an engine says of itself, and how it compares with what the harness saw.
+//!
+//! Claims come from the fields of an engine's own format, a reader for each, and from a table of patterns over its last
+//! message. Both are the engine's words: a claim can stand against a run and never for one.
+
+mod case;
+mod claude;
+mod codex;
+mod fake;
+mod files;
+mod gemini;
+mod judge;
+mod opencode;
+mod patterns;
+mod pi;
+mod prose;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use contract::claim::{Claim, Saying, Source, Speech};
+use contract::text::shown;
+
+pub use judge::judge;
+
+/// Claims of one run; the first ones are kept.
+const MAX_CLAIMS: usize = 200;
+/// Characters of a text that a claim holds: an id, a path, a sentence.
+const MAX_TEXT: usize = 300;
+/// Files of one list.
+const MAX_FILES: usize = 1_000;
+
+/// What the harness saw, to judge claims by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Changed paths as the report lists them.
+    pub changed_files: Vec<String>,
+    /// Whether the contract wants a change.
+    pub diff_required: bool,
+    /// What the verification came to; None where nothing was run.
+    pub tests_passed: Option<bool>,
+    /// Claimed commit ids that were looked up in the workspace: whether each is a commit whose tree is the result.
+    /// None: it cannot be told.
+    pub commits: Vec<(String, Option<bool>)>,
+}
+
+/// Claims in an engine's own output. Hostile, bounded, never an error: what cannot be read claims nothing.
+pub fn extract(speech: Speech, stdout: &[u8], stderr: &[u8]) -> Vec<Claim> {
+    let said = match speech {
+        Speech::Fake => fake::read(stdout),
+        Speech::Codex => codex::read(stdout),
+        Speech::Pi => pi::read(stdout),
+        Speech::Claude => claude::read(stdout),
+        Speech::Opencode => opencode::read(stdout),
+        Speech::Gemini => gemini::read(stdout),
+        Speech::Aider => Said { prose: stream::tail(stdout), ..Said::default() },
+        Speech::Case => case::read(stdout, stderr),
+    };
+    let structured = said.fields.into_iter().map(|(found_in, saying)| (saying, Source::Structured, found_in));
+    let prose =
+        prose::find(speech, &said.prose).into_iter().map(|(found_in, saying)| (saying, Source::Prose, found_in));
+    let all = structured.chain(prose).take(MAX_CLAIMS);
+    all.map(|(saying, source, found_in)| Claim { saying: bounded(saying), source, found_in: found_in.to_owned() })
+        .collect()
+}
+
+/// What the reader of a format found.
+#[derive(Debug, Default)]
+struct Said {
+    /// Field and what it says.
+    fields: Vec<(&'static str, Saying)>,
+    /// The last message.
+    prose: String,
+}
+
+impl Said {
+    fn field(&mut self, found_in: &'static str, saying: Saying) {
+        self.fields.push((found_in, saying));
+    }
+
+    /// How the engine says it ended, if it does.
+    fn ended(&mut self, ended: Option<(&'static str, bool)>) {
+        if let Some((found_in, success)) = ended {
+            self.field(found_in, Saying::Success(success));
+        }
+    }
+
+    /// A list of files that tool events name; none named is nothing said.
+    fn touched(&mut self, found_in: &'static str, files: Vec<String>) {
+        if !files.is_empty() {
+            self.field(found_in, Saying::FilesTouched(files));
+        }
+    }
+}
+
+/// The one door through which foreign words get into a claim.
+fn bounded(saying: Saying) -> Saying {
+    match saying {
+        Saying::Success(_) | Saying::TestsPassed(_) => saying,
+        Saying::Commit(id) => Saying::Commit(short(&id)),
+        Saying::FilesChanged(files) => Saying::FilesChanged(short_list(&files)),
+        Saying::FilesTouched(files) => Saying::FilesTouched(short_list(&files)),
+        Saying::Other(words) => Saying::Other(short(&words)),
+    }
+}
+
+fn short_list(files: &[String]) -> Vec<String> {
+    files.iter().map(|file| short(file)).collect()
+}
+
+/// One line of at most [`MAX_TEXT`] characters that is safe to print.
+fn short(text: &str) -> String {
+    let start: String = text.chars().take(MAX_TEXT + 1).collect();
+    let shown = shown(&start);
+    if shown.chars().count() <= MAX_TEXT {
+        return shown;
+    }
+    shown.chars().take(MAX_TEXT - 1).chain([CUT]).collect()
+}
+
+/// Ends a text that was longer.
+const CUT: char = '…';
+
+fn was_cut(text: &str) -> bool {
+    text.ends_with(CUT) && text.chars().count() == MAX_TEXT
+}

@@ -1,0 +1,141 @@
+//! Case's envelope.
+
+use contract::claim::Speech;
+
+use super::{check, extract, failing, good, idle};
+
+fn envelope(json: &str) -> String {
+    format!("implement: running\n<<<AGENT_RESULT\n{json}\nAGENT_RESULT>>>\nphase done\n")
+}
+
+fn artifacts(json: &str) -> String {
+    envelope(&format!("{{\"status\":\"completed\",\n \"artifacts\":{{{json}}}}}"))
+}
+
+const WHOLE: &str = r#"{"status":"completed","summary":"All tests pass. I opened a pull request.",
+ "artifacts":{"commit":"1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d","filesChanged":["src/app.py","test/test_app.py"],"testsPassed":true,
+  "screenshotUrls":[],"evidenceMarkers":["tested"],"prUrl":"https://example.com/pull/1","prNumber":1},
+ "error":null,"rubric":null,"findings":{"critical":0,"warnings":1,"info":0,"details":[]}}"#;
+
+#[test]
+fn whole() {
+    check(
+        Speech::Case,
+        envelope(WHOLE),
+        &good(),
+        &[
+            "status success true: supported",
+            "artifacts.testsPassed tests true: supported",
+            "artifacts.commit commit 1a2b3c4: supported",
+            "artifacts.filesChanged changed [src/app.py test/test_app.py]: supported",
+            "artifacts.prUrl other prUrl: https://example.com/pull/1: unverifiable",
+            "artifacts.prNumber other prNumber: 1: unverifiable",
+            "artifacts.evidenceMarkers other evidenceMarkers: [\"tested\"]: unverifiable",
+            "findings other findings: {\"critical\":0,\"warnings\":1,\"info\":0,\"details\":[]}: unverifiable",
+            "tests_pass tests true: supported (prose)",
+            "pull_request other I opened a pull request.: unverifiable (prose)",
+        ],
+    );
+}
+
+#[test]
+fn fields() {
+    for (json, seen, wanted) in [
+        (
+            r#""commit":"9fceb02d0ae598e95dc970b74767f19372d61af8""#,
+            good(),
+            "! artifacts.commit commit 9fceb02: contradicted",
+        ),
+        (r#""commit":"abc""#, good(), "! artifacts.commit commit abc: contradicted"),
+        (r#""commit":" 1a2b3c4 ""#, good(), "artifacts.commit commit 1a2b3c4: supported"),
+        (r#""commit":"""#, good(), ""),
+        (r#""commit":7"#, good(), ""),
+        (
+            r#""filesChanged":["src/app.py","/w/x/test/test_app.py"]"#,
+            good(),
+            "artifacts.filesChanged changed [src/app.py /w/x/test/test_app.py]: supported",
+        ),
+        (r#""filesChanged":["src/app.py"]"#, good(), "! artifacts.filesChanged changed [src/app.py]: contradicted"),
+        (r#""filesChanged":["none.py"]"#, idle(), "! artifacts.filesChanged changed [none.py]: contradicted"),
+        (r#""filesChanged":[]"#, good(), ""),
+        (r#""filesChanged":["src/app.py",{"path":"b"}]"#, good(), ""),
+        (r#""filesChanged":"src/app.py""#, good(), ""),
+        (r#""testsPassed":true"#, failing(), "! artifacts.testsPassed tests true: contradicted"),
+        (r#""testsPassed":"True""#, failing(), "! artifacts.testsPassed tests true: contradicted"),
+        (r#""testsPassed":"false""#, failing(), "artifacts.testsPassed tests false: supported"),
+        (r#""testsPassed":false"#, good(), "artifacts.testsPassed tests false: unverifiable"),
+        (r#""testsPassed":12"#, failing(), "artifacts.testsPassed other testsPassed: 12: unverifiable"),
+        (r#""testsPassed":"12 of 12""#, failing(), "artifacts.testsPassed other testsPassed: 12 of 12: unverifiable"),
+        (r#""testsPassed":null"#, failing(), ""),
+        (r#""prNumber":1e400"#, good(), "broken"),
+        (
+            r#""screenshotUrls":["https://example.com/a.png"]"#,
+            good(),
+            "artifacts.screenshotUrls other screenshotUrls: [\"https://example.com/a.png\"]: unverifiable",
+        ),
+        (r#""tested":true"#, good(), ""),
+    ] {
+        let verdict = if seen.tests_passed == Some(true) {
+            "status success true: supported"
+        } else {
+            "! status success true: contradicted"
+        };
+        let wanted = match wanted {
+            "" => vec![verdict],
+            "broken" => vec![],
+            field => vec![verdict, field],
+        };
+        check(Speech::Case, artifacts(json), &seen, &wanted);
+    }
+}
+
+#[test]
+fn statuses() {
+    for (json, seen, wanted) in [
+        (r#"{"status":"failed","error":"no"}"#, good(), vec!["status success false: unverifiable"]),
+        (r#"{"status":"blocked"}"#, idle(), vec!["status success false: supported"]),
+        (r#"{"status":"completed"}"#, idle(), vec!["! status success true: contradicted"]),
+        (
+            r#"{"status":"completed","rubric":{"score":5}}"#,
+            good(),
+            vec!["status success true: supported", "rubric other rubric: {\"score\":5}: unverifiable"],
+        ),
+        (r#"{"status":"done","artifacts":{"testsPassed":true}}"#, failing(), vec![]),
+        (r#"{"artifacts":{"testsPassed":true}}"#, failing(), vec![]),
+        (r#"{"status":true}"#, failing(), vec![]),
+        (r#"["completed"]"#, failing(), vec![]),
+        (r#"{"status":"completed",}"#, failing(), vec![]),
+        ("", failing(), vec![]),
+    ] {
+        check(Speech::Case, envelope(json), &seen, &wanted);
+    }
+}
+
+#[test]
+fn which_block_counts() {
+    let claim = r#"{"status":"completed"}"#;
+    let failed = r#"{"status":"failed"}"#;
+    let supported = ["status success true: supported"];
+    for (output, wanted) in [
+        (envelope(failed) + &envelope(claim), &supported[..]),
+        (envelope(claim) + &envelope("{broken"), &[]),
+        (envelope(claim) + "<<<AGENT_RESULT\n{\"status\":", &[]),
+        (envelope(claim) + "AGENT_RESULT>>>\n", &supported),
+        (format!("AGENT_RESULT>>>\n{claim}\n<<<AGENT_RESULT\n"), &[]),
+        (format!("<<<AGENT_RESULT\n<<<AGENT_RESULT\n{claim}\nAGENT_RESULT>>>"), &supported),
+        (format!("  <<<AGENT_RESULT\r\n{claim}\r\n  AGENT_RESULT>>>\r\n"), &supported),
+        (format!("<<<AGENT_RESULT {claim} AGENT_RESULT>>>"), &[]),
+        (format!("say <<<AGENT_RESULT\n{claim}\nAGENT_RESULT>>>"), &[]),
+        (r#"{"text":"<<<AGENT_RESULT\n{\"status\":\"completed\"}\nAGENT_RESULT>>>"}"#.to_owned(), &[]),
+        (claim.to_owned(), &[]),
+    ] {
+        check(Speech::Case, output, &good(), wanted);
+    }
+}
+
+#[test]
+fn stderr_is_read_where_stdout_has_no_envelope() {
+    let (yes, no) = (envelope(r#"{"status":"completed"}"#), envelope("{"));
+    assert_eq!(extract(Speech::Case, b"", yes.as_bytes()).len(), 1);
+    assert_eq!(extract(Speech::Case, no.as_bytes(), yes.as_bytes()), []);
+}

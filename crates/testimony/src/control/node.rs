@@ -1,0 +1,140 @@
+//! A failing test at the end of a file that Node's test runner ran.
+//!
+//! Node does not say which file a test stands in. The file is one that the command runs, with the name of a test that ran in it
+//! if there is such a one.
+
+use super::command::{Arguments, Filter};
+use super::tree::{Tree, folder_of, joined, name_of};
+use super::{ControlTest, Wanted};
+
+const WITH_VALUE: [&str; 15] = [
+    "--test-name-pattern",
+    "--test-skip-pattern",
+    "--test-reporter",
+    "--test-reporter-destination",
+    "--test-timeout",
+    "--test-concurrency",
+    "--test-shard",
+    "-r",
+    "--require",
+    "--import",
+    "--loader",
+    "--experimental-loader",
+    "-C",
+    "--conditions",
+    "--env-file",
+];
+
+/// Beyond this many files that the command may run none is looked for.
+const MOST_FILES: usize = 2000;
+
+/// What is looked for in each of them.
+const MOST_TITLES: usize = 50;
+
+pub(super) fn control(wanted: &Wanted<'_>) -> Option<ControlTest> {
+    let words = wanted.commands.after(&["node"]);
+    let arguments = Arguments::of(words.unwrap_or_default(), &WITH_VALUE);
+    if arguments.has_any(&["--test-only", "--test-shard", "--test-skip-pattern", "-e", "--eval", "-p", "--print"]) {
+        return None;
+    }
+    let suffix = Filter::of(arguments.values(&["--test-name-pattern"])).suffix(" ")?;
+    let files = files(wanted.tree, words.is_some(), &arguments);
+    let files: Vec<String> =
+        files.into_iter().take(MOST_FILES).filter(|path| is_test_file(wanted.tree, path)).collect();
+    let shown = files.iter().find(|path| shows_test(wanted, path));
+    // What the command is known to run needs no more proof.
+    let path = shown.or_else(|| files.first().filter(|_| words.is_some()))?.clone();
+    let content = wanted.tree.text(&path)?;
+    let name = wanted.name;
+    let title = format!("handles {name}{suffix}");
+    // It fails by the means that tests fail by, so that a patch which silences assertions is seen too.
+    let test = |assert: &str| format!("('{title}', () => {{\n  {assert}.strictEqual('found', 'expected');\n}});\n");
+    let addition = match is_module(wanted.tree, &path, &content) {
+        true => format!(
+            "\nimport {{ test as {name}Test }} from 'node:test';\nimport {name}Assert from 'node:assert';\n\n{name}Test{}",
+            test(&format!("{name}Assert"))
+        ),
+        // What stands before may end without a semicolon.
+        false => format!("\n;require('node:test').test{}", test("require('node:assert')")),
+    };
+    wanted.appended(&path, &addition)
+}
+
+fn is_test_file(tree: &Tree<'_>, path: &str) -> bool {
+    tree.text(path).is_some_and(|content| content.contains("node:test"))
+}
+
+/// Whether the name of a test that ran stands in the file.
+fn shows_test(wanted: &Wanted<'_>, path: &str) -> bool {
+    let Some(content) = wanted.tree.text(path) else { return false };
+    let mut titles = wanted.ran().take(MOST_TITLES).map(|identity| identity.rsplit(" > ").next().unwrap_or(identity));
+    titles.any(|title| !title.is_empty() && content.contains(title))
+}
+
+/// Files that the command runs.
+fn files(tree: &Tree<'_>, known: bool, arguments: &Arguments<'_>) -> Vec<String> {
+    let plain = match known && !arguments.has("--test") {
+        // What follows the script is for the script.
+        true => arguments.plain.iter().take(1).copied().collect(),
+        false => arguments.plain.clone(),
+    };
+    if plain.is_empty() {
+        return below(tree, tree.cwd()).filter(|path| is_default(from(tree.cwd(), path))).map(str::to_owned).collect();
+    }
+    plain.into_iter().filter_map(|given| tree.here(given)).flat_map(|given| matching(tree, &given)).collect()
+}
+
+/// The file, what a pattern matches, or what Node finds in a folder.
+fn matching(tree: &Tree<'_>, given: &str) -> Vec<String> {
+    if tree.has(given) {
+        return vec![given.to_owned()];
+    }
+    let is_pattern = given.contains(['*', '?', '[', '{']);
+    let found = below(tree, if is_pattern { "" } else { given });
+    let fits = |path: &&str| match is_pattern {
+        true => fast_glob::glob_match(given, path),
+        false => is_default(path),
+    };
+    found.filter(fits).map(str::to_owned).collect()
+}
+
+fn below<'t>(tree: &'t Tree<'_>, folder: &str) -> impl Iterator<Item = &'t str> + use<'t> {
+    let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+    let installed = |path: &&str| path.split('/').any(|part| part == "node_modules");
+    tree.paths().filter(move |path| path.starts_with(&prefix)).filter(move |path| !installed(path))
+}
+
+fn from<'p>(folder: &str, path: &'p str) -> &'p str {
+    path.strip_prefix(folder).map_or(path, |rest| rest.trim_start_matches('/'))
+}
+
+/// Whether Node takes the file for a test when it is told no names.
+fn is_default(path: &str) -> bool {
+    let Some((stem, extension)) = name_of(path).rsplit_once('.') else { return false };
+    let script = matches!(extension, "js" | "mjs" | "cjs" | "ts" | "mts" | "cts");
+    let named = stem == "test"
+        || stem.starts_with("test-")
+        || [".test", "-test", "_test"].iter().any(|end| stem.ends_with(end));
+    script && (named || folder_of(path).split('/').any(|folder| folder == "test"))
+}
+
+/// Whether the file is an ES module: by its ending, by the nearest package, or by its own statements.
+fn is_module(tree: &Tree<'_>, path: &str, content: &str) -> bool {
+    match path.rsplit('.').next() {
+        Some("mjs" | "mts") => return true,
+        Some("cjs" | "cts") => return false,
+        _ => {}
+    }
+    let folders =
+        std::iter::successors(Some(folder_of(path)), |folder| (!folder.is_empty()).then(|| folder_of(folder)));
+    let mut packages = folders.filter_map(|folder| tree.read(&joined(folder, "package.json")?));
+    let package = packages.next().and_then(|package| serde_json::from_slice::<serde_json::Value>(&package).ok());
+    match package.as_ref().and_then(|package| package.get("type")?.as_str()) {
+        Some("module") => true,
+        Some("commonjs") => false,
+        _ => {
+            !content.contains("require(")
+                && content.lines().any(|line| line.starts_with("import ") || line.starts_with("export "))
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A failing function at the end of a file that pytest ran.
+
+use super::command::{Arguments, Filter};
+use super::python::{has_line, is_identifier, module};
+use super::tree::{Tree, joined, name_of};
+use super::{ControlTest, Wanted};
+
+/// Options whose value is the next word.
+const WITH_VALUE: [&str; 20] = [
+    "-k",
+    "-m",
+    "-p",
+    "-c",
+    "-o",
+    "-r",
+    "-n",
+    "-W",
+    "--junitxml",
+    "--junit-xml",
+    "--maxfail",
+    "--durations",
+    "--tb",
+    "--rootdir",
+    "--confcutdir",
+    "--ignore",
+    "--deselect",
+    "--basetemp",
+    "--cov",
+    "--log-level",
+];
+
+/// Files that may hold options of their own.
+const SETTINGS: [&str; 6] = ["pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg"];
+
+pub(super) fn control(wanted: &Wanted<'_>) -> Option<ControlTest> {
+    let words = wanted.commands.after(&["pytest"]).or_else(|| wanted.commands.after(&["py.test"]));
+    let arguments = Arguments::of(words.unwrap_or_default(), &WITH_VALUE);
+    let picks_by_mark = arguments.values(&["-m"]).any(|marks| !marks.starts_with("not "));
+    let picks_by_name = arguments.plain.iter().any(|name| name.contains("::"));
+    if picks_by_mark || picks_by_name || settings_pick(wanted.tree) {
+        return None;
+    }
+    let suffix = Filter::of(arguments.values(&["-k"])).suffix("_")?;
+    let (path, prefix) = place(wanted)?;
+    let function = format!("{prefix}_{}{suffix}", wanted.name);
+    wanted.appended(&path, &format!("\n\ndef {function}():\n    assert \"found\" == \"expected\"\n"))
+}
+
+/// A file with a test that ran and what names of tests begin with in it; one that is named as test files are if there is one.
+fn place(wanted: &Wanted<'_>) -> Option<(String, String)> {
+    let mut other = None;
+    for identity in wanted.ran_in(|identity| identity.split("::").next().unwrap_or(identity)) {
+        let Some((path, prefix)) = place_of(wanted.tree, identity) else { continue };
+        if !is_suitable(wanted.tree, &path) {
+            continue;
+        }
+        let file = name_of(&path);
+        if file.starts_with("test_") || file.ends_with("_test.py") {
+            return Some((path, prefix));
+        }
+        other = other.or(Some((path, prefix)));
+    }
+    other
+}
+
+fn place_of(tree: &Tree<'_>, identity: &str) -> Option<(String, String)> {
+    let (file, names) = identity.split_once("::")?;
+    // The parameters may hold anything.
+    let names = names.split('[').next().unwrap_or(names);
+    let function = names.rsplit("::").next().filter(|function| is_identifier(function))?;
+    let prefix = match function.starts_with("test") {
+        true => "test",
+        // The settings say how tests are named; what this one begins with is allowed.
+        false => function.split_once('_')?.0,
+    };
+    let path = match file.ends_with(".py") {
+        true => tree.find(file)?,
+        // Without the file, the class: its beginning is the module.
+        false => module(tree, file, &[])?.0,
+    };
+    Some((path, prefix.to_owned()))
+}
+
+/// A mark for the whole file may expect every test to fail.
+fn is_suitable(tree: &Tree<'_>, path: &str) -> bool {
+    tree.text(path).is_some_and(|content| !has_line(&content, "pytestmark"))
+}
+
+/// Whether options in the repository's settings choose among tests.
+fn settings_pick(tree: &Tree<'_>) -> bool {
+    let files = tree.upwards().flat_map(|folder| SETTINGS.iter().filter_map(move |file| joined(folder, file)));
+    files.filter_map(|path| tree.text(&path)).any(|text| options(&text).is_some_and(picks))
+}
+
+/// What follows `addopts`, as far as its options can go.
+fn options(settings: &str) -> Option<&str> {
+    let at = settings.find("addopts")?;
+    let rest = &settings[at..];
+    let end = ["\n\n", "\n["].iter().filter_map(|end| rest.find(end)).min();
+    Some(&rest[..end.unwrap_or(rest.len())])
+}
+
+fn picks(options: &str) -> bool {
+    let between = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | '=' | '[' | ']');
+    let words: Vec<&str> = options.split(between).filter(|word| !word.is_empty()).collect();
+    words.iter().zip(words.iter().skip(1)).any(|(word, next)| match *word {
+        "-k" => true,
+        "-m" => *next != "not",
+        _ => false,
+    })
+}

@@ -1,0 +1,148 @@
+//! A failing test in the root of a Rust test binary that ran.
+
+use super::command::{Arguments, Filter};
+use super::rust_packages::{Kind, Package, announced, packages};
+use super::tree::{Tree, folder_of, name_of};
+use super::{ControlTest, Wanted};
+
+const WITH_VALUE: [&str; 28] = [
+    "-p",
+    "--package",
+    "--exclude",
+    "--test",
+    "--bin",
+    "--example",
+    "--bench",
+    "-F",
+    "--features",
+    "--target",
+    "--target-dir",
+    "--manifest-path",
+    "--profile",
+    "-P",
+    "--cargo-profile",
+    "-j",
+    "--jobs",
+    "--build-jobs",
+    "--color",
+    "--message-format",
+    "--config",
+    "-Z",
+    "--test-threads",
+    "--retries",
+    "-E",
+    "--filterset",
+    "--filter-expr",
+    "--skip",
+];
+
+pub(super) fn control_of_cargo(wanted: &Wanted<'_>) -> Option<ControlTest> {
+    let words = wanted.commands.after(&["cargo", "test"]).or_else(|| wanted.commands.after(&["cargo", "t"]));
+    let arguments = Arguments::of(words.unwrap_or_default(), &WITH_VALUE);
+    let packages = packages(wanted.tree);
+    let mut sources: Vec<String> =
+        wanted.ran_in(binary).filter_map(|identity| source_of_cargo(wanted.tree, &packages, identity)).collect();
+    if sources.is_empty() && words.is_some() {
+        sources.extend(source_unnamed(wanted.tree, &packages, &arguments));
+    }
+    added(wanted, &arguments, sources)
+}
+
+pub(super) fn control_of_nextest(wanted: &Wanted<'_>) -> Option<ControlTest> {
+    let words = wanted.commands.after(&["nextest", "run"]).or_else(|| wanted.commands.after(&["nextest", "r"]));
+    let arguments = Arguments::of(words.unwrap_or_default(), &WITH_VALUE);
+    if arguments.has_any(&["-E", "--filterset", "--filter-expr", "--run-ignored", "--partition"]) {
+        return None;
+    }
+    let packages = packages(wanted.tree);
+    let sources =
+        wanted.ran_in(binary).filter_map(|identity| source_of_nextest(wanted.tree, &packages, identity)).collect();
+    added(wanted, &arguments, sources)
+}
+
+/// What an identity begins with.
+fn binary(identity: &str) -> &str {
+    identity.split(" > ").next().unwrap_or(identity)
+}
+
+/// The test, in a file under `tests/` if one is among these: nothing but tests stands there.
+fn added(wanted: &Wanted<'_>, arguments: &Arguments<'_>, sources: Vec<String>) -> Option<ControlTest> {
+    let inner = Arguments::of(arguments.rest, &WITH_VALUE);
+    if inner.has_any(&["--ignored", "--exact"]) {
+        return None;
+    }
+    let suffix = Filter::of(arguments.plain.iter().chain(&inner.plain).copied()).suffix("_")?;
+    let name = format!("test_{}{suffix}", wanted.name);
+    if inner.values(&["--skip"]).any(|skipped| format!("{name}::{name}").contains(skipped)) {
+        return None;
+    }
+    let of_tests = sources.iter().find(|source| is_integration(source));
+    let path = of_tests.or_else(|| sources.first())?;
+    let test = |indent: &str| {
+        format!(
+            "{indent}#[test]\n{indent}fn {name}() {{\n{indent}    assert_eq!(\"found\", \"expected\");\n{indent}}}\n"
+        )
+    };
+    let addition = match is_integration(path) {
+        true => format!("\n\n{}", test("")),
+        false => format!("\n\n#[cfg(test)]\nmod {name} {{\n{}}}\n", test("    ")),
+    };
+    wanted.appended(path, &addition)
+}
+
+fn is_integration(source: &str) -> bool {
+    name_of(folder_of(source)) == "tests" || name_of(folder_of(folder_of(source))) == "tests"
+}
+
+/// The source of `target (source) > test`.
+fn source_of_cargo(tree: &Tree<'_>, packages: &[Package], identity: &str) -> Option<String> {
+    let (target, rest) = identity.split_once(" (")?;
+    let (source, _) = rest.split_once(") > ")?;
+    announced(tree, packages, target, source).filter(|_| source.ends_with(".rs"))
+}
+
+/// The source of `package::binary > test`.
+fn source_of_nextest(tree: &Tree<'_>, packages: &[Package], identity: &str) -> Option<String> {
+    let (binary, _) = identity.split_once(" > ")?;
+    let (package, target) = binary.split_once("::").map_or((binary, None), |(package, target)| (package, Some(target)));
+    let kind = match target.map(|target| target.split_once('/').unwrap_or(("test", target))) {
+        None => Kind::Library,
+        Some(("test", name)) => Kind::Test(name),
+        Some(("bin", name)) => Kind::Binary(name),
+        Some(_) => return None,
+    };
+    let mut named = packages.iter().filter(|candidate| candidate.name == package);
+    let found = named.next()?;
+    named.next().is_none().then(|| found.source(tree, kind)).flatten()
+}
+
+/// Without names, as with `--quiet`: what the command is sure to build and run, where there are tests in it.
+fn source_unnamed(tree: &Tree<'_>, packages: &[Package], arguments: &Arguments<'_>) -> Option<String> {
+    let chosen =
+        ["--doc", "--bins", "--bin", "--examples", "--example", "--benches", "--bench", "--exclude", "--manifest-path"];
+    if arguments.has_any(&chosen) {
+        return None;
+    }
+    let package = match arguments.values(&["-p", "--package"]).next() {
+        Some(name) => packages.iter().find(|package| package.name == name)?,
+        None => tree.upwards().find_map(|folder| packages.iter().find(|package| package.folder == folder))?,
+    };
+    let manifest = tree.text(&package.path("Cargo.toml")?)?;
+    if ["harness", "autotests", "autobins", "test = false"].iter().any(|setting| manifest.contains(setting)) {
+        return None;
+    }
+    let tested = |path: &String| tree.text(path).is_some_and(|content| content.contains("#[test]"));
+    if let Some(test) = arguments.values(&["--test"]).next() {
+        return package.source(tree, Kind::Test(test)).filter(tested);
+    }
+    let library = package.source(tree, Kind::Library);
+    let main = package.path("src/main.rs");
+    let own = library.into_iter().chain(main.filter(|_| !arguments.has("--lib")));
+    let integration = integration_tests(tree, package).filter(|_| !arguments.has("--lib"));
+    integration.chain(own).find(tested)
+}
+
+fn integration_tests<'t>(tree: &'t Tree<'_>, package: &Package) -> impl Iterator<Item = String> + use<'t> {
+    let folder = package.path("tests").unwrap_or_default();
+    tree.paths().filter(move |path| folder_of(path) == folder && path.ends_with(".rs")).map(str::to_owned)
+}

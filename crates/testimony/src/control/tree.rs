@@ -1,0 +1,93 @@
+//! The exam's files, found by what commands and runners call them.
+
+use std::collections::BTreeSet;
+
+use super::Room;
+
+/// Larger files are no place for a test.
+const LARGEST_FILE: usize = 4 << 20;
+
+/// The exam's tree, seen from where the command runs.
+pub(super) struct Tree<'a> {
+    paths: BTreeSet<&'a str>,
+    cwd: String,
+    read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
+}
+
+impl<'a> Tree<'a> {
+    pub(super) fn of(room: &Room<'a>) -> Self {
+        let paths = room.paths.iter().map(String::as_str).collect();
+        Self { paths, cwd: joined("", room.cwd).unwrap_or_default(), read: room.read }
+    }
+
+    pub(super) fn cwd(&self) -> &str {
+        &self.cwd
+    }
+
+    pub(super) fn paths(&self) -> impl Iterator<Item = &'a str> {
+        self.paths.iter().copied()
+    }
+
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.paths.contains(path)
+    }
+
+    /// The content of a file, unless it is too large.
+    pub(super) fn read(&self, path: &str) -> Option<Vec<u8>> {
+        self.has(path).then(|| (self.read)(path)).flatten().filter(|content| content.len() <= LARGEST_FILE)
+    }
+
+    pub(super) fn text(&self, path: &str) -> Option<String> {
+        self.read(path).map(|content| String::from_utf8_lossy(&content).into_owned())
+    }
+
+    /// A path that the command names, from the root; None where it leaves the repository.
+    pub(super) fn here(&self, path: &str) -> Option<String> {
+        joined(&self.cwd, path)
+    }
+
+    /// The file that a runner calls so: from where the command runs, from the root, or the only one that ends like this.
+    pub(super) fn find(&self, name: &str) -> Option<String> {
+        let named = [self.here(name), joined("", name)].into_iter().flatten().find(|path| self.has(path));
+        named.or_else(|| {
+            let ending = format!("/{}", joined("", name)?);
+            let mut similar = self.paths().filter(|path| path.ends_with(&ending));
+            let found = similar.next()?;
+            similar.next().is_none().then(|| found.to_owned())
+        })
+    }
+
+    /// Folders from where the command runs up to the root, the root last.
+    pub(super) fn upwards(&self) -> impl Iterator<Item = &str> {
+        std::iter::successors(Some(self.cwd.as_str()), |folder| match folder.rsplit_once('/') {
+            _ if folder.is_empty() => None,
+            Some((parent, _)) => Some(parent),
+            None => Some(""),
+        })
+    }
+}
+
+/// `path` below `folder`, without `.` and `..`.
+pub(super) fn joined(folder: &str, path: &str) -> Option<String> {
+    if path.starts_with('/') {
+        return None;
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// The folder a path lies in; the root is empty.
+pub(super) fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+pub(super) fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}

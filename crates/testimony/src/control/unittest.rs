@@ -1,0 +1,103 @@
+//! A failing class at the end of a module that unittest ran.
+
+use super::command::{Arguments, Filter};
+use super::python::{has_line, module};
+use super::tree::{joined, name_of};
+use super::{ControlTest, Wanted};
+
+const WITH_VALUE: [&str; 8] =
+    ["-k", "-s", "--start-directory", "-p", "--pattern", "-t", "--top-level-directory", "--durations"];
+
+pub(super) fn control(wanted: &Wanted<'_>) -> Option<ControlTest> {
+    let words = wanted.commands.after(&["-m", "unittest"]).unwrap_or_default();
+    let arguments = Arguments::of(words, &WITH_VALUE);
+    let suffix = Filter::of(arguments.values(&["-k"])).suffix("_")?;
+    let class = format!(
+        "\n\nclass Test{}(__import__(\"unittest\").TestCase):\n    def test_{}{suffix}(self):\n        self.assertEqual(\"found\", \"expected\")\n",
+        wanted.capital(),
+        wanted.name
+    );
+    if wanted.ran().any(|identity| identity.starts_with("__main__.")) {
+        return of_script(wanted, &class);
+    }
+    let path = match wanted.exam.tests.is_empty() {
+        true => unnamed(wanted, &arguments),
+        false => named(wanted, &arguments),
+    };
+    wanted.appended(&path?, &class)
+}
+
+/// The module of a test that ran.
+fn named(wanted: &Wanted<'_>, arguments: &Arguments<'_>) -> Option<String> {
+    let folders = start_folders(arguments);
+    let discovers = discovers(arguments);
+    let classes = wanted.ran_in(|identity| identity.rsplit_once('.').map_or(identity, |(class, _)| class));
+    let mut places = classes.filter_map(|identity| module(wanted.tree, identity, &folders));
+    // A command that names modules runs all of each; one that names a class runs nothing that is added beside it.
+    let whole = |module: &str| discovers || arguments.plain.iter().any(|plain| dotted(plain) == module);
+    let found = places.find(|(path, module)| whole(module) && is_suitable(wanted, path));
+    found.map(|(path, _)| path)
+}
+
+/// Without names: the modules that the command names, or a file that is sure to be discovered.
+fn unnamed(wanted: &Wanted<'_>, arguments: &Arguments<'_>) -> Option<String> {
+    wanted.commands.after(&["-m", "unittest"])?;
+    if !discovers(arguments) {
+        let named = arguments
+            .plain
+            .iter()
+            .filter_map(|plain| wanted.tree.here(&format!("{}.py", dotted(plain).replace('.', "/"))));
+        return named.into_iter().find(|path| is_suitable(wanted, path));
+    }
+    if arguments.has_any(&["-p", "--pattern"]) {
+        return None;
+    }
+    let start = start_folders(arguments).first().copied().unwrap_or_default();
+    let start = wanted.tree.here(start)?;
+    let below = wanted.tree.paths().filter(|path| joined(&start, name_of(path)).as_deref() == Some(path));
+    let mut tests = below.filter(|path| name_of(path).starts_with("test") && path.ends_with(".py"));
+    tests.find(|path| is_suitable(wanted, path)).map(str::to_owned)
+}
+
+fn discovers(arguments: &Arguments<'_>) -> bool {
+    arguments.plain.first().is_none_or(|first| *first == "discover")
+}
+
+fn start_folders<'a>(arguments: &Arguments<'a>) -> Vec<&'a str> {
+    let options = ["-s", "--start-directory", "-t", "--top-level-directory"];
+    let given = arguments.values(&options);
+    let plain = arguments.plain.iter().skip(1).copied().filter(|_| discovers(arguments));
+    given.chain(plain).collect()
+}
+
+/// A file given by its path is a module too.
+fn dotted(name: &str) -> String {
+    match name.strip_suffix(".py") {
+        Some(path) => path.trim_start_matches("./").replace('/', "."),
+        None => name.to_owned(),
+    }
+}
+
+/// A module that decides itself what is loaded from it may leave out what is added.
+fn is_suitable(wanted: &Wanted<'_>, path: &str) -> bool {
+    wanted.tree.text(path).is_some_and(|content| {
+        content.contains("TestCase") && content.contains("def test") && !has_line(&content, "def load_tests")
+    })
+}
+
+/// A script calls the runner in its last lines: the class must be there before.
+fn of_script(wanted: &Wanted<'_>, class: &str) -> Option<ControlTest> {
+    let scripts = wanted.commands.words().filter(|word| word.ends_with(".py"));
+    let path = scripts.filter_map(|script| wanted.tree.here(script)).find(|path| is_suitable(wanted, path))?;
+    let content = wanted.tree.read(&path)?;
+    let call = last_line(&content, &[b"if __name__", b"unittest.main("])?;
+    let (before, after) = content.split_at(call);
+    Some(wanted.control(&path, [before, class.as_bytes(), b"\n\n", after].concat()))
+}
+
+/// Where the last line begins that begins with one of these.
+fn last_line(content: &[u8], begins: &[&[u8]]) -> Option<usize> {
+    let newlines = content.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+    let mut lines = std::iter::once(0).chain(newlines);
+    lines.rfind(|at| begins.iter().any(|begin| content[*at..].starts_with(begin)))
+}

@@ -1,0 +1,117 @@
+//! Asking runners to name their tests, through the environment alone, and finding the reports a command itself asks for.
+//!
+//! What is not asked, and why. Node: its reporter options may stand in NODE_OPTIONS, but a version that does not know them
+//! refuses to start, a command that has a reporter of its own then has one destination too few and refuses too, and the
+//! usual output would be gone; both of its usual outputs name the tests. NO_COLOR: tests of coloured output would
+//! see it; escapes are taken out here instead.
+
+use std::path::Path;
+
+/// The report that pytest is asked for.
+pub(super) const PYTEST_REPORT: &str = "pytest.xml";
+
+pub(super) fn variables(folder: &Path) -> Vec<(&'static str, String)> {
+    let report = folder.join(PYTEST_REPORT);
+    let report = quoted(&report.to_string_lossy());
+    vec![
+        // The family with the test's file in it; pytest before 5 has no other and ignores the setting.
+        ("PYTEST_ADDOPTS", format!("--junitxml={report} -o junit_family=xunit1")),
+        // Verbose, for each go command that knows the flag.
+        ("GOFLAGS", "-v".to_owned()),
+        ("CARGO_TERM_COLOR", "never".to_owned()),
+        ("CARGO_TERM_PROGRESS_WHEN", "never".to_owned()),
+        // Overrules a configuration file in the repository, and not `--quiet` in argv.
+        ("CARGO_TERM_QUIET", "false".to_owned()),
+        ("NEXTEST_STATUS_LEVEL", "all".to_owned()),
+    ]
+}
+
+/// As one word of a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Options whose value is a file with a report that we can read.
+const REPORT_OPTIONS: [&str; 8] = [
+    "--junitxml",
+    "--junit-xml",
+    "--junitfile",
+    "--junit-output",
+    "--output-junit",
+    "--log-junit",
+    "--test-reporter-destination",
+    "--xunit-file",
+];
+
+pub(super) fn named_files(argv: &[String]) -> Vec<String> {
+    let words: Vec<&str> = argv.iter().map(String::as_str).collect();
+    let mut files: Vec<String> = values(&words).filter_map(below).collect();
+    for script in argv.iter().filter(|argument| argument.contains(char::is_whitespace)) {
+        let words: Vec<&str> = script_words(script).collect();
+        files.extend(values(&words).filter_map(below));
+    }
+    files.sort();
+    files.dedup();
+    files
+}
+
+/// Whether an argument of its own, not a script inside one, names this report.
+pub(super) fn is_named_by(argv: &[String], file: &str) -> bool {
+    let words: Vec<&str> = argv.iter().map(String::as_str).collect();
+    values(&words).filter_map(below).any(|named| named == file)
+}
+
+/// The words of an argument that may be a script, as after `sh -c`. Quotes and separators are cut off, since all that is
+/// looked for is options and plain names.
+pub(crate) fn script_words(argument: &str) -> impl Iterator<Item = &str> {
+    let cut = |character: char| character.is_whitespace() || matches!(character, ';' | '&' | '|' | '(' | ')');
+    argument.split(cut).map(|word| word.trim_matches(['"', '\''])).filter(|word| !word.is_empty())
+}
+
+fn values<'a>(words: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
+    words.iter().enumerate().filter_map(|(at, word)| {
+        let (option, value) = word.split_once('=').map_or((*word, None), |(option, value)| (option, Some(value)));
+        let known = REPORT_OPTIONS.contains(&option);
+        known.then(|| value.or_else(|| words.get(at + 1).copied())).flatten()
+    })
+}
+
+/// A file below the working directory; anything else is none of ours to read.
+fn below(value: &str) -> Option<String> {
+    let value = value.trim_matches(['"', '\'']);
+    let parts: Vec<&str> = value.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    let outside = value.starts_with(['/', '~', '$', '-']) || parts.contains(&"..");
+    let stream = matches!(value, "stdout" | "stderr");
+    (!outside && !stream && !parts.is_empty()).then(|| parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_named_by_a_command() {
+        let check = |argv: &[&str], files: &[&str]| {
+            let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(named_files(&argv), files, "{argv:?}");
+        };
+        check(&["pytest", "--junitxml=out/r.xml"], &["out/r.xml"]);
+        check(&["pytest", "--junit-xml", "./r.xml"], &["r.xml"]);
+        check(&["gotestsum", "--junitfile", "a b.xml", "--", "./..."], &["a b.xml"]);
+        check(&["sh", "-c", "cd x; pytest --junitxml='r.xml' && echo"], &["r.xml"]);
+        check(
+            &["node", "--test-reporter-destination=stdout", "--test-reporter-destination", "b.tap", "--junitxml=a.xml"],
+            &["a.xml", "b.tap"],
+        );
+        for outside in ["/r.xml", "../r.xml", "a/../../r.xml", "~/r.xml", "$HOME/r.xml", "", "stderr", "-v"] {
+            check(&["pytest", "--junitxml", outside], &[]);
+        }
+        check(&["pytest", "--junitxml"], &[]);
+    }
+
+    #[test]
+    fn a_folder_is_one_word() {
+        let variables = variables(Path::new("/a b/it's"));
+        assert_eq!(variables[0].1, r"--junitxml='/a b/it'\''s/pytest.xml' -o junit_family=xunit1");
+    }
+}

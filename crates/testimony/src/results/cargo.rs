@@ -1,0 +1,250 @@
+//! `cargo test`: what libtest prints on stdout, and what cargo says on stderr about the binary that prints it.
+
+use contract::report::TestCounts;
+
+use super::tally::{MOST_TESTS, Names, Reading, counts};
+use super::{Outcome, Runner, text};
+
+/// Beyond this many test binaries they are no longer told apart.
+const MOST_BLOCKS: usize = 10_000;
+
+/// What one test binary printed, from `running N tests` to `test result:`.
+#[derive(Debug, Default)]
+struct Block {
+    label: Option<String>,
+    names: Names,
+    /// With one thread the name comes first, then what the test prints, then the outcome.
+    pending: Option<Pending>,
+    said: Option<TestCounts>,
+    /// What the tests printed is being shown.
+    details: bool,
+}
+
+#[derive(Debug)]
+struct Pending {
+    name: String,
+    /// An outcome at the end of a line that the test began.
+    glued: Option<Outcome>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    blocks: Vec<Block>,
+    /// Blocks without a result yet. A test that runs a test binary itself makes more than one.
+    open: Vec<usize>,
+    labels: Vec<String>,
+    /// A label after which no block came yet.
+    label: Option<String>,
+    /// Of all blocks.
+    tests: usize,
+}
+
+impl Reader {
+    pub(super) fn hear(&mut self, line: &str) {
+        if let Some(label) = label(line) {
+            if self.labels.len() <= MOST_BLOCKS {
+                self.labels.push(label.clone());
+            }
+            self.label = Some(label);
+        } else if is_beginning(line) {
+            self.begin();
+        } else if let Some(block) = self.open.last().and_then(|open| self.blocks.get_mut(*open)) {
+            match block.hear(line) {
+                Line::Test if self.tests >= MOST_TESTS => block.names.forget(),
+                Line::Test => self.tests += 1,
+                Line::Last => drop(self.open.pop()),
+                Line::Other => {}
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        if self.blocks.len() < MOST_BLOCKS {
+            self.open.push(self.blocks.len());
+            self.blocks.push(Block { label: self.label.take(), ..Block::default() });
+        }
+    }
+}
+
+/// Both streams. Where another runner of the same binaries has counted, only what cargo itself announced is new.
+pub(super) fn finish(stdout: Reader, stderr: Reader, counted: bool) -> Option<Reading> {
+    let announced = !stdout.labels.is_empty() || !stderr.labels.is_empty();
+    if counted && !announced {
+        return None;
+    }
+    let readings = match (stdout.blocks.is_empty(), stderr.blocks.is_empty()) {
+        (false, true) => settle(stdout.blocks, stderr.labels),
+        (true, false) => settle(stderr.blocks, stdout.labels),
+        _ => settle(stdout.blocks, Vec::new()).into_iter().chain(settle(stderr.blocks, Vec::new())).collect(),
+    };
+    Reading::all(readings)
+}
+
+/// Labels of the other stream fit only if there is one for each block.
+fn settle(mut blocks: Vec<Block>, labels: Vec<String>) -> Vec<Reading> {
+    if blocks.iter().all(|block| block.label.is_none()) && labels.len() == blocks.len() {
+        blocks.iter_mut().zip(labels).for_each(|(block, label)| block.label = Some(label));
+    }
+    blocks.into_iter().map(Block::settle).collect()
+}
+
+/// What a line was to a block.
+enum Line {
+    Test,
+    Last,
+    Other,
+}
+
+impl Block {
+    fn hear(&mut self, line: &str) -> Line {
+        if let Some(said) = line.strip_prefix("test result: ") {
+            self.said = Some(result(said));
+            return Line::Last;
+        }
+        if matches!(line, "failures:" | "successes:") {
+            self.details = true;
+        }
+        match self.details {
+            true => Line::Other,
+            false => self.hear_test(line),
+        }
+    }
+
+    fn hear_test(&mut self, line: &str) -> Line {
+        if let Some((name, words)) = test_line(line) {
+            self.end_pending();
+            match outcome(words) {
+                Some(outcome) => self.names.add(plain_name(name), outcome),
+                None => self.pending = Some(Pending { name: name.to_owned(), glued: glued(words) }),
+            }
+            return Line::Test;
+        }
+        if let Some(pending) = &mut self.pending {
+            pending.glued = glued(line).or(pending.glued);
+            if outcome(line).is_some() {
+                self.end_pending();
+            }
+        }
+        Line::Other
+    }
+
+    /// What ends the line counts as the outcome once it is clear that no line of its own follows.
+    fn end_pending(&mut self) {
+        if let Some(Pending { name, glued: Some(outcome) }) = self.pending.take_if(|pending| pending.glued.is_some()) {
+            self.names.add(plain_name(&name), outcome);
+        }
+    }
+
+    fn settle(mut self) -> Reading {
+        if self.said.is_some() {
+            self.end_pending();
+        }
+        let mut names = self.names;
+        match (self.pending, self.said) {
+            (Some(_), None) => names.cut_off(),
+            // Its outcome was lost among what it printed, unless the name itself was something printed.
+            (Some(pending), Some(said)) if said.executed.saturating_add(said.skipped) > names.number() => {
+                let outcome = if said.failed == 0 { Outcome::Passed } else { Outcome::Failed };
+                names.add(plain_name(&pending.name), outcome);
+            }
+            _ => {}
+        }
+        let names = match self.label {
+            Some(label) => names.below(&label),
+            None => names,
+        };
+        Reading::settle(Runner::Cargo, names, self.said)
+    }
+}
+
+fn is_beginning(line: &str) -> bool {
+    let rest = line.strip_prefix("running ").and_then(text::number);
+    rest.is_some_and(|(_, rest)| matches!(rest, " test" | " tests"))
+}
+
+/// `ok. 8 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.10s`.
+fn result(said: &str) -> TestCounts {
+    let (mut passed, mut failed, mut skipped) = (0_u64, 0, 0);
+    for part in said.split(['.', ';']) {
+        match text::number(part.trim()) {
+            Some((number, " passed" | " measured")) => passed = passed.saturating_add(number),
+            Some((number, " failed")) => failed = number,
+            Some((number, " ignored")) => skipped = number,
+            _ => {}
+        }
+    }
+    counts(passed.saturating_add(failed), failed, skipped)
+}
+
+/// A test's name and the words after it. With several threads a test's own words may stand before them in the line.
+fn test_line(line: &str) -> Option<(&str, &str)> {
+    let start = match line.starts_with("test ") {
+        true => 0,
+        false => line.rfind("test ").filter(|at| outcome_follows(&line[*at..]))?,
+    };
+    let (name, words) = line[start + "test ".len()..].split_once(" ... ")?;
+    // Words of a program may look alike; a name has no spaces but those of a documentation test.
+    let is_name = !name.is_empty() && (!plain_name(name).contains(' ') || name.contains(" - "));
+    is_name.then_some((name, words))
+}
+
+fn outcome_follows(line: &str) -> bool {
+    line.rsplit_once(" ... ").is_some_and(|(_, words)| outcome(words).is_some())
+}
+
+/// Without what may change while the test stays: the line it begins at, how it must end.
+fn plain_name(name: &str) -> &str {
+    let endings = [" - should panic", " - compile fail", " - compile"];
+    let name = endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    match name.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (line ")) {
+        Some((name, line)) if line.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => name,
+    }
+}
+
+fn outcome(words: &str) -> Option<Outcome> {
+    let word = words.split([' ', ',']).next().unwrap_or_default();
+    let rest = &words[word.len()..];
+    match word {
+        "ok" if rest.is_empty() || rest.starts_with(" <") => Some(Outcome::Passed),
+        "bench:" => Some(Outcome::Passed),
+        "FAILED" if rest.is_empty() || rest.starts_with(" <") => Some(Outcome::Failed),
+        "ignored" if rest.is_empty() || rest.starts_with(", ") => Some(Outcome::Skipped),
+        _ => None,
+    }
+}
+
+/// An outcome behind what a test printed without ending its line.
+fn glued(line: &str) -> Option<Outcome> {
+    let ended = || ["ok", "FAILED", "ignored"].iter().find(|word| line.ends_with(*word)).and_then(|word| outcome(word));
+    outcome(line).or_else(ended)
+}
+
+/// Which binary runs: `x (src/lib.rs)`, `x (doc)`, or `x` where its source is not told. The hash in its name changes.
+fn label(line: &str) -> Option<String> {
+    let line = line.trim_start();
+    if let Some(library) = line.strip_prefix("Doc-tests ") {
+        return (!library.contains(' ')).then(|| format!("{library} (doc)"));
+    }
+    let rest = line.strip_prefix("Running ")?;
+    if let Some(command) = rest.strip_prefix('`') {
+        return command
+            .trim_end_matches('`')
+            .split(' ')
+            .find_map(|word| target(word).filter(|_| word.contains("/deps/")));
+    }
+    match rest.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")) {
+        Some((source, binary)) => {
+            let source = source.strip_prefix("unittests ").unwrap_or(source);
+            Some(format!("{} ({source})", target(binary)?))
+        }
+        None => target(rest),
+    }
+}
+
+/// `x` of `target/debug/deps/x-0123456789abcdef`.
+fn target(binary: &str) -> Option<String> {
+    let (name, hash) = binary.rsplit('/').next()?.rsplit_once('-')?;
+    let is_hash = hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_hash && !name.is_empty() && !name.contains('=')).then(|| name.to_owned())
+}

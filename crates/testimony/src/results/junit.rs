@@ -1,0 +1,175 @@
+//! JUnit XML, whoever wrote it, and the kind that pytest writes in particular.
+
+use super::tally::{Names, Reading};
+use super::xml::{Tag, Tags, attribute, find};
+use super::{Outcome, Runner, text};
+
+/// Suites deeper than this keep the name of their parent.
+const DEEPEST: usize = 32;
+
+/// The tests of one document.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Report {
+    pub(super) of_pytest: bool,
+    pub(super) names: Names,
+}
+
+impl Report {
+    pub(super) fn reading(self, runner: Runner) -> Reading {
+        Reading::settle(runner, self.names, None)
+    }
+}
+
+/// None where the bytes are no such document. Pytest's own says so, unless it was told to use another name.
+pub(super) fn read(bytes: &[u8], of_pytest: bool) -> Option<Report> {
+    let document = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let report = Report { of_pytest, ..Report::default() };
+    document.starts_with(b"<").then(|| Reader { report, ..Reader::default() }.read(document)).flatten()
+}
+
+/// What may stand before the first element of a document.
+const LONGEST_DECLARATION: usize = 256;
+
+/// A document within an output: it begins a line.
+pub(super) fn find_in_output(output: &[u8]) -> Option<Report> {
+    let mut from = 0;
+    while let Some(at) = find(&output[from..], b"<testsuite").map(|at| from + at) {
+        let near = at.saturating_sub(LONGEST_DECLARATION);
+        let newline = output[near..at].iter().rposition(|byte| *byte == b'\n').map(|newline| near + newline + 1);
+        if let Some(line) = newline.or((near == 0).then_some(0)) {
+            let before = output[line..at].trim_ascii();
+            if before.is_empty() || before.starts_with(b"<?xml") {
+                return read(&output[line..], false);
+            }
+        }
+        from = at + 1;
+    }
+    None
+}
+
+#[derive(Default)]
+struct Reader {
+    report: Report,
+    found: bool,
+    suites: Vec<String>,
+    depth: usize,
+    case: Option<Case>,
+}
+
+/// A test that is being told.
+struct Case {
+    attributes: Vec<u8>,
+    outcome: Outcome,
+}
+
+impl Reader {
+    fn read(mut self, document: &[u8]) -> Option<Report> {
+        for tag in Tags::of(document) {
+            match tag {
+                Tag::Open { name, attributes, empty } => {
+                    self.open(name, attributes);
+                    if empty {
+                        self.close(name);
+                    }
+                }
+                Tag::Close { name } => self.close(name),
+            }
+        }
+        // A document that is cut off has told of its last test what it could.
+        self.close(b"testcase");
+        self.found.then_some(self.report)
+    }
+
+    fn open(&mut self, name: &[u8], attributes: &[u8]) {
+        match name {
+            b"testsuites" | b"testsuite" => self.open_suite(name, attributes),
+            b"testcase" => {
+                self.close(b"testcase");
+                let aside = attribute(attributes, "status").is_some_and(|status| is_aside(&status))
+                    || attribute(attributes, "result").is_some_and(|result| is_aside(&result));
+                let outcome = if aside { Outcome::Skipped } else { Outcome::Passed };
+                self.case = Some(Case { attributes: attributes.to_vec(), outcome });
+            }
+            b"failure" | b"error" => self.note(Outcome::Failed),
+            b"skipped" | b"disabled" => self.note(Outcome::Skipped),
+            _ => {}
+        }
+    }
+
+    fn open_suite(&mut self, tag: &[u8], attributes: &[u8]) {
+        let name = attribute(attributes, "name").unwrap_or_default();
+        let of_pytest = matches!(name.as_str(), "pytest" | "pytest tests");
+        self.report.of_pytest |= of_pytest && self.depth == 0 && self.report.names.number() == 0;
+        self.found = true;
+        if tag == b"testsuite" {
+            self.depth += 1;
+            if self.suites.len() < DEEPEST {
+                self.suites.push(name);
+            }
+        }
+    }
+
+    fn note(&mut self, outcome: Outcome) {
+        if let Some(case) = &mut self.case {
+            case.outcome = case.outcome.worse(outcome);
+        }
+    }
+
+    fn close(&mut self, name: &[u8]) {
+        match name {
+            b"testcase" => {
+                if let Some(case) = self.case.take().filter(|_| self.found) {
+                    self.add(&case);
+                }
+            }
+            b"testsuite" => {
+                self.depth = self.depth.saturating_sub(1);
+                self.suites.truncate(self.depth);
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, case: &Case) {
+        let value = |name| attribute(&case.attributes, name).unwrap_or_default();
+        let (name, class, file) = (value("name"), value("classname"), value("file"));
+        let identity = match self.report.of_pytest {
+            true => of_pytest(&name, &class, &file),
+            false => Some(self.of_others(&name, &class, &file)),
+        };
+        if let Some(identity) = identity {
+            self.report.names.add(&identity, case.outcome);
+        }
+    }
+
+    fn of_others(&self, name: &str, class: &str, file: &str) -> String {
+        // Node gives every test the same class, and names the suites around it.
+        let suites = self.suites.join(" > ");
+        let class = if class.is_empty() || class == "test" { suites.as_str() } else { class };
+        let parts = [text::stable_path(file), class, name];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("::")
+    }
+}
+
+fn is_aside(word: &str) -> bool {
+    matches!(word, "notrun" | "skipped" | "disabled" | "suppressed")
+}
+
+/// As pytest itself names it: `file::Class::name[parameters]`. A method that a class inherits is told with the file of the
+/// base, so that file and class do not fit; then the class alone says where it is. None for what is no test: a file
+/// that could not be collected.
+fn of_pytest(name: &str, class: &str, file: &str) -> Option<String> {
+    if class.is_empty() {
+        return None;
+    }
+    let module = file.strip_suffix(".py").unwrap_or(file).replace('/', ".");
+    let Some(rest) = class.strip_prefix(module.as_str()).filter(|rest| rest.is_empty() || rest.starts_with('.')) else {
+        return Some(format!("{class}::{name}"));
+    };
+    if file.is_empty() {
+        return Some(format!("{class}::{name}"));
+    }
+    let classes = rest.split('.').filter(|class| !matches!(*class, "" | "()"));
+    let parts: Vec<&str> = [file].into_iter().chain(classes).chain([name]).collect();
+    Some(parts.join("::"))
+}

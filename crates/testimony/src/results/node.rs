@@ -1,0 +1,129 @@
+//! What both reporters of Node's test runner have in common: tests within tests, and the numbers at the end.
+
+use contract::report::TestCounts;
+
+use super::tally::{Names, Reading, counts};
+use super::{Outcome, Runner, text};
+
+/// Deeper tests are named as if they stood here.
+const DEEPEST: usize = 64;
+
+/// Between a test and the one it stands in.
+const WITHIN: &str = " > ";
+
+/// Tests of one run as they come in: what stands inside another is told before that one's own outcome.
+#[derive(Debug, Default)]
+pub(super) struct Nest {
+    parents: Vec<Parent>,
+    names: Names,
+}
+
+#[derive(Debug)]
+struct Parent {
+    name: String,
+    children: u64,
+    failed: bool,
+}
+
+impl Nest {
+    /// A test, suite or file begins at this depth.
+    pub(super) fn open(&mut self, depth: usize, name: &str) {
+        let depth = depth.min(DEEPEST);
+        self.parents.truncate(depth);
+        let name = plain_name(name).to_owned();
+        self.parents.push(Parent { name, children: 0, failed: false });
+    }
+
+    /// Something ended at this depth. A suite, file or test with tests inside is no test itself, unless it failed on its own.
+    pub(super) fn close(&mut self, depth: usize, name: &str, outcome: Option<Outcome>) {
+        let depth = depth.min(DEEPEST);
+        let name = plain_name(name);
+        let own = self.parents.get(depth).filter(|parent| parent.name == name);
+        let (children, child_failed) = own.map_or((0, false), |parent| (parent.children, parent.failed));
+        self.parents.truncate(depth);
+        if let Some(outcome) = outcome
+            && (children == 0 || outcome == Outcome::Failed && !child_failed)
+        {
+            self.names.add(&self.path(name), outcome);
+        }
+        if let Some(parent) = self.parents.last_mut() {
+            parent.children += 1;
+            parent.failed |= outcome == Some(Outcome::Failed) || child_failed;
+        }
+    }
+
+    /// Old versions show each file as a test that holds the tests in it, new ones do not: it is no part of a name.
+    fn path(&self, name: &str) -> String {
+        let parents = self.parents.iter().map(|parent| parent.name.as_str());
+        let parents = parents.enumerate().filter(|(depth, parent)| *depth > 0 || !is_file(parent));
+        let mut path = String::new();
+        for part in parents.map(|(_, parent)| parent).chain([name]) {
+            if !path.is_empty() {
+                path.push_str(WITHIN);
+            }
+            path.push_str(part);
+            if path.len() > text::LONGEST_IDENTITY {
+                break;
+            }
+        }
+        path
+    }
+
+    pub(super) fn settle(&mut self, summary: &Summary) -> Option<Reading> {
+        let Self { names, .. } = std::mem::take(self);
+        let said = summary.counts();
+        (names.number() > 0 || said.is_some()).then(|| Reading::settle(Runner::Node, names, said))
+    }
+}
+
+/// A file as Node names it: before version 22 with the place where the tree happens to lie.
+fn plain_name(name: &str) -> &str {
+    if is_file(name) { text::stable_path(name) } else { name }
+}
+
+fn is_file(name: &str) -> bool {
+    let script = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"].iter().any(|ending| name.ends_with(ending));
+    script && !name.contains(' ')
+}
+
+/// `tests 3`, `pass 2` and so on, each in a line of its own.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Summary {
+    said: bool,
+    pass: u64,
+    fail: u64,
+    cancelled: u64,
+    skipped: u64,
+    todo: u64,
+}
+
+impl Summary {
+    /// Gives whether the line was the last of a summary.
+    pub(super) fn hear(&mut self, line: &str) -> bool {
+        let Some((word, value)) = line.split_once(' ') else { return false };
+        if word == "duration_ms" {
+            return self.said;
+        }
+        let Some((number, "")) = text::number(value) else { return false };
+        match word {
+            "tests" => self.said = true,
+            "pass" => self.pass = number,
+            "fail" => self.fail = number,
+            "cancelled" => self.cancelled = number,
+            "skipped" => self.skipped = number,
+            "todo" => self.todo = number,
+            _ => {}
+        }
+        false
+    }
+
+    /// What is still to be done checks nothing, whether it ended well or not: it counts as skipped.
+    fn counts(&self) -> Option<TestCounts> {
+        let failed = self.fail.saturating_add(self.cancelled);
+        self.said.then(|| counts(self.pass.saturating_add(failed), failed, self.skipped.saturating_add(self.todo)))
+    }
+
+    pub(super) fn is_said(&self) -> bool {
+        self.said
+    }
+}

@@ -1,0 +1,99 @@
+//! What Node's test runner prints for people: signs, indentation, durations.
+
+use super::Outcome;
+use super::node::{Nest, Summary};
+use super::tally::Reading;
+use super::text;
+
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    nest: Nest,
+    summary: Summary,
+    /// The begin of a name that has line breaks in it.
+    broken: Option<(usize, Sign, String)>,
+    /// The line before said where a failed test stands: what follows was told already.
+    repeated: bool,
+    readings: Option<Reading>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Opens,
+    Ends(Outcome),
+}
+
+impl Reader {
+    pub(super) fn hear(&mut self, line: &str) {
+        let repeated = std::mem::replace(&mut self.repeated, line.starts_with("test at "));
+        if let Some(comment) = line.strip_prefix("ℹ ") {
+            self.broken = None;
+            if self.summary.hear(comment) {
+                self.close();
+            }
+        } else if let Some((depth, sign, text)) = signed(line) {
+            self.broken = None;
+            if !repeated {
+                self.hear_signed(depth, sign, text);
+            }
+        } else if let Some((depth, sign, begin)) = self.broken.take()
+            && begin.len() < text::LONGEST_IDENTITY
+        {
+            let name = format!("{begin}\n{line}");
+            self.hear_signed(depth, sign, &name);
+        }
+    }
+
+    fn hear_signed(&mut self, depth: usize, sign: Sign, text: &str) {
+        match (sign, split_duration(text)) {
+            (Sign::Opens, None) => self.nest.open(depth, text),
+            // Version 18 ends what it opened with the same sign.
+            (Sign::Opens, Some((name, _))) => self.nest.close(depth, name, None),
+            (Sign::Ends(outcome), Some((name, comment))) => {
+                // A comment sets the test aside: it is still to be done, or expected to fail.
+                let outcome = if comment.is_empty() { outcome } else { Outcome::Skipped };
+                self.nest.close(depth, name, Some(outcome));
+            }
+            (Sign::Ends(_), None) => self.broken = Some((depth, sign, text.to_owned())),
+        }
+    }
+
+    fn close(&mut self) {
+        let reading = self.nest.settle(&std::mem::take(&mut self.summary));
+        self.readings = Reading::all(self.readings.take().into_iter().chain(reading));
+    }
+
+    /// Others print such signs too; only a summary shows that it was Node.
+    pub(super) fn finish(mut self) -> Option<Reading> {
+        if self.summary.is_said() {
+            self.close();
+        }
+        self.readings
+    }
+}
+
+/// Depth, sign and what follows it.
+fn signed(line: &str) -> Option<(usize, Sign, &str)> {
+    let text = line.trim_start_matches(' ');
+    let depth = (line.len() - text.len()) / 2;
+    let mut characters = text.chars();
+    let sign = match characters.next()? {
+        '▶' => Sign::Opens,
+        '✔' => Sign::Ends(Outcome::Passed),
+        '✖' => Sign::Ends(Outcome::Failed),
+        // The second is of a test that is still to be done.
+        '﹣' | '⚠' => Sign::Ends(Outcome::Skipped),
+        _ => return None,
+    };
+    Some((depth, sign, characters.as_str().strip_prefix(' ')?))
+}
+
+/// Name and comment around the duration: `name (1.25ms) # SKIP`.
+fn split_duration(text: &str) -> Option<(&str, &str)> {
+    text.match_indices(" (").find_map(|(at, begin)| {
+        let rest = &text[at + begin.len()..];
+        let digits = rest.bytes().take(32).take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
+        let comment = rest[digits..].strip_prefix("ms)")?;
+        let comment = if comment.is_empty() { comment } else { comment.strip_prefix(" # ")? };
+        (digits > 0).then_some((&text[..at], comment))
+    })
+}

@@ -1,0 +1,206 @@
+//! Adding up: names of tests with their outcomes, what a summary says, and both together.
+
+use std::collections::BTreeMap;
+
+use contract::report::TestCounts;
+
+use super::{Outcome, Runner, TestResults, text};
+
+/// Beyond this many tests only their number is kept.
+pub(super) const MOST_TESTS: usize = 200_000;
+
+/// Tests by name. A name may come more than once: then it is told how often it ended in which way.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Names {
+    by_name: BTreeMap<String, [u32; 3]>,
+    number: [u64; 3],
+    too_many: bool,
+}
+
+impl Names {
+    pub(super) fn add(&mut self, name: &str, outcome: Outcome) {
+        self.add_times(text::identity(name), outcome, 1);
+    }
+
+    /// A test that began and of which nothing more is known. It has no name that a comparison could hold to have run.
+    pub(super) fn cut_off(&mut self) {
+        self.add_unnamed(Outcome::Failed, 1);
+    }
+
+    pub(super) fn add_unnamed(&mut self, outcome: Outcome, times: u64) {
+        self.number[outcome as usize] += times;
+    }
+
+    fn add_times(&mut self, name: String, outcome: Outcome, times: u32) {
+        self.number[outcome as usize] += u64::from(times);
+        if self.number() > MOST_TESTS as u64 {
+            self.forget();
+        }
+        if !self.too_many {
+            self.by_name.entry(name).or_default()[outcome as usize] += times;
+        }
+    }
+
+    fn absorb(&mut self, other: Self) {
+        for (name, times) in other.by_name {
+            for (outcome, times) in OUTCOMES.into_iter().zip(times) {
+                if times > 0 {
+                    self.add_times(name.clone(), outcome, times);
+                }
+            }
+        }
+        if other.too_many {
+            self.forget();
+        }
+    }
+
+    /// Keeps the number alone.
+    pub(super) fn forget(&mut self) {
+        self.too_many = true;
+        self.by_name.clear();
+    }
+
+    /// The same tests, named as parts of something.
+    pub(super) fn below(self, parent: &str) -> Self {
+        let mut below = Self { too_many: self.too_many, ..Self::default() };
+        for (name, times) in self.by_name {
+            let entry = below.by_name.entry(text::identity(&format!("{parent} > {name}"))).or_default();
+            entry.iter_mut().zip(times).for_each(|(sum, times)| *sum += times);
+        }
+        Self { number: self.number, ..below }
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.number.iter().sum()
+    }
+
+    pub(super) fn counts(&self) -> TestCounts {
+        let [passed, failed, skipped] = self.number;
+        TestCounts { executed: passed + failed, passed, failed, skipped }
+    }
+
+    fn into_tests(self) -> BTreeMap<String, Outcome> {
+        let each = self.by_name.into_iter().flat_map(|(name, times)| {
+            let outcomes = OUTCOMES.into_iter().zip(times);
+            let outcomes = outcomes.flat_map(|(outcome, times)| (0..times).map(move |_| outcome));
+            outcomes.enumerate().map(move |(before, outcome)| match before {
+                0 => (name.clone(), outcome),
+                _ => (format!("{name} ⟨{}⟩", before + 1), outcome),
+            })
+        });
+        each.collect()
+    }
+}
+
+/// In the order in which equal names are numbered.
+pub(super) const OUTCOMES: [Outcome; 3] = [Outcome::Passed, Outcome::Failed, Outcome::Skipped];
+
+/// What one runner said in one output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reading {
+    runner: Runner,
+    names: Names,
+    counts: TestCounts,
+}
+
+impl Reading {
+    /// Names and a summary of the same tests. Where they disagree, fewer were executed and more have failed.
+    pub(super) fn settle(runner: Runner, names: Names, said: Option<TestCounts>) -> Self {
+        let counts = match said {
+            Some(said) if names.number() == 0 => said,
+            Some(said) => worse(names.counts(), said),
+            None => names.counts(),
+        };
+        Self { runner, names, counts }
+    }
+
+    /// More of the same runner.
+    pub(super) fn absorb(&mut self, other: Self) {
+        self.names.absorb(other.names);
+        self.counts = sum(self.counts, other.counts);
+    }
+
+    /// Another telling of the same tests.
+    pub(super) fn doubt(&mut self, other: &Self) {
+        self.counts = worse(self.counts, other.counts);
+    }
+
+    /// All of one runner's sessions as one.
+    pub(super) fn all(readings: impl IntoIterator<Item = Self>) -> Option<Self> {
+        readings.into_iter().reduce(|mut first, next| {
+            first.absorb(next);
+            first
+        })
+    }
+}
+
+/// Everything that was heard of a command.
+pub(super) fn total(readings: Vec<Reading>) -> Option<TestResults> {
+    // The first of those that executed most.
+    let runner = readings.iter().rev().max_by_key(|reading| reading.counts.executed)?.runner;
+    let Reading { names, counts, .. } = Reading::all(readings)?;
+    Some(TestResults { runner, tests: names.into_tests(), counts })
+}
+
+/// Numbers that a summary gives, made to fit together.
+pub(super) fn counts(executed: u64, failed: u64, skipped: u64) -> TestCounts {
+    let failed = failed.min(executed);
+    TestCounts { executed, passed: executed - failed, failed, skipped }
+}
+
+fn worse(one: TestCounts, other: TestCounts) -> TestCounts {
+    counts(one.executed.min(other.executed), one.failed.max(other.failed), one.skipped.max(other.skipped))
+}
+
+fn sum(one: TestCounts, other: TestCounts) -> TestCounts {
+    TestCounts {
+        executed: one.executed.saturating_add(other.executed),
+        passed: one.passed.saturating_add(other.passed),
+        failed: one.failed.saturating_add(other.failed),
+        skipped: one.skipped.saturating_add(other.skipped),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Outcome::{Failed, Passed, Skipped};
+
+    fn names(tests: &[(&str, Outcome)]) -> Names {
+        let mut names = Names::default();
+        tests.iter().for_each(|(name, outcome)| names.add(name, *outcome));
+        names
+    }
+
+    #[test]
+    fn equal_names_are_numbered_those_that_ran_first() {
+        let names = names(&[("a", Skipped), ("a", Failed), ("b", Skipped), ("a", Passed)]);
+        let expected = [("a", Passed), ("a ⟨2⟩", Failed), ("a ⟨3⟩", Skipped), ("b", Skipped)];
+        assert_eq!(names.into_tests(), expected.map(|(name, outcome)| (name.to_owned(), outcome)).into());
+    }
+
+    #[test]
+    fn the_worse_numbers_count() {
+        let check = |said: TestCounts, expected: TestCounts| {
+            let names = names(&[("a", Passed), ("b", Passed), ("c", Skipped)]);
+            assert_eq!(Reading::settle(Runner::Go, names, Some(said)).counts, expected, "{said:?}");
+        };
+        check(counts(2, 0, 1), counts(2, 0, 1));
+        check(counts(1, 0, 0), counts(1, 0, 1));
+        check(counts(5, 1, 3), counts(2, 1, 3));
+        check(counts(0, 0, 0), counts(0, 0, 1));
+        let unnamed = Reading::settle(Runner::Go, Names::default(), Some(counts(5, 1, 3)));
+        assert_eq!(unnamed.counts, counts(5, 1, 3));
+    }
+
+    #[test]
+    fn too_many_names_leave_their_number() {
+        let mut many = Names::default();
+        (0..=MOST_TESTS).for_each(|number| many.add(&number.to_string(), Passed));
+        let readings =
+            vec![Reading::settle(Runner::Go, names(&[("a", Failed)]), None), Reading::settle(Runner::Node, many, None)];
+        let total = total(readings).unwrap();
+        assert_eq!((total.runner, total.tests.len()), (Runner::Node, 0));
+        assert_eq!(total.counts, counts(MOST_TESTS as u64 + 2, 1, 0));
+    }
+}

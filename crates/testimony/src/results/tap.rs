@@ -1,0 +1,112 @@
+//! The Test Anything Protocol as Node's test runner and others write it, versions 13 and 14.
+
+use super::Outcome;
+use super::node::{Nest, Summary};
+use super::tally::Reading;
+
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    /// Nothing counts before a line that says which version follows.
+    begun: bool,
+    nest: Nest,
+    summary: Summary,
+    /// Inside details of this indentation: whatever a test said, none of it is the protocol's.
+    details: Option<usize>,
+    readings: Option<Reading>,
+}
+
+impl Reader {
+    pub(super) fn hear(&mut self, line: &str) {
+        if line.starts_with("TAP version ") {
+            self.close();
+            self.begun = true;
+        } else if self.begun {
+            let indent = line.bytes().take_while(|byte| *byte == b' ').count();
+            self.hear_inside(indent, &line[indent..]);
+        }
+    }
+
+    fn hear_inside(&mut self, indent: usize, text: &str) {
+        match self.details {
+            Some(begun) if text == "..." && indent <= begun => self.details = None,
+            Some(_) => {}
+            None if text == "---" && indent > 0 => self.details = Some(indent),
+            None => self.hear_line(indent / INDENT, text),
+        }
+    }
+
+    fn hear_line(&mut self, depth: usize, text: &str) {
+        if let Some(comment) = text.strip_prefix("# ") {
+            match comment.strip_prefix("Subtest: ") {
+                Some(name) => self.nest.open(depth, &unescaped(name)),
+                None if depth == 0 && self.summary.hear(comment) => {
+                    self.close();
+                    self.begun = false;
+                }
+                None => {}
+            }
+        } else if let Some(point) = point(text) {
+            match text.ends_with('{') {
+                // The tests inside follow.
+                true => self.nest.open(depth, &point.name),
+                false => self.nest.close(depth, &point.name, Some(point.outcome)),
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        let reading = self.nest.settle(&std::mem::take(&mut self.summary));
+        self.details = None;
+        self.readings = Reading::all(self.readings.take().into_iter().chain(reading));
+    }
+
+    pub(super) fn finish(mut self) -> Option<Reading> {
+        self.close();
+        self.readings
+    }
+}
+
+/// Of one level.
+const INDENT: usize = 4;
+
+struct Point {
+    name: String,
+    outcome: Outcome,
+}
+
+/// `ok 1 - name # SKIP why`.
+fn point(text: &str) -> Option<Point> {
+    let (passed, rest) = match text.strip_prefix("not ok") {
+        Some(rest) => (false, rest),
+        None => (true, text.strip_prefix("ok")?),
+    };
+    // Other tools say `ok` too, with more space behind it.
+    let rest = rest.strip_prefix(' ').filter(|rest| !rest.starts_with([' ', '\t']))?;
+    let described = rest.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
+    let described = described.strip_prefix("- ").unwrap_or(described);
+    let (name, directive) = split_directive(if described.is_empty() { rest } else { described });
+    let directive = directive.trim_start().to_ascii_lowercase();
+    let set_aside = ["skip", "todo", "expected failure"].iter().any(|word| directive.starts_with(word));
+    let outcome = match passed {
+        _ if set_aside => Outcome::Skipped,
+        true => Outcome::Passed,
+        false => Outcome::Failed,
+    };
+    Some(Point { name: unescaped(name.trim_end()), outcome })
+}
+
+/// A sign that belongs to the name has a backslash before it.
+fn split_directive(text: &str) -> (&str, &str) {
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate() {
+        if byte == b'#' && !escaped {
+            return (&text[..at], &text[at + 1..]);
+        }
+        escaped = byte == b'\\' && !escaped;
+    }
+    (text, "")
+}
+
+fn unescaped(text: &str) -> String {
+    text.replace("\\#", "#").replace("\\\\", "\\")
+}

@@ -1,0 +1,72 @@
+//! One output stream, heard by every reader at once.
+
+use super::junit::Report;
+use super::tally::Reading;
+use super::{cargo, go, nextest, pytest, spec, tap, text, unittest};
+
+/// What each reader made of a stream.
+#[derive(Debug, Default)]
+pub(super) struct Voice {
+    pytest: pytest::Reader,
+    unittest: unittest::Reader,
+    cargo: cargo::Reader,
+    nextest: nextest::Reader,
+    tap: tap::Reader,
+    spec: spec::Reader,
+    go: go::Reader,
+}
+
+impl Voice {
+    pub(super) fn hear(bytes: &[u8]) -> Self {
+        let mut voice = Self::default();
+        for line in text::lines(bytes) {
+            voice.pytest.hear(&line);
+            voice.unittest.hear(&line);
+            voice.nextest.hear(&line);
+            // A runner that shows the words of the processes it started has counted them itself.
+            if !voice.nextest.is_running() {
+                voice.cargo.hear(&line);
+            }
+            voice.tap.hear(&line);
+            voice.spec.hear(&line);
+            voice.go.hear(&line);
+        }
+        voice
+    }
+
+    /// What a stream, or a file, says by itself.
+    pub(super) fn alone(self) -> Vec<Reading> {
+        let mut streams = Streams { stdout: self, stderr: Self::default() };
+        let pytest = streams.pytest(Vec::new());
+        pytest.into_iter().chain(streams.rest()).collect()
+    }
+}
+
+/// Both streams of a command.
+#[derive(Debug)]
+pub(super) struct Streams {
+    pub(super) stdout: Voice,
+    pub(super) stderr: Voice,
+}
+
+impl Streams {
+    /// Pytest's words together with its reports.
+    pub(super) fn pytest(&mut self, reports: Vec<Report>) -> Option<Reading> {
+        let sessions = std::mem::take(&mut self.stdout.pytest).finish();
+        let sessions = sessions.and(std::mem::take(&mut self.stderr.pytest).finish());
+        sessions.with_reports(reports)
+    }
+
+    /// Everybody else.
+    pub(super) fn rest(self) -> Vec<Reading> {
+        let Self { stdout, stderr } = self;
+        let each = |one: Option<Reading>, other: Option<Reading>| Reading::all(one.into_iter().chain(other));
+        let nextest = each(stdout.nextest.finish(), stderr.nextest.finish());
+        let cargo = cargo::finish(stdout.cargo, stderr.cargo, nextest.is_some());
+        let node =
+            each(each(stdout.tap.finish(), stdout.spec.finish()), each(stderr.tap.finish(), stderr.spec.finish()));
+        let unittest = each(stdout.unittest.finish(), stderr.unittest.finish());
+        let go = each(stdout.go.finish(), stderr.go.finish());
+        [unittest, cargo, nextest, node, go].into_iter().flatten().collect()
+    }
+}

@@ -1,0 +1,44 @@
+//! Programs of other languages that tests run, found where `cargo xtask test` says, or on the path. A test that misses one
+//! is skipped.
+
+use std::path::PathBuf;
+
+use crate::skip;
+
+/// The `go` command.
+pub fn go(test: &str) -> Option<PathBuf> {
+    given(test, "CTO_TEST_GO", "go")
+}
+
+/// Where Go keeps what it compiled between tests, if it may.
+#[expect(clippy::disallowed_methods, reason = "tests are told by the environment where to keep things")]
+pub fn go_cache() -> Option<PathBuf> {
+    std::env::var_os("CTO_TEST_GO_CACHE").map(PathBuf::from)
+}
+
+/// The program behind `cargo nextest`.
+pub fn nextest(test: &str) -> Option<PathBuf> {
+    given(test, "CTO_TEST_NEXTEST", "cargo-nextest")
+}
+
+pub fn node(test: &str) -> Option<PathBuf> {
+    given(test, "CTO_TEST_NODE", "node")
+}
+
+/// The cargo that runs the tests, itself and not what chooses a toolchain: its compiler stands beside it.
+#[expect(clippy::disallowed_methods, reason = "cargo tells by the environment which one it is")]
+pub fn cargo() -> PathBuf {
+    std::env::var_os("CARGO").map(PathBuf::from).expect("tests run through cargo")
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests are told by the environment which programs there are")]
+fn given(test: &str, variable: &str, name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::var_os(variable)
+        .map(PathBuf::from)
+        .or_else(|| std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file()));
+    if found.is_none() {
+        skip(test, &format!("no {name}; run through cargo xtask test"));
+    }
+    found
+}
