@@ -50,10 +50,15 @@ pub(crate) fn judge(run: &mut Run<'_>, commits: Commits) {
         commits,
     };
     run.findings.judged_claims = claims::judge(std::mem::take(&mut run.findings.claims), &seen);
-    let contradicted = run.findings.judged_claims.iter().filter(|judged| judged.blocks());
-    let texts: Vec<String> = contradicted
-        .map(|judged| format!("it says that {} ({}); {}", judged.claim.saying, judged.claim.found_in, judged.seen))
-        .collect();
+    let mut texts: Vec<(&str, String)> = Vec::new();
+    for judged in run.findings.judged_claims.iter().filter(|judged| judged.blocks()) {
+        let said = judged.claim.saying.to_string();
+        match texts.iter_mut().find(|(seen, _)| *seen == judged.seen) {
+            Some((_, text)) => *text = format!("{text} and that {said}"),
+            None => texts.push((&judged.seen, format!("it says that {said}"))),
+        }
+    }
+    let texts: Vec<String> = texts.iter().map(|(seen, text)| format!("{text}; {seen}")).collect();
     if !texts.is_empty() {
         run.findings.block(Reason::ClaimContradicted, texts.join("; "), names::REPORT);
     }

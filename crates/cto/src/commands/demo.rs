@@ -160,10 +160,6 @@ fn people(output: Output, acts: &Acts, took: Duration) -> String {
         let lines = wrap(&shown(&blocker.text), output.width.saturating_sub(33));
         let _ = writeln!(out, "         {code}{}", lines.join(&format!("\n{}", " ".repeat(33))));
     }
-    if let Some(judged) = acts.cheat.claims.first() {
-        let said = shown(&judged.claim.saying.to_string());
-        let _ = writeln!(out, "         it says that {said}; that counts for nothing");
-    }
     out.push_str("\n3  Somebody edits the evidence\n");
     let third = if acts.tampered.failures.is_empty() { Status::Pass } else { Status::Fail };
     act(&mut out, output, third, "a copy of bundle 1 with one byte changed does not verify", acts.took[2]);

@@ -11,7 +11,7 @@ mod room;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-use contract::paths::PathRules;
+use contract::paths::{PathRules, PathVerdict};
 use contract::report::{CheckResult, PassKind, TestComparison, VerificationPass};
 use contract::{Coverage, Reason};
 use sandbox::Stage;
@@ -167,8 +167,12 @@ impl<'a> Examiner<'a> {
         }
         let Trees { baseline, result, rules, .. } = self.trees;
         let changes = tree::changes(baseline, result);
-        let protected = changes.iter().filter(|change| rules.is_protected(&change.path));
+        let allowed = |path: &[u8]| rules.is_protected(path) && rules.judge(path) == PathVerdict::Allowed;
+        let protected = changes.iter().filter(|change| allowed(&change.path));
         let paths: Vec<String> = protected.map(|change| contract::text::path_text(&change.path)).collect();
+        if paths.is_empty() {
+            return String::new();
+        }
         format!(
             "; it passes only with the patch's own {}: if changing it is the task, release it with exam_may_change",
             paths.iter().map(|path| contract::text::shown(path)).collect::<Vec<_>>().join(", ")
