@@ -125,6 +125,7 @@ fn cargo() {
     at("cargo test --doc", &both[2..], None);
     at("cargo test adds -- --nocapture", &both[..1], Some(("b/src/lib.rs", "fn test_qvzwkx_adds()")));
     at("cargo test tests::adds", &both[..1], None);
+    at("sh -c 'cd . && cargo test > out.txt 2>&1'", &both[..1], Some(("b/src/lib.rs", "fn test_qvzwkx()")));
     at("cargo test -- --exact adds", &both[..1], None);
     at("cargo test -- --ignored", &both[..1], None);
     at("cargo test -- --skip test_", &both[..1], None);
@@ -155,13 +156,14 @@ fn node() {
         ("lib/a.test.js", "// nothing of node:test's\n"),
         ("lib/b.test.js", script),
         ("lib/c.js", script),
-        ("node_modules/d/test/d.js", script),
+        ("node_modules/d/test/d.js", "require('node:test').test('elsewhere', () => {})"),
     ];
     let at = |argv: &str, passed: &[&str], expected| check(Runner::Node, argv, passed, &files, expected);
     let test = "\n;require('node:test').test('handles qvzwkx', () => {";
     at("node --test", &["adds"], Some(("lib/b.test.js", test)));
     at("make test", &["outer > adds"], Some(("lib/b.test.js", test)));
     at("make test", &["something else"], None);
+    at("make test", &["elsewhere"], None);
     at("npm test", &["adds"], Some(("lib/b.test.js", test)));
     at("node --test lib/c.js", &["adds"], Some(("lib/c.js", test)));
     at("node lib/c.js lib/b.test.js", &["adds"], Some(("lib/c.js", test)));

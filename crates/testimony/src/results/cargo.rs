@@ -2,10 +2,10 @@
 
 use contract::report::TestCounts;
 
-use super::tally::{MOST_TESTS, Names, Reading, counts};
+use super::tally::{MOST_TESTS, Names, Reading, counts, sum};
 use super::{Outcome, Runner, text};
 
-/// Beyond this many test binaries they are no longer told apart.
+/// Beyond this many test binaries they are counted as one.
 const MOST_BLOCKS: usize = 10_000;
 
 /// What one test binary printed, from `running N tests` to `test result:`.
@@ -59,9 +59,14 @@ impl Reader {
     }
 
     fn begin(&mut self) {
+        let label = self.label.take();
         if self.blocks.len() < MOST_BLOCKS {
-            self.open.push(self.blocks.len());
-            self.blocks.push(Block { label: self.label.take(), ..Block::default() });
+            self.blocks.push(Block { label, ..Block::default() });
+        } else if let Some(last) = self.blocks.last_mut() {
+            (last.label, last.details) = (None, false);
+        }
+        if self.open.len() < MOST_BLOCKS {
+            self.open.push(self.blocks.len() - 1);
         }
     }
 }
@@ -98,7 +103,7 @@ enum Line {
 impl Block {
     fn hear(&mut self, line: &str) -> Line {
         if let Some(said) = line.strip_prefix("test result: ") {
-            self.said = Some(result(said));
+            self.said = Some(self.said.map_or(result(said), |before| sum(before, result(said))));
             return Line::Last;
         }
         if matches!(line, "failures:" | "successes:") {

@@ -152,7 +152,7 @@ fn worse(one: TestCounts, other: TestCounts) -> TestCounts {
     counts(one.executed.min(other.executed), one.failed.max(other.failed), one.skipped.max(other.skipped))
 }
 
-fn sum(one: TestCounts, other: TestCounts) -> TestCounts {
+pub(super) fn sum(one: TestCounts, other: TestCounts) -> TestCounts {
     TestCounts {
         executed: one.executed.saturating_add(other.executed),
         passed: one.passed.saturating_add(other.passed),

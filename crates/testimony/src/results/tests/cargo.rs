@@ -122,6 +122,7 @@ fn one_thread_prints_the_name_first() {
 fn a_binary_that_was_cut_off() {
     check(&out("running 3 tests\ntest a ... ok\ntest b ... "), &["cargo 2/1/0", "+ a"]);
     check(&out("running 3 tests\n"), &["cargo 0/0/0"]);
+    check(&out("running 3 tests\ntest a ... ok\nthis test connection ... open\n"), &["cargo 1/0/0", "+ a"]);
     let words = BLOCK.replace("test a", "test connection ... open\ntest a");
     check(&out(&words), &["cargo 1/0/0", "+ a"]);
 }

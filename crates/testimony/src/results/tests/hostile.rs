@@ -216,6 +216,16 @@ fn many_tests() {
     assert_eq!((results.tests.len(), results.counts.executed), (0, executed));
 }
 
+/// More test binaries than are told apart: none is lost.
+#[test]
+fn many_binaries() {
+    let block =
+        |name: usize| format!("running 1 test\ntest t{name} ... ok\ntest result: ok. 1 passed; 0 failed; 0 ignored\n");
+    let output: String = (0..20_000).map(block).collect();
+    let results = soon(output.as_bytes(), b"").expect("a runner");
+    assert_eq!((results.tests.len(), results.counts.executed), (20_000, 20_000));
+}
+
 #[test]
 fn a_hundred_megabytes() {
     let case =

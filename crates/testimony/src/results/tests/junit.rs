@@ -57,7 +57,7 @@ fn entities_are_not_expanded() {
 #[test]
 fn what_is_not_a_tag_is_no_test() {
     let document = report(
-        "<!-- <testcase name='a'/> --><testsuite name='s > t'><system-out><![CDATA[<testcase name='b'/>]]></system-out>\
+        "<!-- <testcase name='a'/> --><testsuite name='s > t'><system-out><![CDATA[it's <testcase name='b'/>]]></system-out>\
          <?pi <testcase name='c'/> ?><testcase name='d > e' classname=\"it's\"><failure message='</testcase>'/></testcase>\
          </testsuite>",
     );

@@ -198,6 +198,10 @@ fn names_with_breaks_and_durations() {
 fn two_runs() {
     let run = |name: &str| format!("✔ {name} (0.1ms)\nℹ tests 1\nℹ pass 1\nℹ duration_ms 1\n");
     check(&out(&format!("{}{}", run("a"), run("b"))), &["node 2/0/0", "+ a", "+ b"]);
+    // The first tells its failures twice, before the second begins.
+    let failed = run("a").replace('✔', "✖").replace("pass", "fail");
+    let again = "\n✖ failing tests:\n\ntest at a.test.js:3:1\n✖ a (0.1ms)\n  Error: x\n";
+    check(&out(&format!("{failed}{again}{}", run("b"))), &["node 2/1/0", "- a", "+ b"]);
 }
 
 /// Another tool's signs.

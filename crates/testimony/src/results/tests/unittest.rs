@@ -92,6 +92,13 @@ fn named_tests() {
     check(&err(&NEW.replace('\n', "\r\n")), &expected("unittest 11/7/5"));
 }
 
+/// A class that is skipped as a whole counts as skipped, and none of its tests as run.
+#[test]
+fn a_skipped_class() {
+    let words = "test_a (m.A.test_a) ... ok\nsetUpClass (m.B) ... skipped 'x'\nRan 1 test in 0.1s\n\nOK (skipped=1)\n";
+    check(&err(words), &["unittest 1/0/1", "+ m.A.test_a"]);
+}
+
 #[test]
 fn a_run_that_was_cut_off() {
     let words = "test_a (m.A.test_a) ... ok\ntest_b (m.A.test_b) ... some words\n";
@@ -126,4 +133,5 @@ fn words_that_only_look_alike() {
     check(&err("requests (2.31.0)\nconnect (example.org) ...\nDownloading (1.5) ... done\n"), &[]);
     let words = "requests (2.31.0)\nother\nRan 2 tests in 0.1s\n\nOK\n";
     check(&err(words), &["unittest 2/0/0"]);
+    check(&err(&words.replace("Ran", "test_a (m.A) ... ok\nRan")), &["unittest 1/0/0", "+ m.A.test_a"]);
 }
