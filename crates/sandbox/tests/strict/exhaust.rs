@@ -10,18 +10,26 @@ fn by(outcome: &Outcome, kind: LimitKind) -> Vec<LimitBy> {
 
 #[test]
 fn memory_ends_at_its_limit() {
+    // Each holds what it ate until the other has eaten too, or has died of it.
     const EAT: &str = "
 import os
+told, tell = os.pipe()
+held, hold = os.pipe()
 pids = []
 for _ in range(2):
     pid = os.fork()
     if pid == 0:
+        os.close(hold)
         data = bytearray(80 << 20)
         for i in range(0, len(data), 4096): data[i] = 1
         print('ate', flush=True)
-        import time; time.sleep(1)
+        os.close(tell)
+        os.read(held, 1)
         os._exit(0)
     pids.append(pid)
+os.close(tell)
+os.read(told, 1)
+os.close(hold)
 print([os.waitpid(pid, 0)[1] for pid in pids])";
     for who in everybody() {
         let world = World::new(who);
