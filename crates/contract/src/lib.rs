@@ -16,6 +16,7 @@ pub mod paths;
 pub mod reason;
 pub mod report;
 pub mod reverification;
+pub mod sandbox;
 pub mod schema;
 pub mod source;
 pub mod stage;

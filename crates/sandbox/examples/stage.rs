@@ -66,7 +66,7 @@ fn run_confined(spec: &Spec, upper: &mut Option<OwnedFd>) -> Result<Ended, Super
     if spec.confinement.is_none() {
         return stage.run(spec, &mut Watch::default());
     }
-    let mut confined = stage.confine(spec)?;
+    let mut confined = stage.confine(spec.clone())?;
     *upper = confined.take_upper();
     if let Some(listener) = confined.take_listener() {
         std::thread::spawn(move || greet(&listener));

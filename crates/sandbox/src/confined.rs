@@ -19,17 +19,17 @@ const BUFFER: usize = 16 << 10;
 
 /// Dropped without a start, everything that was built is gone.
 #[derive(Debug)]
-pub struct Confined<'a> {
-    spec: &'a Spec,
+pub struct Confined {
+    spec: Spec,
     waiting: Option<(Child, UnixStream)>,
     applied: Applied,
     listener: Option<TcpListener>,
     upper: Option<OwnedFd>,
 }
 
-impl<'a> Confined<'a> {
+impl Confined {
     pub(crate) fn receive(
-        spec: &'a Spec,
+        spec: Spec,
         mut child: Child,
         control: UnixStream,
         told: bool,
@@ -79,11 +79,11 @@ impl<'a> Confined<'a> {
             return Err(SuperviseError::bad_spec("the stage is gone"));
         };
         let told = control.write_all(b"g").is_ok();
-        Ok(Run::new(self.spec, child, control).finish(told, watch))
+        Ok(Run::new(&self.spec, child, control).finish(told, watch))
     }
 }
 
-impl Drop for Confined<'_> {
+impl Drop for Confined {
     fn drop(&mut self) {
         if let Some((mut child, control)) = self.waiting.take() {
             drop(control);

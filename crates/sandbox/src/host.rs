@@ -114,7 +114,7 @@ fn try_build(supervisor: &Supervisor, scratch: &Path, from: WorkspaceFrom) -> Re
     let workspace = Workspace { target: PathBuf::from("/workspace"), from };
     let private = Space { bytes: 1 << 20, inodes: 64 };
     spec.confinement = Some(Confinement { workspace, private, ..Confinement::new(scratch.to_owned()) });
-    Ok(supervisor.prepare()?.confine(&spec)?.applied().clone())
+    Ok(supervisor.prepare()?.confine(spec)?.applied().clone())
 }
 
 fn shortfall(error: &SuperviseError) -> Shortfall {

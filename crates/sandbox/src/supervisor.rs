@@ -82,18 +82,18 @@ impl Stage {
     /// Gives the order and follows the program to its end, as [`Supervisor::run`] does.
     pub fn run(self, spec: &Spec, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
         if spec.confinement.is_some() {
-            return self.confine(spec)?.start(watch);
+            return self.confine(spec.clone())?.start(watch);
         }
         let (child, control, told) = self.order(spec)?;
         Ok(Run::new(spec, child, control).finish(told, watch))
     }
 
     /// Builds the spec's confinement and probes it from inside. The program does not run yet.
-    pub fn confine(self, spec: &Spec) -> Result<Confined<'_>, SuperviseError> {
+    pub fn confine(self, spec: Spec) -> Result<Confined, SuperviseError> {
         if spec.confinement.is_none() {
             return Err(SuperviseError::bad_spec("there is no confinement to build"));
         }
-        let (child, control, told) = self.order(spec)?;
+        let (child, control, told) = self.order(&spec)?;
         Confined::receive(spec, child, control, told)
     }
 

@@ -174,7 +174,7 @@ fn a_confined_program_that_is_never_started_leaves_nothing() {
     let marker = ("STRICT_TEST_DROP".to_owned(), std::process::id().to_string());
     let mut spec = Spec::new(vec!["/bin/true".to_owned()], "/".into(), Duration::from_secs(30), marker);
     spec.confinement = Some(Confinement::new(directory.path().canonicalize().unwrap()));
-    let confined = Supervisor::new(stage_exe().to_owned()).prepare().unwrap().confine(&spec).unwrap();
+    let confined = Supervisor::new(stage_exe().to_owned()).prepare().unwrap().confine(spec).unwrap();
     assert!(confined.applied().probes.len() > 40);
     drop(confined);
     // The stage was waited for, and it buries what it has built before it ends.

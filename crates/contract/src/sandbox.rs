@@ -1,0 +1,203 @@
+//! `sandbox.json`: what was asked for, what was applied, what was tried from inside, what the recorders saw.
+//!
+//! The names and shapes of what was measured are those of the sandbox itself; nothing is renamed on the way here.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::decision::Profile;
+use crate::digest::{Digest, canonical_digest};
+use crate::task::ForbiddenAction;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "Sandbox of a run")]
+#[serde(deny_unknown_fields)]
+pub struct SandboxDocument {
+    pub schema_version: String,
+    pub asked: Profile,
+    /// What was applied, or `none` where nothing ran.
+    pub applied: Profile,
+    pub engine_ran: bool,
+    pub kernel: String,
+    /// The search path of everything that ran.
+    pub path: Vec<String>,
+    /// Names of the variables that were set; never their values.
+    pub variables: Vec<String>,
+    pub wall_seconds: u64,
+    /// Limits of the engine; the others' are in their postures.
+    pub limits: Vec<HeldLimit>,
+    /// Limits of the contract that nothing holds.
+    pub not_enforced: Vec<String>,
+    /// Each different way in which something was confined, once.
+    pub postures: Vec<Posture>,
+    /// Everything that was started in a sandbox of its own, in order.
+    pub cells: Vec<Cell>,
+    /// What the recorders saw and what it counts as.
+    pub attempts: Vec<Attempt>,
+    pub leftover_processes: Vec<String>,
+}
+
+impl SandboxDocument {
+    /// What the signed statement carries of the measured posture; `None` where nothing was confined.
+    pub fn probe_sha256(&self) -> Result<Option<Digest>, serde_json::Error> {
+        if self.postures.is_empty() { Ok(None) } else { canonical_digest(&self.postures).map(Some) }
+    }
+}
+
+/// What held around a program, and the proof that was taken from inside before it started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Posture {
+    pub profile: Profile,
+    pub namespaces: Vec<String>,
+    pub ids: Ids,
+    /// `None` where the kernel has none that can be used.
+    pub landlock_abi: Option<u32>,
+    pub seccomp: Seccomp,
+    pub mounts: Vec<MountRecord>,
+    pub limits: Vec<HeldLimit>,
+    pub recorders: Vec<RecorderState>,
+    pub probes: Vec<Probe>,
+}
+
+/// The one user there is inside, and who that is for the kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Ids {
+    pub inner_uid: u32,
+    pub outer_uid: u32,
+    pub inner_gid: u32,
+    pub outer_gid: u32,
+    /// An ordinary user cannot give up supplementary groups: their rights to visible files stay.
+    pub groups_kept: bool,
+    /// How the program comes to own the workspace: `same`, `idmapped`, `changed`.
+    pub ownership: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Seccomp {
+    pub instructions: u32,
+    /// Whether refused calls are recorded, or only refused.
+    pub recorded: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MountRecord {
+    pub target: String,
+    pub kind: String,
+    pub access: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HeldLimit {
+    pub kind: String,
+    /// What holds it: `rlimit`, `cgroup`, `tmpfs`, `watched`.
+    pub by: String,
+    pub value: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecorderState {
+    pub recorder: String,
+    /// Why it does not run; `None` if it does.
+    pub missing: Option<String>,
+}
+
+/// Something that must not work, tried from inside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Probe {
+    pub name: String,
+    pub refused: bool,
+    pub detail: String,
+}
+
+/// One program and its sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Cell {
+    /// `engine`, `setup 1`, or the name of the check.
+    pub name: String,
+    /// Which of the postures.
+    pub posture: usize,
+    pub limit_hits: Vec<String>,
+    pub seen: Seen,
+}
+
+/// What the recorders saw, each list bounded; the counts are not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Seen {
+    pub refused: Vec<RefusedCall>,
+    pub executions: Vec<Execution>,
+    pub executions_total: u64,
+    pub connections: Vec<Connection>,
+    pub connections_total: u64,
+    pub canaries: Vec<CanaryTouch>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RefusedCall {
+    pub name: String,
+    pub count: u64,
+    /// The kernel's name of the process that tried it first; the program's to choose.
+    pub comm: String,
+}
+
+/// A program that was to be executed, as the one that asked named it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Execution {
+    pub path: String,
+    /// The first of its arguments, each cut.
+    pub argv: Vec<String>,
+    pub count: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Connection {
+    pub address: String,
+    pub count: u64,
+    pub comm: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CanaryTouch {
+    /// Relative to the private home.
+    pub path: String,
+    pub opened: u64,
+    pub read: u64,
+    /// Written, moved, removed or given other attributes.
+    pub changed: u64,
+}
+
+/// Something a program tried, and what it counts as.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Attempt {
+    /// The cell it was tried in.
+    pub cell: String,
+    pub kind: AttemptKind,
+    /// The call, the command line, the address, the file.
+    pub what: String,
+    /// Who tried it, where that is known.
+    pub by: Option<String>,
+    pub count: u64,
+    pub judged: AttemptVerdict,
+    /// The forbidden action it is an attempt at.
+    pub action: Option<ForbiddenAction>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptKind {
+    Call,
+    Execution,
+    Connection,
+    Canary,
+    GitConfiguration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptVerdict {
+    /// `forbidden_action_attempted`.
+    ForbiddenAction,
+    /// `sandbox_violation`.
+    Violation,
+    /// Refused, and no reason to think ill of it.
+    Note,
+}
