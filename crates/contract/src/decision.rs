@@ -136,8 +136,31 @@ pub struct SettingFacts {
     pub halted: bool,
     pub sandbox_asked: Profile,
     pub sandbox_available: Vec<Profile>,
-    /// Parts of the contract's environment that need a sandbox this machine does not give.
+    /// Why a profile that was asked for is not available.
+    #[serde(default)]
+    pub sandbox_shortfall: Option<Shortfall>,
+    /// Programs that are there and that the sandbox does not show.
+    #[serde(default)]
+    pub hidden_programs: Vec<HiddenProgram>,
+    /// Parts of the contract's environment that need a sandbox, where none was asked for.
     pub environment_unavailable: Vec<String>,
+    /// What else stands against the contract's environment on this machine.
+    #[serde(default)]
+    pub environment_problems: Vec<Shortfall>,
+}
+
+/// Something this machine does not give, and what a person can do about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Shortfall {
+    pub text: String,
+    pub remedy: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HiddenProgram {
+    pub name: String,
+    /// The directory it lies in.
+    pub directory: String,
 }
 
 /// What phase B looks at: the tree the engine would work on.

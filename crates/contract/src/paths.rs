@@ -163,6 +163,26 @@ mod tests {
     }
 
     #[test]
+    fn a_set_knows_what_it_was_made_of() {
+        let none = set(&[], Anchor::Root).unwrap();
+        assert!(none.is_empty() && none.globs().is_empty());
+        let two = set(&["a", "b/"], Anchor::Root).unwrap();
+        assert!(!two.is_empty());
+        assert_eq!(two.globs(), ["a", "b/"]);
+    }
+
+    #[test]
+    fn a_brace_in_a_class_is_a_letter() {
+        for glob in ["a[{]b", "a[}]b", "{a,[}]b}"] {
+            assert!(set(&[glob], Anchor::Root).is_ok(), "{glob}");
+        }
+        for glob in ["a{b", "a}b", "a[b", "a\\"] {
+            let problem = set(&[glob], Anchor::Root).unwrap_err().to_string();
+            assert!(problem.contains(glob), "{problem}");
+        }
+    }
+
+    #[test]
     fn globs_mean_what_the_contract_says() {
         let rows: &[(&str, Anchor, &str, bool)] = &[
             ("strings.py", Anchor::Root, "strings.py", true),

@@ -149,6 +149,7 @@ mod tests {
         for reason in Reason::ALL {
             assert_eq!(serde_json::to_value(reason).unwrap(), reason.code());
             assert_eq!(Reason::from_code(reason.code()), Some(*reason));
+            assert_eq!(reason.to_string(), reason.code());
         }
     }
 

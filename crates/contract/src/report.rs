@@ -166,6 +166,9 @@ pub struct EngineFacts {
 pub struct SandboxSummary {
     pub asked: Profile,
     pub profile: Profile,
+    /// Digest of the measured postures in `sandbox.json`.
+    #[serde(default)]
+    pub probe_sha256: Option<Digest>,
     pub violations: Vec<String>,
 }
 

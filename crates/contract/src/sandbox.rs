@@ -34,6 +34,8 @@ pub struct SandboxDocument {
     pub cells: Vec<Cell>,
     /// What the recorders saw and what it counts as.
     pub attempts: Vec<Attempt>,
+    /// What of the contract's environment was used.
+    pub environment: EnvironmentRecord,
     pub leftover_processes: Vec<String>,
 }
 
@@ -49,7 +51,6 @@ impl SandboxDocument {
 pub struct Posture {
     pub profile: Profile,
     pub namespaces: Vec<String>,
-    pub ids: Ids,
     /// `None` where the kernel has none that can be used.
     pub landlock_abi: Option<u32>,
     pub seccomp: Seccomp,
@@ -116,6 +117,7 @@ pub struct Cell {
     pub name: String,
     /// Which of the postures.
     pub posture: usize,
+    pub ids: Ids,
     pub limit_hits: Vec<String>,
     pub seen: Seen,
 }
@@ -200,4 +202,57 @@ pub enum AttemptVerdict {
     Violation,
     /// Refused, and no reason to think ill of it.
     Note,
+}
+
+/// What the contract's environment came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EnvironmentRecord {
+    pub mounts: Vec<MountDigest>,
+    /// One for each tree that setup was needed for.
+    pub setup: Vec<SetupRecord>,
+}
+
+/// A mount of the contract's, by its content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MountDigest {
+    pub target: String,
+    /// Over the sorted list of its files: path, mode, digest of the content.
+    pub tree_sha256: Digest,
+    pub files: u64,
+    pub bytes: u64,
+}
+
+/// A setup layer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SetupRecord {
+    /// What the layer is kept under: tree, commands, network, mounts and toolchain.
+    pub key: Digest,
+    /// The tree it was made of.
+    pub tree: String,
+    /// Whether it was there from an earlier run.
+    pub cached: bool,
+    pub commands: Vec<SetupCommand>,
+    /// Hosts that were asked for when it was made.
+    pub network: Vec<NetworkUse>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SetupCommand {
+    pub argv: Vec<String>,
+    pub exit: Option<i32>,
+    pub duration_ms: u64,
+}
+
+/// What setup did with one host.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NetworkUse {
+    pub host: String,
+    pub port: u16,
+    pub connections: u64,
+    /// Not named by the contract.
+    pub refused: u64,
+    /// Named, and not reached.
+    pub failed: u64,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
 }

@@ -57,3 +57,22 @@ impl Purpose {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_codes() {
+        for (status, word, code) in
+            [(Status::Pass, "pass", 0), (Status::Fail, "fail", 1), (Status::Blocked, "blocked", 3)]
+        {
+            assert_eq!((status.as_str(), status.exit_code()), (word, code));
+            assert_eq!(format!("{status:>8}|"), format!("{word:>8}|"));
+            assert_eq!(serde_json::to_value(status).unwrap(), word);
+        }
+        for (purpose, word) in [(Purpose::Governed, "governed"), (Purpose::Validation, "validation")] {
+            assert_eq!((purpose.as_str(), serde_json::to_value(purpose).unwrap()), (word, word.into()));
+        }
+    }
+}

@@ -157,7 +157,7 @@ fn sandbox_floor(layers: &[PathBuf], settings: &mut Vec<Setting>) -> Result<Opti
             (floor, source) = (Some(profile), path.display().to_string());
         }
     }
-    let value = floor.unwrap_or(Profile::None).to_string();
+    let value = floor.unwrap_or(Profile::Strict).to_string();
     settings.push(Setting { name: "sandbox", value, source });
     Ok(floor)
 }

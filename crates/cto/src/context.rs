@@ -160,7 +160,7 @@ impl Context {
     /// What is asked for by commands that ask nothing special.
     pub(crate) fn plain_ask(&self, engine: &str, task: &Task, purpose: Purpose) -> Result<Ask, CommandError> {
         self.known_engine(engine)?;
-        let sandbox = self.sandbox(None)?;
+        let sandbox = self.default_sandbox();
         Ok(Ask {
             engine: engine.to_owned(),
             stage: task.default_stage(),
@@ -187,7 +187,12 @@ impl Context {
                 "--sandbox {asked} is weaker than `{floor}`, which the configuration demands"
             ))
             .hint("cto config")),
-            (asked, floor) => Ok(asked.or(floor).unwrap_or(Profile::None)),
+            (asked, _) => Ok(asked.unwrap_or(self.default_sandbox())),
         }
+    }
+
+    /// The profile where none is asked for.
+    pub(crate) fn default_sandbox(&self) -> Profile {
+        self.config.sandbox_floor.unwrap_or(Profile::Strict)
     }
 }

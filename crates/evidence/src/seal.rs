@@ -181,7 +181,11 @@ pub(crate) fn signed_facts(report: &Report) -> SignedFacts {
             argv_sha256: report.engine.argv_sha256,
             process_started: report.engine.process_started,
         },
-        sandbox: SignedSandbox { asked: report.sandbox.asked, applied: report.sandbox.profile, probe_sha256: None },
+        sandbox: SignedSandbox {
+            asked: report.sandbox.asked,
+            applied: report.sandbox.profile,
+            probe_sha256: report.sandbox.probe_sha256,
+        },
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! Phase A needs only files and settings, phase B looks at the target. A phase is judged only when the one before it
 //! passed; what was not reached is `not_evaluated`. An [`Admission`] can be had from [`judge`] alone, so that running an
-//! ungated task does not compile.
+//! ungated task does not compile. [`conduct`] judges afterwards what the recorders of a sandbox saw.
 
+pub mod conduct;
 mod rules;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! The gates themselves, in the order in which they are judged.
 
-use contract::decision::{Inputs, Profile, Refusal, SettingFacts, TargetFacts};
+use contract::decision::{HiddenProgram, Inputs, Profile, Refusal, SettingFacts, Shortfall, TargetFacts};
 use contract::task::RiskClass;
 use contract::{Gate, MutationMode, Reason, Stage, TaskContract, text};
 
@@ -166,7 +166,7 @@ fn verification_command_present(contract: &TaskContract, _: &Inputs) -> Vec<Refu
 }
 
 fn identity(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
-    let SettingFacts { engine_unavailable, missing_programs, .. } = &inputs.settings;
+    let SettingFacts { engine_unavailable, missing_programs, hidden_programs, .. } = &inputs.settings;
     let mut refusals = Vec::new();
     if let Some(why) = engine_unavailable {
         refusals.extend(refuse(
@@ -183,6 +183,15 @@ fn identity(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
             Reason::ProviderUnavailable,
             format!("the verification needs `{program}`, which was not found"),
             format!("install {program}, or name its directory in environment.path"),
+        ));
+    }
+    for HiddenProgram { name, directory } in hidden_programs {
+        let (name, directory) = (text::shown(name), text::shown(directory));
+        refusals.extend(refuse(
+            Gate::Identity,
+            Reason::ProviderUnavailable,
+            format!("the verification needs `{name}`, which lies in {directory}, and the sandbox does not show that"),
+            "cto environment suggest writes the mounts and the path for the contract",
         ));
     }
     refusals
@@ -213,18 +222,19 @@ fn approval(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
 }
 
 fn sandbox_available(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
-    let SettingFacts { sandbox_asked, sandbox_available, environment_unavailable, .. } = &inputs.settings;
+    let SettingFacts { sandbox_asked, sandbox_available, sandbox_shortfall, .. } = &inputs.settings;
+    let SettingFacts { environment_unavailable, environment_problems, .. } = &inputs.settings;
     let unavailable =
         |text: String, remedy: &str| refuse(Gate::SandboxAvailable, Reason::SandboxUnavailable, text, remedy);
     let mut refusals = Vec::new();
     if !sandbox_available.contains(sandbox_asked) {
-        refusals.extend(unavailable(
-            format!("sandbox profile `{sandbox_asked}` is not available"),
-            "cto doctor; or --sandbox none at stage 2",
-        ));
+        let (why, remedy) = match sandbox_shortfall {
+            Some(Shortfall { text, remedy }) => (format!(": {}", text::shown(text)), remedy.as_str()),
+            None => (String::new(), "ask for --sandbox strict"),
+        };
+        refusals.extend(unavailable(format!("sandbox profile `{sandbox_asked}` is not available{why}"), remedy));
     }
-    let highest = if inputs.engine == "fake" { Stage::COPIED_REPOSITORY } else { Stage::ARTIFICIAL_FIXTURE };
-    if *sandbox_asked == Profile::None && inputs.stage > highest {
+    if *sandbox_asked == Profile::None && inputs.stage > Stage::ARTIFICIAL_FIXTURE {
         refusals.extend(unavailable(
             format!("profile `none` is not accepted at stage {}", inputs.stage),
             "ask for --sandbox strict",
@@ -232,9 +242,12 @@ fn sandbox_available(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
     }
     for part in environment_unavailable {
         refusals.extend(unavailable(
-            format!("environment.{part} needs a sandbox profile that is not available"),
-            "cto doctor; or leave it out of the contract",
+            format!("environment.{part} needs a sandbox, and profile `{sandbox_asked}` has none"),
+            "ask for --sandbox strict, or leave it out of the contract",
         ));
+    }
+    for Shortfall { text, remedy } in environment_problems {
+        refusals.extend(unavailable(text::shown(text), remedy));
     }
     refusals
 }

@@ -1,6 +1,9 @@
 //! What the engine says of itself, beside what the harness saw. It decides nothing for the engine, and where it is false it
 //! speaks against it.
 
+use std::os::fd::AsFd as _;
+use std::path::Path;
+
 use contract::Reason;
 use contract::claim::{Saying, Speech};
 use evidence::names;
@@ -8,6 +11,7 @@ use sandbox::Ended;
 use testimony::claims::{self, Seen};
 use tree::{FoundCommit, Oid};
 
+use crate::engines::Layered;
 use crate::run::Run;
 
 /// Claimed commit ids, and whether each is a commit of the result; None where it cannot be told.
@@ -21,7 +25,7 @@ pub(crate) fn hear(run: &mut Run<'_>, ended: &Ended) {
 
 /// Looks claimed commits up while the workspace is still there. Its repository is the engine's own, so that only the
 /// claimed object itself is read, and by its digest.
-pub(crate) fn look_up(run: &Run<'_>, workspace: &std::path::Path, result: Oid) -> Commits {
+pub(crate) fn look_up(run: &Run<'_>, workspace: &Path, layers: Option<&Layered>, result: Oid) -> Commits {
     let ids = run.findings.claims.iter().filter_map(|claim| match &claim.saying {
         Saying::Commit(id) => Some(id),
         _ => None,
@@ -31,7 +35,11 @@ pub(crate) fn look_up(run: &Run<'_>, workspace: &std::path::Path, result: Oid) -
         if commits.iter().any(|(known, _)| known == id) {
             continue;
         }
-        let holds = match tree::find_commit(workspace, id) {
+        let found = match layers {
+            Some(layered) => tree::find_commit_in_layer(layered.changes.as_fd(), id),
+            None => tree::find_commit(workspace, id),
+        };
+        let holds = match found {
             FoundCommit::Absent => Some(false),
             FoundCommit::Tree(tree) if tree == result => Some(true),
             FoundCommit::Tree(_) | FoundCommit::Unknown => None,

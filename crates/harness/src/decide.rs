@@ -1,8 +1,10 @@
 //! Gathering facts for the gate and asking it, phase by phase.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
-use contract::decision::{Inputs, Profile, SettingFacts, TargetFacts};
+use contract::decision::{HiddenProgram, Inputs, Profile, SettingFacts, TargetFacts};
+use contract::task::Environment;
 use contract::{Decision, EventKind, Gate, Purpose, Reason, Stage};
 use evidence::names;
 use gate::{Admission, Judged, Refused};
@@ -13,6 +15,7 @@ use crate::run::{Harness, Run, Stopped};
 use crate::target::{Target, inspect};
 use crate::task::{Origin, Task};
 use crate::watch::{Step, StepState};
+use crate::{availability, environment};
 
 /// What is asked for. It says what is wanted; the gate says what is allowed.
 #[derive(Debug, Clone)]
@@ -25,9 +28,6 @@ pub struct Ask {
     pub timeout_seconds: Option<u64>,
     pub keep_workspace: bool,
 }
-
-/// The sandbox profiles this build can apply.
-pub(crate) const AVAILABLE: &[Profile] = &[Profile::None];
 
 /// Why `decide` could not answer at all.
 #[derive(Debug)]
@@ -97,31 +97,64 @@ fn settings(harness: &Harness, task: &Task, ask: &Ask) -> SettingFacts {
     let gated = gate::REGISTRY.iter().any(|engine| engine.id == ask.engine && engine.gated_by_env);
     let engine_unavailable = (ask.engine == "fake" && task.fake.is_none())
         .then(|| format!("`{}` says nothing to the fake engine, and no other engine was named", task.contract.task_id));
+    let (sandbox_available, sandbox_shortfall) = availability::profiles(harness, ask.sandbox);
+    let (missing_programs, hidden_programs) = missing_programs(harness, task, ask.sandbox);
+    let confined = ask.sandbox != Profile::None;
     SettingFacts {
         gated,
         engine_unavailable,
-        missing_programs: missing_programs(harness, task),
+        missing_programs,
         halted: false,
         sandbox_asked: ask.sandbox,
-        sandbox_available: AVAILABLE.to_vec(),
-        environment_unavailable: environment_unavailable(task),
+        sandbox_available,
+        sandbox_shortfall,
+        hidden_programs,
+        environment_unavailable: if confined { Vec::new() } else { environment_unavailable(task) },
+        environment_problems: if confined { environment::problems(task) } else { Vec::new() },
     }
 }
 
-/// Programs of the exam that are not on the search path; one with a slash lies in the tree and is found out later.
-fn missing_programs(harness: &Harness, task: &Task) -> Vec<String> {
-    let dirs = harness.tools.path(&task.contract.environment.path);
-    let commands = task.contract.verification_commands.iter().map(|command| &command.argv);
+/// Programs of the exam that are not on the search path, and those that are but not where a sandbox looks. One with a slash
+/// lies in the tree and is found out later, and so is one that may lie in a folder of the tree.
+fn missing_programs(harness: &Harness, task: &Task, profile: Profile) -> (Vec<String>, Vec<HiddenProgram>) {
+    let environment = &task.contract.environment;
+    let searched = harness.tools.path(&environment.path, profile);
+    if environment.path.iter().any(|dir| !dir.starts_with('/')) {
+        return (Vec::new(), Vec::new());
+    }
+    let hosts: Vec<PathBuf> = searched.iter().map(|dir| environment::host_path(environment, dir)).collect();
+    let commands = task.contract.verification_commands.iter().chain(&environment.setup).map(|command| &command.argv);
     let blind = task.contract.blind_checks.iter().map(|check| &check.argv);
-    let mut missing: Vec<String> = commands
-        .chain(blind)
-        .filter_map(|argv| argv.first())
-        .filter(|program| !program.contains('/') && sandbox::find_program(program, &dirs, Path::new("/")).is_none())
-        .cloned()
-        .collect();
-    missing.sort();
-    missing.dedup();
-    missing
+    let find = |program: &str, dirs: &[PathBuf]| sandbox::find_program(program, dirs, Path::new("/"));
+    let names: BTreeSet<&String> = commands.chain(blind).filter_map(|argv| argv.first()).collect();
+    let (mut missing, mut hidden) = (Vec::new(), Vec::new());
+    for name in names {
+        if let Some(hidden_place) = hidden_place(harness, environment, profile, name) {
+            hidden.push(HiddenProgram { name: name.clone(), directory: hidden_place });
+        }
+        if name.contains('/') || find(name, &hosts).is_some() {
+            continue;
+        }
+        let everywhere = harness.tools.path(&environment.path, Profile::None);
+        match find(name, &everywhere).as_deref().and_then(Path::parent) {
+            Some(directory) => {
+                hidden.push(HiddenProgram { name: name.clone(), directory: directory.display().to_string() });
+            }
+            None => missing.push(name.clone()),
+        }
+    }
+    (missing, hidden)
+}
+
+/// The folder of a program that is named by its whole path, if a sandbox does not show it.
+fn hidden_place(harness: &Harness, environment: &Environment, profile: Profile, name: &str) -> Option<String> {
+    let path = Path::new(name);
+    let shown = |dir: &Path| {
+        environment::is_shown(environment, dir) || harness.tools.shown().iter().any(|shown| dir.starts_with(shown))
+    };
+    let hidden =
+        profile != Profile::None && path.is_absolute() && !path.starts_with(crate::quarters::TREE) && !shown(path);
+    hidden.then(|| path.parent().unwrap_or(path).display().to_string())
 }
 
 /// Parts of a contract's environment that only a real sandbox gives; without one they are refused, never left out.

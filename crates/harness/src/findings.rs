@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use contract::claim::{Claim, JudgedClaim};
 use contract::report::{Blocker, CheckResult, Verification, sort_blockers};
+use contract::sandbox::{Attempt, EnvironmentRecord};
 use contract::{Coverage, Decision, Digest, EventKind, Reason};
 use sandbox::LimitRule;
 use serde_json::{Map, Value, json};
+
+use crate::posture::Cells;
 
 /// What is known of the engine process.
 #[derive(Debug, Default)]
@@ -36,6 +39,10 @@ pub(crate) struct Findings {
     pub(crate) allowed_writes_passed: bool,
     pub(crate) forbidden_paths_passed: bool,
     pub(crate) engine: EngineRan,
+    pub(crate) cells: Cells,
+    /// What was tried in them.
+    pub(crate) attempts: Vec<Attempt>,
+    pub(crate) environment: EnvironmentRecord,
     /// What the engine says of itself, until it is judged.
     pub(crate) claims: Vec<Claim>,
     pub(crate) judged_claims: Vec<JudgedClaim>,
@@ -60,6 +67,9 @@ impl Default for Findings {
             allowed_writes_passed: true,
             forbidden_paths_passed: true,
             engine: EngineRan::default(),
+            cells: Cells::default(),
+            attempts: Vec::new(),
+            environment: EnvironmentRecord::default(),
             claims: Vec::new(),
             judged_claims: Vec::new(),
             verification: Verification { passes: Vec::new(), result: CheckResult::NotRun },

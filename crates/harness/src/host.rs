@@ -5,9 +5,12 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use contract::decision::Profile;
 use contract::report::HostFacts;
 use contract::{Digest, canonical_bytes};
 use serde::{Deserialize, Serialize};
+
+use crate::quarters::is_system;
 
 /// Where commands of a contract are looked for when it names no place of its own.
 const SYSTEM_PATH: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
@@ -22,22 +25,38 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// The search path of a supervised program: the contract's, the system's, the operator's.
-    pub fn path(&self, first: &[String]) -> Vec<PathBuf> {
+    /// The search path of a supervised program: the contract's, the system's, and of the operator's all without a sandbox,
+    /// in one only what it shows.
+    pub fn path(&self, first: &[String], profile: Profile) -> Vec<PathBuf> {
         let mut dirs: Vec<PathBuf> = first.iter().map(PathBuf::from).collect();
         dirs.extend(SYSTEM_PATH.iter().map(PathBuf::from));
+        let shown = self.rust_programs();
         for dir in &self.operator_path {
-            if dir.is_absolute() && !dirs.contains(dir) {
+            let visible = profile == Profile::None || Some(dir) == shown;
+            if visible && dir.is_absolute() && !dirs.contains(dir) {
                 dirs.push(dir.clone());
             }
         }
         dirs
     }
+
+    /// Directories of the operator's that every sandbox shows: toolchains, which hold no secret.
+    pub fn shown(&self) -> Vec<PathBuf> {
+        let toolchains = self.rustup_home.as_ref().filter(|home| home.is_dir());
+        let places = self.rust_programs().into_iter().chain(toolchains);
+        places.filter(|place| !is_system(place)).cloned().collect()
+    }
+
+    /// Where rustup's stand-ins for cargo and rustc lie.
+    fn rust_programs(&self) -> Option<&PathBuf> {
+        self.rustup_home.as_ref()?;
+        self.operator_path.iter().find(|dir| dir.is_absolute() && dir.join("rustup").is_file())
+    }
 }
 
 /// A file's identity without reading it.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Seen {
+pub(crate) struct Seen {
     device: u64,
     inode: u64,
     size: u64,
@@ -46,7 +65,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(path: &Path) -> io::Result<Self> {
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
         let stat = fs::metadata(path)?;
         Ok(Self {
             device: stat.dev(),
@@ -99,11 +118,16 @@ pub(crate) fn facts(exe: &Path, git: &tree::Git, cache: &Path) -> Result<HostFac
 
 /// A cache that cannot be written costs time, nothing else.
 fn remember(file: &Path, known: &Remembered) {
+    if let Ok(bytes) = canonical_bytes(known) {
+        write_aside(file, &bytes);
+    }
+}
+
+/// Writes a file whole or not at all.
+pub(crate) fn write_aside(file: &Path, bytes: &[u8]) {
     let aside = file.with_extension(format!("new-{}", std::process::id()));
-    if let Ok(bytes) = canonical_bytes(known)
-        && fs::write(&aside, bytes).is_ok()
-    {
-        let _ = fs::rename(&aside, file);
+    if fs::write(&aside, bytes).and_then(|()| fs::rename(&aside, file)).is_err() {
+        let _ = fs::remove_file(&aside);
     }
 }
 

@@ -3,15 +3,19 @@
 //! Prints nothing and reads no environment: settings come in, events and a sealed bundle go out. The path of data is
 //! [`spine::govern`]; every step consumes the one before it and is the only constructor of the next.
 
+mod availability;
 mod claims;
 mod clock;
 mod collection;
 mod decide;
 mod engines;
+mod environment;
 mod exam;
 mod findings;
 mod home;
 mod host;
+mod posture;
+mod quarters;
 mod recover;
 mod report;
 mod result;
@@ -24,6 +28,7 @@ mod task;
 mod verification;
 mod watch;
 
+pub use availability::availability;
 pub use clock::{ReadClockError, RunClock};
 pub use collection::seal_collection;
 pub use decide::{Answer, Ask, DecideError, ExamFiles, decide};
@@ -33,6 +38,5 @@ pub use recover::{RecoverError, Recovered, recover};
 pub use reverify::{REVERIFIED, Reverified, ReverifyError, reverify};
 pub use run::{Harness, OpenHarnessError, OpenRunError};
 pub use spine::{GovernError, Outcome, govern};
-pub use supervise::SandboxDocument;
 pub use task::{BaselineFile, LoadTaskError, Origin, Task};
 pub use watch::{Quiet, Step, StepState, Watch, WatchRun};

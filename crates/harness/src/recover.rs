@@ -308,6 +308,8 @@ impl<'a> Scene<'a> {
         let work = self.harness.home.work_run(run_id);
         let findings = Findings::default();
         let mut run = Run {
+            canary: String::new(),
+            layer: None,
             harness: self.harness,
             task: self.task,
             ask: self.ask,
@@ -399,7 +401,10 @@ fn unknown_settings(sandbox_asked: Profile) -> SettingFacts {
         missing_programs: Vec::new(),
         halted: false,
         sandbox_asked,
-        sandbox_available: crate::decide::AVAILABLE.to_vec(),
+        sandbox_available: vec![Profile::None, Profile::Strict],
+        sandbox_shortfall: None,
+        hidden_programs: Vec::new(),
+        environment_problems: Vec::new(),
         environment_unavailable: Vec::new(),
     }
 }

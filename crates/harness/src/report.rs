@@ -7,9 +7,7 @@ use contract::report::{
     ApprovalStatus, EngineFacts, OperatorOutcome, Report, SandboxSummary, ScanStatus, SecretScan, SourceAdmissionStatus,
 };
 use contract::statement::SealedBy;
-use contract::{
-    BUNDLE_VERSION, Coverage, Digest, EventKind, MutationMode, RENDERER_VERSION, RULES_VERSION, Reason, RunId,
-};
+use contract::{BUNDLE_VERSION, Digest, EventKind, MutationMode, RENDERER_VERSION, RULES_VERSION, Reason, RunId};
 use evidence::names;
 use evidence::render::failure_reason;
 use evidence::seal::{Sealed, Signing, seal};
@@ -18,19 +16,21 @@ use ledger::{RunSealed, Verdict};
 use serde_json::json;
 
 use crate::decide::{AdmittedRun, RefusedRun};
+use crate::engines::Unconfined;
 use crate::home::Home;
+use crate::posture;
 use crate::recover::Remains;
 use crate::run::{Run, Stopped, memory_path};
-use crate::supervise;
 use crate::task::Origin;
 use crate::verification::Verified;
 use crate::watch::{Step, StepState};
 
-/// What a bundle is made from: a refused decision, gates alone (stage 1), a verified run, or what an interrupted one left.
-/// Nothing else.
+/// What a bundle is made from: a refused decision, gates alone (stage 1), a sandbox that could not be built, a verified run,
+/// or what an interrupted one left. Nothing else.
 pub(crate) enum Evidence<'a> {
     Refused(Run<'a>, Refused),
     Preflight(Run<'a>, Admission),
+    Unconfined(Run<'a>),
     Verified(Run<'a>),
     Interrupted(Run<'a>),
 }
@@ -50,6 +50,12 @@ impl<'a> From<RefusedRun<'a>> for Evidence<'a> {
 impl<'a> From<AdmittedRun<'a>> for Evidence<'a> {
     fn from(AdmittedRun { run, admission }: AdmittedRun<'a>) -> Self {
         Self::Preflight(run, admission)
+    }
+}
+
+impl<'a> From<Unconfined<'a>> for Evidence<'a> {
+    fn from(Unconfined { run }: Unconfined<'a>) -> Self {
+        Self::Unconfined(run)
     }
 }
 
@@ -90,6 +96,10 @@ impl<'a> Evidence<'a> {
                 run.trace("preflight.passed", json!({"decision_id": admission.decision().decision_id}))?;
                 run
             }
+            Self::Unconfined(mut run) => {
+                without_engine(&mut run, "the sandbox could not be built; nothing was started")?;
+                run
+            }
             Self::Interrupted(mut run) => {
                 without_engine(&mut run, "the run was interrupted; what it left lies in backend/recovered")?;
                 run
@@ -99,14 +109,14 @@ impl<'a> Evidence<'a> {
         run.step(Step::Seal, StepState::Began, "");
         common_coverage(&mut run);
         keep_baseline(&mut run)?;
-        let sandbox = supervise::document(&run);
+        let sandbox = posture::document(&run)?;
         let at = run.clock.now();
         run.draft.write_json(names::SANDBOX, &sandbox, at)?;
         expected_artifacts(&mut run);
         let scan = SecretScan { status: ScanStatus::NotScanned, files_scanned: 0, hits: Vec::new() };
         run.event(EventKind::SecretScanCompleted, json!({"hits": 0, "status": scan.status}))?;
         required_events(&mut run);
-        let report = compose(&run, scan);
+        let report = compose(&run, scan, sandbox.probe_sha256()?);
         let completed = json!({"backend_exit_code": report.backend_exit_code, "blockers": report.blocker_reasons, "status": report.status});
         let carried = run.findings.carried_by(EventKind::RunCompleted);
         run.draft.event(report.run_finished_at, EventKind::RunCompleted, crate::run::with(carried, completed))?;
@@ -188,7 +198,7 @@ fn without_engine(run: &mut Run<'_>, why: &str) -> Result<(), Stopped> {
 
 fn common_coverage(run: &mut Run<'_>) {
     if run.findings.engine.started {
-        run.findings.coverage.extend([Coverage::SandboxNone, Coverage::ActionsNotObserved, Coverage::LimitsByRlimit]);
+        posture::cover(run);
     }
     run.findings.skip("approval.requested", "this stage needs no approval");
     run.findings.skip("model-usage.jsonl", "no model ran");
@@ -244,7 +254,7 @@ fn required_events(run: &mut Run<'_>) {
     }
 }
 
-fn compose(run: &Run<'_>, secret_scan: SecretScan) -> Report {
+fn compose(run: &Run<'_>, secret_scan: SecretScan, probe_sha256: Option<Digest>) -> Report {
     let contract = &run.task.contract;
     let findings = &run.findings;
     let decision = findings.decision.as_ref();
@@ -285,7 +295,7 @@ fn compose(run: &Run<'_>, secret_scan: SecretScan) -> Report {
         dirty_paths: findings.dirty_paths.clone(),
         allowed_writes_passed: findings.allowed_writes_passed,
         forbidden_paths_passed: findings.forbidden_paths_passed,
-        forbidden_actions_attempted: Vec::new(),
+        forbidden_actions_attempted: posture::forbidden_actions(&findings.attempts),
         required_events: run.task.required_events.clone(),
         required_events_passed: findings.missing_events.is_empty(),
         missing_events: findings.missing_events.clone(),
@@ -304,8 +314,9 @@ fn compose(run: &Run<'_>, secret_scan: SecretScan) -> Report {
         model: None,
         sandbox: SandboxSummary {
             asked: run.ask.sandbox,
-            profile: contract::decision::Profile::None,
-            violations: Vec::new(),
+            profile: posture::applied(run),
+            probe_sha256,
+            violations: posture::violations(&findings.attempts),
         },
         secret_scan,
         branch_policy: contract.branch_policy.clone(),

@@ -1,14 +1,17 @@
 //! The result: captured once, after the process tree is dead, as raw blobs, and judged against the contract.
 
+use std::collections::HashSet;
+use std::os::fd::AsFd as _;
+
 use contract::paths::{PathRules, PathVerdict};
 use contract::text::{path_text, shown};
 use contract::{Decision, Digest, Ecosystem, EventKind, Reason};
 use evidence::names;
 use serde_json::json;
-use tree::{Capture, Change, Limits, Listing, Oid, Proof, RefusedWhy, TreeError};
+use tree::{Beneath, Capture, Change, Limits, Listing, Oid, Proof, Refused, RefusedWhy, TreeError};
 
 use crate::claims::{self, Commits};
-use crate::engines::Worked;
+use crate::engines::{Layered, Worked};
 use crate::run::{Run, Stopped};
 use crate::target::{Baseline, Copy};
 use crate::watch::{Step, StepState};
@@ -35,11 +38,11 @@ pub(crate) struct Captured<'a> {
 impl<'a> Worked<'a> {
     /// Takes the diff. The engine's own repository is never asked.
     pub(crate) fn capture(self) -> Result<Captured<'a>, Stopped> {
-        let Self { mut run, copy } = self;
+        let Self { mut run, copy, layers } = self;
         run.step(Step::Diff, StepState::Began, "");
         let ecosystems = run.findings.decision.as_ref().map_or(Ecosystem::ALL, Decision::ecosystems);
         let rules = run.task.contract.path_rules(ecosystems)?;
-        let (listing, mut unverifiable) = take(&mut run, &copy)?;
+        let (listing, mut unverifiable) = take(&mut run, &copy, layers.as_ref())?;
         let changes = tree::changes(&copy.baseline.listing, &listing);
         run.findings.changed_files = changes.iter().map(|change| path_text(&change.path)).collect();
         judge_paths(&mut run, &rules, &changes);
@@ -51,14 +54,14 @@ impl<'a> Worked<'a> {
             unverifiable = Some("the result has too many files");
         }
         check_source(&mut run, &copy)?;
-        let commits = claims::look_up(&run, &copy.root, tree);
+        let commits = claims::look_up(&run, &copy.root, layers.as_ref(), tree);
         Ok(Captured { run, baseline: copy.baseline, listing, rules, tree, commits, unverifiable })
     }
 }
 
 /// The raw listing without litter; what the patch cannot carry becomes a blocker.
-fn take(run: &mut Run<'_>, copy: &Copy) -> Result<(Listing, Option<&'static str>), Stopped> {
-    let captured = match tree::capture(&copy.root, &copy.manifest, &copy.baseline.store, &CAPTURE_LIMITS) {
+fn take(run: &mut Run<'_>, copy: &Copy, layers: Option<&Layered>) -> Result<(Listing, Option<&'static str>), Stopped> {
+    let captured = match capture(copy, layers) {
         Ok(captured) => captured,
         Err(TreeError::Limit { limit, path }) => {
             let text = format!("the result is too large to capture: {limit} at `{}`", shown(&path_text(&path)));
@@ -68,9 +71,13 @@ fn take(run: &mut Run<'_>, copy: &Copy) -> Result<(Listing, Option<&'static str>
         }
         Err(error) => return Err(error.into()),
     };
-    let refused = refuse(run, &captured);
     let dirty = leftovers(run, &captured);
-    let listing = without_litter(run, copy, captured.listing)?;
+    let Capture { listing, mut refused, .. } = captured;
+    let listing = without_litter(run, copy, listing)?;
+    // What the baseline's own rules ignore is not carried, so that it can do no harm.
+    let litter: HashSet<&String> = run.findings.litter.iter().collect();
+    refused.retain(|refused| !(may_be_litter(refused.why) && litter.contains(&path_text(&refused.path))));
+    let refused = refuse(run, &refused);
     let dirty = dirty || run.findings.has(Reason::DirtyEndingTree);
     let unverifiable = match (refused, dirty) {
         (true, _) => Some("the result holds a path that is refused"),
@@ -80,9 +87,20 @@ fn take(run: &mut Run<'_>, copy: &Copy) -> Result<(Listing, Option<&'static str>
     Ok((listing, unverifiable))
 }
 
+fn capture(copy: &Copy, layers: Option<&Layered>) -> Result<Capture, TreeError> {
+    let Baseline { store, listing, .. } = &copy.baseline;
+    match (layers, &copy.manifest) {
+        (Some(Layered { changes, layers }), _) => {
+            tree::capture_layer(changes.as_fd(), &Beneath { baseline: listing, layers }, store, &CAPTURE_LIMITS)
+        }
+        (None, Some(manifest)) => tree::capture(&copy.root, manifest, store, &CAPTURE_LIMITS),
+        (None, None) => Ok(Capture { listing: listing.clone(), ..Capture::default() }),
+    }
+}
+
 /// Paths that may never be part of a result, whatever the contract allows.
-fn refuse(run: &mut Run<'_>, captured: &Capture) -> bool {
-    for refused in &captured.refused {
+fn refuse(run: &mut Run<'_>, all: &[Refused]) -> bool {
+    for refused in all {
         let why = match refused.why {
             RefusedWhy::LinkLeavesRepository => "is a link that leaves the repository",
             RefusedWhy::GitName => "has a name that some file systems take for `.git`",
@@ -95,7 +113,15 @@ fn refuse(run: &mut Run<'_>, captured: &Capture) -> bool {
         run.findings.block(Reason::DisallowedFileChange, text, names::PATCH);
         run.findings.allowed_writes_passed = false;
     }
-    !captured.refused.is_empty()
+    !all.is_empty()
+}
+
+/// What a build or an installation leaves behind.
+fn may_be_litter(why: RefusedWhy) -> bool {
+    match why {
+        RefusedWhy::CompiledLeftover | RefusedWhy::LinkLeavesRepository => true,
+        RefusedWhy::GitName | RefusedWhy::NotUtf8 | RefusedWhy::GitlinkChanged | RefusedWhy::Unreadable => false,
+    }
 }
 
 /// State that no patch carries: nested repositories, sockets, an unfinished merge.

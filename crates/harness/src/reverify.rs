@@ -10,6 +10,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use contract::decision::{Profile, Shortfall};
 use contract::report::{Blocker, CheckResult, Report, Verification, VerificationPass, sort_blockers};
 use contract::reverification::{PREDICATE_TYPE, Reverification, ReverificationStatement};
 use contract::statement::{STATEMENT_TYPE, SignedHarness, Subject, SubjectDigest};
@@ -17,9 +18,10 @@ use contract::{BUNDLE_VERSION, Coverage, Decision, Digest, RULES_VERSION, Reason
 use evidence::names;
 use serde_json::json;
 
+use crate::availability;
 use crate::clock::RunClock;
-use crate::exam::{Examined, Examiner, Trees};
-use crate::run::{Harness, Stopped, suffix};
+use crate::exam::{Examined, Examiner, Furnished, Trees};
+use crate::run::{Harness, Stopped, canary, suffix};
 use crate::supervise::Setting;
 use crate::watch::Watch;
 use trees::Rebuilt;
@@ -56,6 +58,8 @@ pub enum ReverifyError {
     },
     Read(PathBuf, String),
     Clock(crate::clock::ReadClockError),
+    /// The sandbox it is to be held in cannot be had.
+    Sandbox(Shortfall),
     Interrupted,
     Failed(String),
 }
@@ -73,6 +77,7 @@ impl fmt::Display for ReverifyError {
             }
             Self::Read(path, problem) => write!(f, "cannot read {}: {problem}", path.display()),
             Self::Clock(error) => error.fmt(f),
+            Self::Sandbox(shortfall) => write!(f, "{} ({})", shortfall.text, shortfall.remedy),
             Self::Interrupted => f.write_str("interrupted by a signal"),
             Self::Failed(problem) => f.write_str(problem),
         }
@@ -111,6 +116,7 @@ pub fn reverify(
     harness: &Harness,
     bundle: &Path,
     contract: Option<&TaskContract>,
+    profile: Profile,
     watch: Watch<'_>,
 ) -> Result<Reverified, ReverifyError> {
     let report: Report = read(bundle, names::REPORT)?;
@@ -127,13 +133,19 @@ pub fn reverify(
     let rules = contract.path_rules(decision.ecosystems()).map_err(|error| ReverifyError::Failed(error.to_string()))?;
     let Rebuilt { store, baseline, result } = &rebuilt;
     let changes = tree::changes(baseline, result);
-    let setting = Setting { harness, contract, run_id: &report.run_id, work: &work.0 };
+    if let (_, Some(shortfall)) = availability::profiles(harness, profile) {
+        return Err(ReverifyError::Sandbox(shortfall));
+    }
+    let canary = canary().map_err(|error| ReverifyError::Failed(error.to_string()))?;
+    let setting = Setting { harness, contract, run_id: &report.run_id, work: &work.0, profile, canary: &canary };
     let mut examined = Examined::default();
     if contract.verification_commands.is_empty() {
         examined.coverage.insert(Coverage::NoVerification);
     } else {
+        let mounts = crate::environment::digests(harness, &contract.environment.mounts)?;
+        let furnished = Furnished { mounts, layer: None };
         let trees = Trees { store, baseline, result, rules: &rules };
-        examined = Examiner::new(setting, watch.cancel, trees, None).examine()?;
+        examined = Examiner::new(setting, watch.cancel, trees, None, furnished).examine()?;
     }
     let found = crate::result::judged(&rules, &changes).into_iter().map(|(reason, text)| (reason, text, names::PATCH));
     let mut blocks: Vec<(Reason, String, &str)> = found.collect();

@@ -5,8 +5,9 @@ use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use contract::decision::Shortfall;
 use contract::report::HostFacts;
 use contract::statement::SignedLedger;
 use contract::{Digest, EventKind, RunId};
@@ -17,6 +18,7 @@ use serde_json::{Map, Value, json};
 
 use crate::clock::RunClock;
 use crate::decide::Ask;
+use crate::environment::Layer;
 use crate::findings::Findings;
 use crate::home::{Home, OpenHomeError};
 use crate::host::{self, GatherHostError, Tools};
@@ -34,6 +36,8 @@ pub struct Harness {
     pub(crate) git: tree::Git,
     pub(crate) tools: Tools,
     pub(crate) host: HostFacts,
+    /// Why profile `strict` cannot be had here; found out when it is first asked for.
+    pub(crate) strict_shortfall: OnceLock<Option<Shortfall>>,
     /// One connection for all threads: its operations are short, and opening one costs more than waiting.
     ledger: Mutex<Ledger>,
 }
@@ -80,7 +84,8 @@ impl Harness {
         let host = host::facts(&exe, &git, &home.cache()).map_err(OpenHarnessError::Host)?;
         let key = home.harness_key().map_err(OpenHarnessError::Home)?;
         let ledger = Mutex::new(home.ledger().map_err(OpenHarnessError::Home)?);
-        Ok(Self { key, supervisor: Supervisor::new(exe.clone()), exe, git, tools, host, ledger, home })
+        let (supervisor, strict_shortfall) = (Supervisor::new(exe.clone()), OnceLock::new());
+        Ok(Self { key, supervisor, exe, git, tools, host, strict_shortfall, ledger, home })
     }
 
     pub fn host(&self) -> &HostFacts {
@@ -183,6 +188,10 @@ pub(crate) struct Run<'a> {
     pub(crate) work: PathBuf,
     /// A supervising stage that is ready before it is needed; only an ungated request never gets one.
     pub(crate) stage: Option<Stage>,
+    /// What the decoys in this run's sandboxes hold.
+    pub(crate) canary: String,
+    /// What setup made of the baseline, where the contract has one.
+    pub(crate) layer: Option<Layer>,
     pub(crate) findings: Findings,
 }
 
@@ -245,6 +254,8 @@ impl<'a> Run<'a> {
             draft,
             work,
             stage: None,
+            canary: canary().map_err(|error| OpenRunError::Io("random numbers".into(), error))?,
+            layer: None,
             findings: Findings::default(),
         })
     }
@@ -281,7 +292,14 @@ impl<'a> Run<'a> {
 
     /// The surroundings of what this run starts.
     pub(crate) fn setting(&self) -> Setting<'_> {
-        Setting { harness: self.harness, contract: &self.task.contract, run_id: self.id(), work: &self.work }
+        Setting {
+            harness: self.harness,
+            contract: &self.task.contract,
+            run_id: self.id(),
+            work: &self.work,
+            profile: self.ask.sandbox,
+            canary: &self.canary,
+        }
     }
 
     /// Makes a folder of the run's work area.
@@ -346,6 +364,13 @@ pub(crate) fn suffix() -> io::Result<String> {
     let mut random = [0; 4];
     getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
     Ok(random.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect())
+}
+
+/// A secret that is worth nothing: who shows it has looked where nothing of theirs lies.
+pub(crate) fn canary() -> io::Result<String> {
+    let mut random = [0; 20];
+    getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// An object with the given entries and those of `more`.

@@ -6,6 +6,7 @@ use contract::statement::SealedBy;
 use evidence::seal::Sealed;
 
 use crate::decide::{Ask, Decided};
+use crate::engines::Prepared;
 use crate::recover::{RecoverError, seal_stopped};
 use crate::report::Evidence;
 use crate::run::{Harness, OpenRunError, Run, Stopped};
@@ -18,12 +19,14 @@ fn follow(run: Run<'_>) -> Result<Sealed, Stopped> {
     let evidence: Evidence<'_> = match run.decide()? {
         Decided::Refused(refused) => refused.into(),
         Decided::Preflight(admitted) => admitted.into(),
-        Decided::Admitted(admitted, target) => {
-            let workspace = admitted.prepare(*target)?;
-            let worked = workspace.work()?;
-            let captured = worked.capture()?;
-            captured.verify()?.into()
-        }
+        Decided::Admitted(admitted, target) => match admitted.prepare(*target)? {
+            Prepared::Unconfined(unconfined) => unconfined.into(),
+            Prepared::Ready(workspace) => {
+                let worked = workspace.work()?;
+                let captured = worked.capture()?;
+                captured.verify()?.into()
+            }
+        },
     };
     evidence.report()?.seal(SealedBy::Run)
 }

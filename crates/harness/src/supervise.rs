@@ -1,4 +1,4 @@
-//! Supervised programs: their environment, their limits, and `sandbox.json`, which says what held.
+//! Supervised programs: their environment, their limits, and the sandbox around them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,9 @@ use std::time::Duration;
 use contract::decision::Profile;
 use contract::task::Limits;
 use contract::{RunId, TaskContract};
-use sandbox::{Ended, How, LimitRule, Spec};
-use schemars::JsonSchema;
-use serde::Serialize;
+use sandbox::{Access, Ended, How, Mount, Spec};
 
+use crate::quarters::Quarters;
 use crate::run::{Harness, Run, Stopped};
 
 /// The variable by which processes of a run are found when nobody supervises them any more.
@@ -22,47 +21,6 @@ pub(crate) const TIMEOUT_MARKER: &str = "provider-timeout.txt";
 /// Open files of one process.
 const OPEN_FILES: u64 = 4096;
 
-/// `sandbox.json`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "Sandbox of a run")]
-pub struct SandboxDocument {
-    pub schema_version: String,
-    pub asked: Profile,
-    /// What was applied, or `none` where nothing ran.
-    pub applied: Profile,
-    pub engine_ran: bool,
-    pub kernel: String,
-    /// The search path of everything that ran.
-    pub path: Vec<String>,
-    /// Names of the variables that were set; never their values.
-    pub variables: Vec<String>,
-    #[schemars(with = "Vec<LimitShape>")]
-    pub limits: Vec<LimitRule>,
-    pub wall_seconds: u64,
-    /// Limits of the contract that this profile does not hold.
-    pub not_enforced: Vec<String>,
-    /// What would have recorded refused attempts; profile `none` has nothing.
-    pub recorders: Vec<String>,
-    pub refused_attempts: Vec<String>,
-    pub leftover_processes: Vec<String>,
-}
-
-/// The shape of one limit, for the schema.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "declares the shape of a type of another crate")]
-struct LimitShape {
-    kind: String,
-    by: String,
-    value: u64,
-}
-
-/// A private place for the state of one supervised program.
-#[derive(Debug)]
-pub(crate) struct Places {
-    pub(crate) home: PathBuf,
-    pub(crate) tmp: PathBuf,
-}
-
 /// On whose terms programs are supervised, and where: all that a program's surroundings depend on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setting<'a> {
@@ -70,6 +28,9 @@ pub(crate) struct Setting<'a> {
     pub(crate) contract: &'a TaskContract,
     pub(crate) run_id: &'a RunId,
     pub(crate) work: &'a Path,
+    pub(crate) profile: Profile,
+    /// What the decoys in every sandbox of this run hold.
+    pub(crate) canary: &'a str,
 }
 
 impl Setting<'_> {
@@ -80,33 +41,45 @@ impl Setting<'_> {
         Ok(path)
     }
 
-    pub(crate) fn places(&self, name: &str) -> Result<Places, Stopped> {
-        Ok(Places { home: self.dir(&format!("{name}/home"))?, tmp: self.dir(&format!("{name}/tmp"))? })
+    /// A place to run programs in: `root` is the tree, `name` the part of the work area that is theirs.
+    pub(crate) fn quarters(&self, name: &str, root: PathBuf) -> Result<Quarters, Stopped> {
+        if self.profile == Profile::None {
+            return Ok(Quarters::open(root, self.dir(&format!("{name}/home"))?, self.dir(&format!("{name}/tmp"))?));
+        }
+        Ok(Quarters::confined(root, self.mounts()))
+    }
+
+    /// What of the host is shown beside the system: the operator's Rust toolchain and what the contract names.
+    fn mounts(&self) -> Vec<Mount> {
+        let read_only = |source: PathBuf, target: PathBuf| Mount { source, target, access: Access::ReadOnly };
+        let tools = self.harness.tools.shown().into_iter().map(|dir| read_only(dir.clone(), dir));
+        let named = self.contract.environment.mounts.iter();
+        tools.chain(named.map(|mount| read_only((&mount.source).into(), (&mount.target).into()))).collect()
     }
 
     /// Where its programs are looked for.
     pub(crate) fn path(&self) -> Vec<PathBuf> {
-        self.harness.tools.path(&self.contract.environment.path)
+        self.harness.tools.path(&self.contract.environment.path, self.profile)
     }
 
     /// Starts empty; only what is declared here or in the contract passes.
-    fn environment(&self, places: &Places) -> Vec<(String, String)> {
+    fn environment(&self, quarters: &Quarters) -> Vec<(String, String)> {
         let text = |path: &Path| path.display().to_string();
-        let path = self.path().iter().map(|dir| text(dir)).collect::<Vec<_>>().join(":");
+        let path = self.path().iter().map(|dir| text(&quarters.seen(dir))).collect::<Vec<_>>().join(":");
         let mut variables = vec![
             ("PATH".to_owned(), path),
-            ("HOME".to_owned(), text(&places.home)),
-            ("TMPDIR".to_owned(), text(&places.tmp)),
-            ("XDG_CONFIG_HOME".to_owned(), text(&places.home.join(".config"))),
-            ("XDG_CACHE_HOME".to_owned(), text(&places.home.join(".cache"))),
-            ("XDG_DATA_HOME".to_owned(), text(&places.home.join(".local/share"))),
-            ("CARGO_HOME".to_owned(), text(&places.home.join(".cargo"))),
+            ("HOME".to_owned(), text(&quarters.home)),
+            ("TMPDIR".to_owned(), text(&quarters.tmp)),
+            ("XDG_CONFIG_HOME".to_owned(), text(&quarters.home.join(".config"))),
+            ("XDG_CACHE_HOME".to_owned(), text(&quarters.home.join(".cache"))),
+            ("XDG_DATA_HOME".to_owned(), text(&quarters.home.join(".local/share"))),
+            ("CARGO_HOME".to_owned(), text(&quarters.home.join(".cargo"))),
             ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
             ("LANG".to_owned(), "C.UTF-8".to_owned()),
             ("TZ".to_owned(), "UTC".to_owned()),
             ("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned()),
             // A committed bytecode file would win over the visible source; with a prefix of its own, python never looks at it.
-            ("PYTHONPYCACHEPREFIX".to_owned(), text(&places.tmp.join("pycache"))),
+            ("PYTHONPYCACHEPREFIX".to_owned(), text(&quarters.tmp.join("pycache"))),
         ];
         if let Some(rustup) = &self.harness.tools.rustup_home {
             variables.push(("RUSTUP_HOME".to_owned(), text(rustup)));
@@ -118,20 +91,37 @@ impl Setting<'_> {
         variables
     }
 
-    /// A program to run in `cwd`, found on the search path; None when it is not there.
-    pub(crate) fn spec(&self, argv: &[String], cwd: PathBuf, places: &Places, wall: Duration) -> Option<Spec> {
-        let Limits { memory_bytes, disk_bytes, output_bytes, .. } = self.contract.limits;
-        let program = sandbox::find_program(argv.first()?, &self.path(), &cwd)?;
+    /// The names of the variables that every program gets.
+    pub(crate) fn variables(&self) -> Vec<String> {
+        let nowhere = Quarters::open(PathBuf::from("/"), PathBuf::from("/"), PathBuf::from("/"));
+        let names = self.environment(&nowhere).into_iter().map(|(name, _)| name);
+        let mut names: Vec<String> = names.chain([MARKER.to_owned()]).collect();
+        names.sort();
+        names
+    }
+
+    /// A program to run in the tree, or `below` it, found on the search path; None when it is not there.
+    pub(crate) fn spec(
+        &self,
+        argv: &[String],
+        below: Option<&str>,
+        quarters: &Quarters,
+        wall: Duration,
+    ) -> Option<Spec> {
+        let Limits { memory_bytes, disk_bytes, output_bytes, processes, .. } = self.contract.limits;
+        let cwd = below.map_or_else(|| quarters.tree().to_owned(), |below| quarters.tree().join(below));
+        let program = quarters.find_program(argv.first()?, &self.path(), &cwd)?;
         let mut full = vec![program.display().to_string()];
         full.extend(argv.iter().skip(1).cloned());
         let mut spec = Spec::new(full, cwd, wall, (MARKER.to_owned(), self.run_id.to_string()));
-        spec.env = self.environment(places);
+        spec.env = self.environment(quarters);
         spec.limits = sandbox::Limits {
             memory_bytes: Some(memory_bytes),
             file_bytes: Some(disk_bytes),
             open_files: Some(OPEN_FILES),
         };
         spec.output_bytes = output_bytes;
+        spec.confinement = quarters.confinement(disk_bytes, processes, self.canary);
         Some(spec)
     }
 }
@@ -146,30 +136,6 @@ pub(crate) fn exit_code(ended: &Ended) -> Option<i32> {
         How::Signaled { signal } => Some(128 + signal),
         How::Unkillable | How::SupervisorLost => Some(137),
         How::SpawnFailed(_) => None,
-    }
-}
-
-/// What `sandbox.json` says of this run.
-pub(crate) fn document(run: &Run<'_>) -> SandboxDocument {
-    let engine = &run.findings.engine;
-    let places = Places { home: PathBuf::from("/"), tmp: PathBuf::from("/") };
-    let mut variables: Vec<String> = run.setting().environment(&places).into_iter().map(|(name, _)| name).collect();
-    variables.push(MARKER.to_owned());
-    variables.sort();
-    SandboxDocument {
-        schema_version: contract::BUNDLE_VERSION.to_owned(),
-        asked: run.ask.sandbox,
-        applied: Profile::None,
-        engine_ran: engine.started,
-        kernel: run.harness.host.kernel.clone(),
-        path: run.setting().path().iter().map(|dir| dir.display().to_string()).collect(),
-        variables,
-        limits: engine.limits.clone(),
-        wall_seconds: wall(run).as_secs(),
-        not_enforced: vec!["processes".to_owned(), "disk_bytes_of_the_tree".to_owned()],
-        recorders: Vec::new(),
-        refused_attempts: Vec::new(),
-        leftover_processes: engine.leftovers.clone(),
     }
 }
 

@@ -27,7 +27,8 @@ pub(crate) struct Baseline {
 pub(crate) struct Copy {
     pub(crate) root: PathBuf,
     pub(crate) baseline: Baseline,
-    pub(crate) manifest: Manifest,
+    /// What was written, where an engine may write over it; a checkout from the cache has none and stays as it is.
+    pub(crate) manifest: Option<Manifest>,
     /// The source repository and what it was before, where there is one.
     pub(crate) source: Option<(Source, SourceDigest)>,
     /// Paths whose content git does not hold.
@@ -117,7 +118,7 @@ fn lay_out(baseline: Baseline, commit: Oid, root: PathBuf) -> Result<Copy, TreeE
         Author { name: "engine", email: "engine@localhost" },
     )?;
     let manifest = Manifest::record(&root, &baseline.listing)?;
-    Ok(Copy { root, baseline, manifest, source: None, absent: Vec::new() })
+    Ok(Copy { root, baseline, manifest: Some(manifest), source: None, absent: Vec::new() })
 }
 
 fn make_dir(path: &Path) -> Result<(), TreeError> {
@@ -141,7 +142,8 @@ fn start_dirty(task: &Task, root: &Path) -> Result<(), TreeError> {
 
 /// Paths of the copy that are not as the baseline has them.
 fn differs(copy: &Copy) -> Result<Vec<String>, TreeError> {
-    let now = tree::capture(&copy.root, &copy.manifest, &copy.baseline.store, &crate::result::CAPTURE_LIMITS)?;
+    let Some(manifest) = &copy.manifest else { return Ok(Vec::new()) };
+    let now = tree::capture(&copy.root, manifest, &copy.baseline.store, &crate::result::CAPTURE_LIMITS)?;
     Ok(tree::changes(&copy.baseline.listing, &now.listing).iter().map(|change| path_text(&change.path)).collect())
 }
 

@@ -5,7 +5,8 @@ use contract::{Coverage, EventKind, Reason};
 use evidence::names;
 use serde_json::json;
 
-use crate::exam::{Examined, Examiner, Trees};
+use crate::exam::{Examined, Examiner, Furnished, Trees};
+use crate::posture;
 use crate::result::{Captured, record_patch};
 use crate::run::{Run, Stopped};
 use crate::supervise::TIMEOUT_MARKER;
@@ -26,6 +27,7 @@ impl<'a> Captured<'a> {
         let no_command = run.task.contract.verification_commands.is_empty();
         let skipped = unverifiable.or_else(|| no_command.then_some("the contract says why there is no test"));
         let stage = run.stage.take();
+        let furnished = Furnished { mounts: run.findings.environment.mounts.clone(), layer: run.layer.take() };
         let (patch, examined) = std::thread::scope(|scope| {
             let patch = scope.spawn(|| baseline.store.prove(&baseline.listing, &listing));
             let examined = match skipped {
@@ -33,7 +35,7 @@ impl<'a> Captured<'a> {
                 None => {
                     let trees =
                         Trees { store: &baseline.store, baseline: &baseline.listing, result: &listing, rules: &rules };
-                    Examiner::new(run.setting(), run.watch.cancel, trees, stage).examine()
+                    Examiner::new(run.setting(), run.watch.cancel, trees, stage, furnished).examine()
                 }
             };
             (patch.join(), examined)
@@ -69,7 +71,10 @@ fn skip(run: &mut Run<'_>, why: &str) -> Examined {
 
 /// Makes what the exam found part of the run.
 fn record(run: &mut Run<'_>, examined: Examined) -> Result<(), Stopped> {
-    let Examined { passes, coverage, blocks, late, log } = examined;
+    let Examined { passes, coverage, blocks, late, log, cells, attempts, setup } = examined;
+    run.findings.environment.setup.extend(setup);
+    run.findings.cells.extend(cells);
+    posture::hold_against(run, attempts)?;
     run.write(names::TEST_LOG, &log)?;
     for check in &late {
         run.trace("timeout", json!({"at": check.name, "timeout_seconds": check.seconds}))?;

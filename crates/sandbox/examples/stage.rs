@@ -13,7 +13,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use sandbox::{
-    Confinement, Ended, Limits, STAGE_ARG, Spec, SuperviseError, Supervisor, Watch, probe_host, stage_main, sweep,
+    Confinement, Ended, Limits, STAGE_ARG, Spec, SuperviseError, Supervisor, Watch, Watched, probe_host, stage_main,
+    sweep,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -40,6 +41,7 @@ struct Request {
     output_bytes: u64,
     limits: Limits,
     marker: (String, String),
+    watched: Option<Watched>,
     confinement: Option<Confinement>,
 }
 
@@ -49,7 +51,7 @@ fn confined() -> Option<ExitCode> {
     let request: Request = serde_json::from_str(&text).ok()?;
     let mut spec = Spec::new(request.argv, request.cwd, Duration::from_millis(request.wall_ms), request.marker);
     (spec.env, spec.limits, spec.output_bytes) = (request.env, request.limits, request.output_bytes);
-    spec.confinement = request.confinement;
+    (spec.watched, spec.confinement) = (request.watched, request.confinement);
     let mut upper = None;
     let outcome = match run_confined(&spec, &mut upper) {
         Ok(ended) => told(&ended, upper.as_ref()),
@@ -87,6 +89,7 @@ fn told(ended: &Ended, upper: Option<&OwnedFd>) -> Value {
         "how": ended.how,
         "timed_out": ended.timed_out,
         "output_exceeded": ended.output_exceeded,
+        "disk_exceeded": ended.disk_exceeded,
         "stdout": text(&ended.stdout),
         "stderr": text(&ended.stderr),
         "leftovers": ended.leftovers,

@@ -1,26 +1,53 @@
-//! What starting `true` costs: directly, supervised, confined, confined by a stage that was started ahead (as a harness does),
-//! and in bubblewrap with the same namespaces if it is installed.
-//! `start [ROUNDS]`; build with `--release` for figures that mean something.
+//! What starting `true` costs, and what working inside costs, in time and in CPU: directly, supervised, confined, confined by a
+//! stage that was started ahead (as a harness does), and in bubblewrap with the same namespaces.
+//!
+//! `start [--rounds N] [--stage EXE] [ROW...]`. Rows take turns, so that a busy machine slows all of them alike. Prints one
+//! JSON object for each: `cargo xtask bench sandbox` makes a table of them. Build with `--release` for figures that mean
+//! something.
 
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
 use sandbox::{Confinement, How, STAGE_ARG, Spec, Supervisor, Watch, find_program, stage_main};
+use serde_json::json;
 
-const TRUE: &str = "/bin/true";
+/// Starts in one turn: enough CPU time to be read off a clock of 10 ms.
+const BATCH: u32 = 10;
+const ROUNDS: usize = 20;
 /// Enough for a stage to have started.
 const AHEAD: Duration = Duration::from_millis(10);
+const TRUE: [&str; 1] = ["/bin/true"];
+/// Many in one sandbox, so that its start hardly counts.
+const STATUS: [&str; 3] =
+    ["/bin/sh", "-c", "i=0; while [ $i -lt 30 ]; do git status --porcelain || exit 1; i=$((i+1)); done"];
+const UNITTEST: [&str; 5] = ["/usr/bin/python3", "-m", "unittest", "-q", "test_work"];
+const TEST: &str = "\
+import json, os, subprocess, tempfile, unittest
+class Work(unittest.TestCase):
+    def test_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for n in range(300):
+                with open(os.path.join(folder, str(n)), 'w') as file: json.dump(list(range(n)), file)
+            self.assertEqual(len(os.listdir(folder)), 300)
+    def test_words(self):
+        self.assertEqual(len({json.dumps([n, str(n)]) for n in range(60000)}), 60000)
+    def test_programs(self):
+        for n in range(10): subprocess.run(['true'], check=True)
+";
 const BWRAP: &str = "--unshare-all --die-with-parent --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib \
-                     --symlink usr/lib64 /lib64 --proc /proc --dev /dev --tmpfs /tmp --tmpfs /home --dir /etc /bin/true";
+                     --symlink usr/lib64 /lib64 --proc /proc --dev /dev --tmpfs /tmp --tmpfs /home --dir /etc --bind";
+
+type Outcome<T = ()> = Result<T, String>;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.first().is_some_and(|first| first == STAGE_ARG) {
         return stage_main();
     }
-    let rounds = args.first().and_then(|text| text.parse().ok()).unwrap_or(100);
-    match measure(rounds) {
+    match measure(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(text) => {
             eprintln!("{text}");
@@ -29,60 +56,197 @@ fn main() -> ExitCode {
     }
 }
 
-fn measure(rounds: usize) -> Result<(), String> {
-    let workspace = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let supervisor = Supervisor::new(std::env::current_exe().map_err(|error| error.to_string())?);
-    let none = spec(workspace.path());
-    let mut strict = none.clone();
-    strict.confinement = Some(Confinement::new(workspace.path().to_owned()));
-    let supervised = |spec: &Spec| {
-        let ended = supervisor.run(spec, &mut Watch::default()).map_err(|error| format!("{error}: {error:?}"))?;
-        if ended.how == (How::Exited { code: 0 }) { Ok(()) } else { Err(format!("{:?}", ended.how)) }
+/// How something is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Direct,
+    None,
+    Strict,
+    Ahead,
+    Bwrap,
+}
+
+struct Row {
+    name: &'static str,
+    way: Way,
+    argv: &'static [&'static str],
+    batch: u32,
+    times: Vec<Duration>,
+    cpu: Duration,
+}
+
+fn rows(wanted: &[String]) -> Vec<Row> {
+    let row = |name, way, argv: &'static [&'static str], batch| Row {
+        name,
+        way,
+        argv,
+        batch,
+        times: Vec::new(),
+        cpu: Duration::ZERO,
     };
-    let timed = |once: &dyn Fn() -> Result<(), String>| {
-        let started = Instant::now();
-        once().map(|()| started.elapsed())
-    };
-    report("direct", rounds, || timed(&|| command(TRUE, &[])))?;
-    report("none", rounds, || timed(&|| supervised(&none)))?;
-    report("strict", rounds, || timed(&|| supervised(&strict)))?;
-    report("ready", rounds, || {
-        let stage = supervisor.prepare().map_err(|error| error.to_string())?;
-        std::thread::sleep(AHEAD);
-        let started = Instant::now();
-        stage.run(&strict, &mut Watch::default()).map_err(|error| error.to_string())?;
-        Ok(started.elapsed())
-    })?;
-    match find_program("bwrap", &["/usr/bin".into(), "/usr/local/bin".into()], Path::new("/")) {
-        Some(bwrap) => {
-            let args: Vec<&str> = BWRAP.split_whitespace().collect();
-            report("bwrap", rounds, || timed(&|| command(&bwrap.display().to_string(), &args)))
-        }
-        None => {
-            println!("bwrap     not installed");
-            Ok(())
+    let all = [
+        row("direct", Way::Direct, &TRUE, BATCH),
+        row("bwrap", Way::Bwrap, &TRUE, BATCH),
+        row("none", Way::None, &TRUE, BATCH),
+        row("strict", Way::Strict, &TRUE, BATCH),
+        row("ahead", Way::Ahead, &TRUE, BATCH),
+        row("status outside", Way::Direct, &STATUS, 1),
+        row("status inside", Way::Strict, &STATUS, 1),
+        row("unittest outside", Way::Direct, &UNITTEST, 1),
+        row("unittest inside", Way::Strict, &UNITTEST, 1),
+    ];
+    all.into_iter().filter(|row| wanted.is_empty() || wanted.iter().any(|name| name == row.name)).collect()
+}
+
+fn measure(args: &[String]) -> Outcome {
+    let (mut rounds, mut stage, mut wanted) = (ROUNDS, None, Vec::new());
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--rounds" => rounds = args.next().and_then(|text| text.parse().ok()).ok_or("--rounds needs a number")?,
+            "--stage" => stage = args.next().map(PathBuf::from),
+            row => wanted.push(row.to_owned()),
         }
     }
-}
-
-fn spec(workspace: &Path) -> Spec {
-    let marker = ("SANDBOX_EXAMPLE".to_owned(), std::process::id().to_string());
-    Spec::new(vec![TRUE.to_owned()], PathBuf::from(workspace), Duration::from_secs(60), marker)
-}
-
-#[expect(clippy::disallowed_methods, reason = "what is compared with the door")]
-fn command(program: &str, args: &[&str]) -> Result<(), String> {
-    let status = Command::new(program).args(args).env_clear().status().map_err(|error| error.to_string())?;
-    if status.success() { Ok(()) } else { Err(format!("{program}: {status}")) }
-}
-
-fn report(name: &str, rounds: usize, once: impl Fn() -> Result<Duration, String>) -> Result<(), String> {
-    let mut times = Vec::with_capacity(rounds);
-    for _ in 0..rounds.max(1) {
-        times.push(once()?);
+    set_child_subreaper(Some(getpid())).map_err(|error| error.to_string())?;
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let world = World::new(Supervisor::new(stage.unwrap_or(own)))?;
+    let mut rows = rows(&wanted);
+    let count = rows.len();
+    // The first round warms up.
+    for round in 0..=rounds {
+        for turn in 0..count {
+            let row = &mut rows[(round + turn) % count];
+            let (cpu, times) = world.batch(row).map_err(|text| format!("{}: {text}", row.name))?;
+            if round > 0 {
+                row.times.extend(times);
+                row.cpu += cpu;
+            }
+        }
     }
-    times.sort_unstable();
-    let at = |part: usize| times.get(times.len() * part / 100).map_or(0.0, Duration::as_secs_f64) * 1000.0;
-    println!("{name:<9} min {:6.2} ms   p50 {:6.2} ms   p90 {:6.2} ms", at(0), at(50), at(90));
+    rows.iter_mut().for_each(report);
     Ok(())
+}
+
+fn report(row: &mut Row) {
+    row.times.sort_unstable();
+    let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    let count = row.times.len();
+    let at = |part: usize| row.times.get(count * part / 100).copied().map_or(0, micros);
+    let cpu = micros(row.cpu) / u64::try_from(count.max(1)).unwrap_or(1);
+    println!("{}", json!({"row": row.name, "min_us": at(0), "p50_us": at(50), "p90_us": at(90), "cpu_us": cpu}));
+}
+
+struct World {
+    supervisor: Supervisor,
+    workspace: tempfile::TempDir,
+    bwrap: Option<PathBuf>,
+}
+
+impl World {
+    /// A repository of a thousand files, and a test.
+    fn new(supervisor: Supervisor) -> Outcome<Self> {
+        let workspace = tempfile::tempdir().map_err(|error| error.to_string())?;
+        for folder in 0..20 {
+            let folder = workspace.path().join(format!("folder-{folder}"));
+            let made = fs::create_dir(&folder)
+                .and_then(|()| (0..50).try_for_each(|file| fs::write(folder.join(file.to_string()), "text\n")));
+            made.map_err(|error| error.to_string())?;
+        }
+        fs::write(workspace.path().join("test_work.py"), TEST).map_err(|error| error.to_string())?;
+        let git = "git init -q . && git add . && git -c user.name=n -c user.email=e commit -qm one && git status";
+        let bwrap = find_program("bwrap", &["/usr/bin".into(), "/usr/local/bin".into()], Path::new("/"));
+        let world = Self { supervisor, workspace, bwrap };
+        world.command("/bin/sh", &["-c", git]).map(|()| world)
+    }
+
+    /// Runs it as often as a turn has it: all CPU time that took, and how long each took.
+    fn batch(&self, row: &Row) -> Outcome<(Duration, Vec<Duration>)> {
+        let before = cpu()?;
+        let mut times = Vec::new();
+        for _ in 0..row.batch {
+            times.push(self.once(row)?);
+        }
+        reap_orphans();
+        Ok((cpu()?.saturating_sub(before), times))
+    }
+
+    fn once(&self, row: &Row) -> Outcome<Duration> {
+        let mut started = Instant::now();
+        match row.way {
+            Way::Direct => self.command(row.argv[0], &row.argv[1..])?,
+            Way::Bwrap => self.in_bwrap(row.argv)?,
+            Way::None | Way::Strict => self.supervised(&self.spec(row), None)?,
+            Way::Ahead => {
+                let stage = self.supervisor.prepare().map_err(|error| error.to_string())?;
+                std::thread::sleep(AHEAD);
+                started = Instant::now();
+                self.supervised(&self.spec(row), Some(stage))?;
+            }
+        }
+        Ok(started.elapsed())
+    }
+
+    fn supervised(&self, spec: &Spec, stage: Option<sandbox::Stage>) -> Outcome {
+        let ended = match stage {
+            Some(stage) => stage.run(spec, &mut Watch::default()),
+            None => self.supervisor.run(spec, &mut Watch::default()),
+        };
+        let ended = ended.map_err(|error| format!("{error}: {error:?}"))?;
+        if ended.how == (How::Exited { code: 0 }) { Ok(()) } else { Err(format!("{ended:?}")) }
+    }
+
+    fn spec(&self, row: &Row) -> Spec {
+        let marker = ("SANDBOX_EXAMPLE".to_owned(), std::process::id().to_string());
+        let argv = row.argv.iter().map(|arg| (*arg).to_owned()).collect();
+        let mut spec = Spec::new(argv, self.workspace.path().to_owned(), Duration::from_secs(60), marker);
+        spec.env = self.environment();
+        if row.way != Way::None {
+            spec.confinement = Some(Confinement::new(self.workspace.path().to_owned()));
+        }
+        spec
+    }
+
+    fn in_bwrap(&self, argv: &[&str]) -> Outcome {
+        let bwrap = self.bwrap.as_ref().ok_or("bubblewrap is not installed")?;
+        let workspace = self.workspace.path().display().to_string();
+        let mut args: Vec<&str> = BWRAP.split_whitespace().collect();
+        args.extend([workspace.as_str(), workspace.as_str()]);
+        args.extend(argv);
+        self.command(&bwrap.display().to_string(), &args)
+    }
+
+    fn environment(&self) -> Vec<(String, String)> {
+        let workspace = self.workspace.path().display().to_string();
+        let variables = [
+            ("PATH", "/usr/bin:/bin"),
+            ("HOME", sandbox::HOME_DEFAULT),
+            // The same file system inside and outside.
+            ("TMPDIR", &workspace),
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("PYTHONDONTWRITEBYTECODE", "1"),
+        ];
+        variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "what is compared with the door")]
+    fn command(&self, program: &str, args: &[&str]) -> Outcome {
+        let mut command = Command::new(program);
+        command.args(args).env_clear().envs(self.environment()).current_dir(self.workspace.path());
+        let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
+        if output.status.success() { Ok(()) } else { Err(format!("{program}: {output:?}")) }
+    }
+}
+
+/// Waits for what others have left behind: what nobody waits for is in nobody's account.
+fn reap_orphans() {
+    while wait(WaitOptions::empty()).is_ok() {}
+}
+
+/// CPU time of this process and of all it has waited for, in steps of 10 ms.
+fn cpu() -> Outcome<Duration> {
+    let stat = fs::read_to_string("/proc/self/stat").map_err(|error| error.to_string())?;
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: Vec<u64> = fields.skip(11).take(4).filter_map(|field| field.parse().ok()).collect();
+    if ticks.len() == 4 { Ok(Duration::from_millis(10 * ticks.iter().sum::<u64>())) } else { Err(stat) }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::run::Run;
 use crate::strict::channel::receive_with_fds;
+use crate::watched::{Watched, Watcher};
 use crate::wire::{self, Prepared};
 use crate::{Applied, ConfineFailure, ConfineStep, Ended, Spec, SuperviseError, Watch};
 
@@ -40,7 +41,8 @@ impl Confined {
         };
         let received = if told { receive(&control) } else { Err(io::ErrorKind::BrokenPipe.into()) };
         match received {
-            Ok((Prepared::Ready { applied, listener, upper }, fds)) => {
+            Ok((Prepared::Ready { mut applied, listener, upper }, fds)) => {
+                applied.limits.extend(spec.watched.iter().flat_map(Watched::rules));
                 let mut fds = fds.into_iter();
                 let listener = listener.then(|| fds.next()).flatten().map(TcpListener::from);
                 let upper = upper.then(|| fds.next()).flatten();
@@ -75,11 +77,12 @@ impl Confined {
 
     /// Starts the program and follows it to its end, on this thread.
     pub fn start(mut self, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
+        let watcher = self.spec.watched.as_ref().map(Watcher::begin).transpose()?;
         let Some((child, mut control)) = self.waiting.take() else {
             return Err(SuperviseError::bad_spec("the stage is gone"));
         };
         let told = control.write_all(b"g").is_ok();
-        Ok(Run::new(&self.spec, child, control).finish(told, watch))
+        Ok(Run::new(&self.spec, child, control, watcher).finish(told, watch))
     }
 }
 

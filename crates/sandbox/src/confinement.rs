@@ -46,7 +46,7 @@ pub struct Workspace {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkspaceFrom {
-    /// A directory of the host, written directly.
+    /// A directory of the host, written directly. [`crate::Spec::watched`] limits its growth.
     Directory(PathBuf),
     /// Directories of the host, the first on top, that stay as they are; changes go to `upper`.
     Layers { lower: Vec<PathBuf>, upper: Upper },
@@ -58,7 +58,8 @@ pub enum Upper {
     /// In memory: a hard limit on what the program can write. [`crate::Confined::take_upper`] gives the directory, which stays
     /// readable after the end.
     Memory(Space),
-    /// A directory of the host that holds nothing else; changes are in `upper` within it.
+    /// A directory of the host that holds nothing else; changes are in `upper` within it. [`crate::Spec::watched`] limits its
+    /// growth.
     Directory(PathBuf),
 }
 
@@ -145,7 +146,7 @@ fn is_kernels(path: &Path) -> bool {
 }
 
 /// Absolute, not the root, and without a step up: it means the same place whoever reads it.
-fn is_plain_absolute(path: &Path) -> bool {
+pub(crate) fn is_plain_absolute(path: &Path) -> bool {
     path.strip_prefix("/").is_ok_and(is_plain_relative)
 }
 

@@ -66,6 +66,8 @@ pub struct Ended {
     pub cancelled: bool,
     pub stopped: bool,
     pub output_exceeded: bool,
+    /// Watched directories grew beyond their limit; `limit_hits` says in which way.
+    pub disk_exceeded: bool,
     /// Something outside the supervised tree still held the output open; reading was given up.
     pub output_open: bool,
     pub leftovers: Leftovers,
@@ -73,7 +75,7 @@ pub struct Ended {
     pub swept: usize,
     pub elapsed: Duration,
     pub cpu: Option<Cpu>,
-    /// Limits that were in force; empty if the stage was lost.
+    /// Limits that were in force; if the stage was lost, only those that the harness itself holds.
     pub limits: Vec<LimitRule>,
     /// Limits that are known to have been hit; of some nobody can tell.
     pub limit_hits: Vec<LimitKind>,

@@ -14,6 +14,8 @@ pub enum SuperviseError {
     OpenChannel { source: io::Error },
     /// The supervising stage could not be started.
     StartStage { exe: PathBuf, source: io::Error },
+    /// Directories whose growth is limited could not be looked at.
+    WatchDisk { roots: Vec<PathBuf>, source: io::Error },
     /// The confinement could not be built, or its probe found something open; the program was not started.
     ConfineProgram { failure: ConfineFailure, probes: Vec<Probe> },
 }
@@ -30,6 +32,10 @@ impl fmt::Display for SuperviseError {
             Self::BadSpec { why } => write!(f, "the program cannot be supervised as asked: {why}"),
             Self::OpenChannel { .. } => f.write_str("could not open a channel to the supervising stage"),
             Self::ConfineProgram { failure, .. } => write!(f, "the program could not be confined: {}", failure.text),
+            Self::WatchDisk { roots, .. } => {
+                let roots: Vec<_> = roots.iter().map(|root| root.display().to_string()).collect();
+                write!(f, "could not watch the size of {}", roots.join(", "))
+            }
             Self::StartStage { exe, .. } => write!(f, "could not start the supervising stage {}", exe.display()),
         }
     }
@@ -39,7 +45,9 @@ impl std::error::Error for SuperviseError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::BadSpec { .. } | Self::ConfineProgram { .. } => None,
-            Self::OpenChannel { source } | Self::StartStage { source, .. } => Some(source),
+            Self::OpenChannel { source } | Self::StartStage { source, .. } | Self::WatchDisk { source, .. } => {
+                Some(source)
+            }
         }
     }
 }

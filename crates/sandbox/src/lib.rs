@@ -30,6 +30,8 @@ mod supervisor;
 mod sweep;
 mod tap;
 mod tree;
+mod usage;
+mod watched;
 mod wire;
 
 pub use applied::{
@@ -52,3 +54,4 @@ pub use stage::stage_main;
 pub use strict::{ConfineFailure, ConfineStep};
 pub use supervisor::{STAGE_ARG, Stage, Supervisor, Watch};
 pub use sweep::sweep;
+pub use watched::Watched;

@@ -26,7 +26,7 @@ pub enum LimitKind {
     CoreSize,
     /// Processes and threads of the tree.
     Processes,
-    /// Bytes written to places in memory.
+    /// Bytes written to places in memory, or to watched directories.
     Disk,
     /// Files and directories in them.
     Inodes,
@@ -42,6 +42,8 @@ pub enum LimitBy {
     Cgroup,
     /// The size of a file system in memory.
     Tmpfs,
+    /// By looking while the program runs: what is written between two looks goes beyond it.
+    Watched,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,8 +12,9 @@ use rustix::process::Pid;
 
 use crate::lines::{Line, Stream};
 use crate::tap::Tap;
+use crate::watched::{Watched, Watcher};
 use crate::wire::{self, Report};
-use crate::{Ended, How, Spec, Watch, sweep, tree};
+use crate::{Ended, How, LimitKind, Spec, Watch, sweep, tree};
 
 /// How often the flags in [`Watch`] are looked at.
 const TICK: Duration = Duration::from_millis(50);
@@ -31,6 +32,7 @@ pub(crate) struct Run<'a> {
     stderr: Tap<ChildStderr>,
     started: Instant,
     inbox: Vec<u8>,
+    watcher: Option<Watcher>,
     /// When the report is overdue; `None` for a run without a deadline.
     overdue: Option<Instant>,
     asked: Asked,
@@ -44,11 +46,12 @@ struct Asked {
     cancelled: bool,
     stopped: bool,
     output_exceeded: bool,
+    disk_exceeded: bool,
 }
 
 impl Asked {
     fn any(&self) -> bool {
-        self.cancelled || self.stopped || self.output_exceeded
+        self.cancelled || self.stopped || self.output_exceeded || self.disk_exceeded
     }
 }
 
@@ -66,7 +69,8 @@ struct Ready {
 }
 
 impl<'a> Run<'a> {
-    pub(crate) fn new(spec: &'a Spec, mut stage: Child, control: UnixStream) -> Self {
+    /// `watcher` has begun before the program, if the spec wants one.
+    pub(crate) fn new(spec: &'a Spec, mut stage: Child, control: UnixStream, watcher: Option<Watcher>) -> Self {
         let started = Instant::now();
         Self {
             stdout: Tap::new(stage.stdout.take(), Stream::Stdout, spec.keep_head, spec.keep_tail),
@@ -76,6 +80,7 @@ impl<'a> Run<'a> {
             control,
             started,
             inbox: Vec::new(),
+            watcher,
             overdue: started.checked_add(spec.wall).and_then(|deadline| deadline.checked_add(REPORT_GRACE)),
             asked: Asked::default(),
             end: None,
@@ -145,6 +150,7 @@ impl<'a> Run<'a> {
             cancelled: watch.cancelled(),
             stopped: watch.stopped(),
             output_exceeded: self.output() > self.spec.output_bytes,
+            disk_exceeded: self.watcher.as_ref().is_some_and(Watcher::exceeded),
         };
         if self.asked.any() {
             // If it cannot be told it is gone, which the next read notices.
@@ -194,17 +200,20 @@ impl<'a> Run<'a> {
         let output_open = self.output_open();
         // What was written last may only have been read after the program had ended.
         let output_exceeded = self.output() > self.spec.output_bytes;
-        let report = match self.end {
+        let disk_hits = self.watcher.map(Watcher::finish).unwrap_or_default();
+        let mut report = match self.end {
             Some(End::Reported(report)) => *report,
             Some(End::Lost { overdue }) => lost(overdue && !self.asked.any(), self.started.elapsed()),
             None => lost(false, self.started.elapsed()),
         };
+        add_watched(&mut report, self.spec, &disk_hits);
         Ended {
             how: report.how,
             timed_out: report.timed_out,
             cancelled: self.asked.cancelled,
             stopped: self.asked.stopped,
             output_exceeded,
+            disk_exceeded: !disk_hits.is_empty(),
             output_open,
             leftovers: report.leftovers,
             swept: self.swept,
@@ -218,6 +227,17 @@ impl<'a> Run<'a> {
             stderr: self.stderr.finish(&mut watch.on_line),
         }
     }
+}
+
+/// What the harness itself holds, beside what the stage does.
+fn add_watched(report: &mut Report, spec: &Spec, hits: &[LimitKind]) {
+    let rules = spec.watched.iter().flat_map(Watched::rules);
+    report.limits.extend(rules.clone());
+    if let Some(applied) = &mut report.applied {
+        applied.limits.extend(rules);
+    }
+    report.limit_hits.retain(|hit| !hits.contains(hit));
+    report.limit_hits.extend(hits);
 }
 
 fn lost(timed_out: bool, elapsed: Duration) -> Report {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{Confinement, Limits, SuperviseError};
+use crate::{Confinement, Limits, SuperviseError, Watched};
 
 /// Bytes kept from the beginning, and as many from the end, of each output stream unless the spec says otherwise.
 pub const KEEP_DEFAULT: usize = 16 << 20;
@@ -25,6 +25,8 @@ pub struct Spec {
     pub keep_tail: usize,
     /// An environment variable that no other run has, by which [`crate::sweep`] finds processes nobody supervises any more.
     pub marker: (String, String),
+    /// More growth than this ends the run, under either profile: for directories of the host that the program writes directly.
+    pub watched: Option<Watched>,
     /// Profile `strict` if there is one, else `none`.
     pub confinement: Option<Confinement>,
 }
@@ -43,6 +45,7 @@ impl Spec {
             keep_head: KEEP_DEFAULT,
             keep_tail: KEEP_DEFAULT,
             marker,
+            watched: None,
             confinement: None,
         }
     }
@@ -62,6 +65,7 @@ impl Spec {
         if key.is_empty() || value.is_empty() || key.contains(['=', '\0']) || value.contains('\0') {
             return Err(SuperviseError::bad_spec("marker needs a name without '=' and a value"));
         }
+        self.watched.as_ref().map_or(Ok(()), Watched::check)?;
         self.confinement.as_ref().map_or(Ok(()), Confinement::check)
     }
 }

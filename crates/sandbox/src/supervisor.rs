@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::run::Run;
+use crate::watched::Watcher;
 use crate::wire::{self, Order};
 use crate::{Confined, Ended, Line, Spec, SuperviseError};
 
@@ -84,8 +85,10 @@ impl Stage {
         if spec.confinement.is_some() {
             return self.confine(spec.clone())?.start(watch);
         }
+        spec.check()?;
+        let watcher = spec.watched.as_ref().map(Watcher::begin).transpose()?;
         let (child, control, told) = self.order(spec)?;
-        Ok(Run::new(spec, child, control).finish(told, watch))
+        Ok(Run::new(spec, child, control, watcher).finish(told, watch))
     }
 
     /// Builds the spec's confinement and probes it from inside. The program does not run yet.
@@ -93,13 +96,13 @@ impl Stage {
         if spec.confinement.is_none() {
             return Err(SuperviseError::bad_spec("there is no confinement to build"));
         }
+        spec.check()?;
         let (child, control, told) = self.order(&spec)?;
         Confined::receive(spec, child, control, told)
     }
 
-    /// Whether the stage took its order is true or false; a stage that did not is lost.
+    /// The spec was checked. Whether the stage took its order is true or false; a stage that did not is lost.
     fn order(mut self, spec: &Spec) -> Result<(Child, UnixStream, bool), SuperviseError> {
-        spec.check()?;
         let order = wire::encode(&Order::from(spec)).map_err(|error| SuperviseError::bad_spec(error.to_string()))?;
         let Some((child, mut control)) = self.waiting.take() else {
             return Err(SuperviseError::bad_spec("the stage is gone"));

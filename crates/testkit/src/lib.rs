@@ -15,5 +15,5 @@ pub use case::contract_text;
 pub use process::{git, left_running, program, run_git, wait_for};
 pub use skip::{python, skip};
 pub use tamper::Forger;
-pub use tools::{cargo, go, go_cache, nextest, node};
+pub use tools::{cargo, go, go_cache, go_environment, nextest, node, python_environment, same_place};
 pub use world::{Ran, World, content_digest};

@@ -1,7 +1,9 @@
 //! Programs of other languages that tests run, found where `cargo xtask test` says, or on the path. A test that misses one
 //! is skipped.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
 
 use crate::skip;
 
@@ -14,6 +16,33 @@ pub fn go(test: &str) -> Option<PathBuf> {
 #[expect(clippy::disallowed_methods, reason = "tests are told by the environment where to keep things")]
 pub fn go_cache() -> Option<PathBuf> {
     std::env::var_os("CTO_TEST_GO_CACHE").map(PathBuf::from)
+}
+
+/// What a contract's environment has to say so that a sandbox shows Go and what it compiled of its own library.
+pub fn go_environment(test: &str) -> Option<Value> {
+    let go = go(test)?;
+    let root = go.parent()?.parent()?.to_owned();
+    let cache = go_cache()?;
+    let variables = json!({"GOCACHE": cache, "GOPROXY": "off", "GOTOOLCHAIN": "local"});
+    Some(json!({"mounts": [same_place(&root), same_place(&cache)], "path": [go.parent()?], "variables": variables}))
+}
+
+/// The same for the Python with the tests' libraries. One of a version manager's needs its own library too.
+pub fn python_environment(test: &str) -> Option<Value> {
+    let python = crate::python(test)?;
+    let venv = python.parent()?.parent()?.to_owned();
+    let base = std::fs::canonicalize(&python).ok()?;
+    let base = base.parent()?.parent()?;
+    let mut mounts = vec![same_place(&venv)];
+    if !base.starts_with("/usr") {
+        mounts.push(same_place(base));
+    }
+    Some(json!({"mounts": mounts, "path": [python.parent()?]}))
+}
+
+/// A mount that is seen where the host has it.
+pub fn same_place(path: &Path) -> Value {
+    json!({"source": path, "target": path})
 }
 
 /// The program behind `cargo nextest`.

@@ -1,13 +1,20 @@
 //! Capture of a workspace whose processes are dead: every byte it holds, without running git and without following a link.
 
+mod before;
+mod beneath;
+mod intake;
+mod layer;
+mod marks;
 mod refuse;
 mod walk;
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 
+pub use beneath::Beneath;
+
 use crate::error::TreeError;
-use crate::fsdir::{lstat, open_dir, open_root};
+use crate::fsdir::{is_there, open_dir, open_root};
 use crate::listing::Listing;
 use crate::manifest::Manifest;
 use crate::store::Store;
@@ -32,7 +39,7 @@ impl Default for Limits {
 }
 
 /// What a workspace held. Every list is sorted by path.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Capture {
     /// The tree: everything git can carry, also what is refused unless its name folds to `.git` or it cannot be read.
     pub listing: Listing,
@@ -88,19 +95,33 @@ const UNFINISHED: [&str; 9] = [
 /// Captures a workspace into `store`. Call it when no process can write there any more.
 pub fn capture(root: &Path, manifest: &Manifest, store: &Store, limits: &Limits) -> Result<Capture, TreeError> {
     let top = open_root(root)?;
-    let unfinished = open_dir(&top, b".git").map_or_else(|_| Vec::new(), |git| unfinished(&git));
+    let unfinished = open_dir(&top, b".git").map_or_else(|_| Vec::new(), |git| unfinished(&git, is_there));
     let mut capture = walk::Walk::new(manifest, store, limits).run(top)?;
     capture.unfinished = unfinished;
     Ok(capture)
 }
 
-/// The names in a GIT_DIR that say something was begun and not ended.
-pub(crate) fn unfinished(git_dir: &OwnedFd) -> Vec<String> {
+/// Captures a workspace of layers from the one that took the changes, an overlay's upper directory, without a look at the
+/// checkout: the same as `capture` would find in the whole of it, but for what setup layers brought.
+///
+/// What the program left as setup layers showed it is no change: the baseline's entry stays, or there is none. A directory
+/// that a setup layer has is not reported as empty. Everything in the layer that the baseline has not counts as new.
+pub fn capture_layer(
+    upper: BorrowedFd<'_>,
+    beneath: &Beneath<'_>,
+    store: &Store,
+    limits: &Limits,
+) -> Result<Capture, TreeError> {
+    layer::LayerWalk::new(beneath, store, limits).run(upper)
+}
+
+/// The names in a GIT_DIR that say something was begun and not ended, as far as `there` finds them in a directory.
+pub(crate) fn unfinished(git_dir: &OwnedFd, there: fn(&OwnedFd, &[u8]) -> bool) -> Vec<String> {
     let refs = open_dir(git_dir, b"refs");
-    let there = |name: &str| match (name.strip_prefix("refs/"), &refs) {
-        (Some(name), Ok(refs)) => lstat(refs, name.as_bytes()).is_ok(),
+    let begun = |name: &str| match (name.strip_prefix("refs/"), &refs) {
+        (Some(name), Ok(refs)) => there(refs, name.as_bytes()),
         (Some(_), Err(_)) => false,
-        (None, _) => lstat(git_dir, name.as_bytes()).is_ok(),
+        (None, _) => there(git_dir, name.as_bytes()),
     };
-    UNFINISHED.iter().filter(|name| there(name)).map(ToString::to_string).collect()
+    UNFINISHED.iter().filter(|name| begun(name)).map(ToString::to_string).collect()
 }

@@ -1,11 +1,11 @@
 //! Looking one commit up in a repository that somebody else wrote, without git: only a loose object of that very name is
 //! read, and only if its content has that digest.
 
-use std::fs;
 use std::io::Read as _;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use crate::fsdir::read_plain;
+use crate::fsdir::{names, open_dir, open_regular, open_root, read_limited};
 use crate::oid::Oid;
 use crate::store::commit_field;
 
@@ -26,39 +26,43 @@ const SHORTEST_ID: usize = 7;
 
 /// Looks for the commit `id`, whole or shortened, in the repository of the work tree `root`.
 pub fn find_commit(root: &Path, id: &str) -> FoundCommit {
+    // The one pack the workspace began with holds the baseline and nothing the engine made.
+    open_root(root).map_or(FoundCommit::Absent, |top| search(top.as_fd(), id, 1))
+}
+
+/// The same in the layer that took a workspace's changes, where the pack it began with lies beneath.
+pub fn find_commit_in_layer(upper: BorrowedFd<'_>, id: &str) -> FoundCommit {
+    search(upper, id, 0)
+}
+
+fn search(top: BorrowedFd<'_>, id: &str, own_packs: usize) -> FoundCommit {
     let hex = (SHORTEST_ID..=40).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if !hex {
-        return FoundCommit::Absent;
-    }
+    let objects = open_dir(top, b".git").and_then(|git| open_dir(git, b"objects"));
+    let Some(objects) = objects.ok().filter(|_| hex) else { return FoundCommit::Absent };
     let id = id.to_ascii_lowercase();
     let (folder, rest) = id.split_at(2);
-    let objects = root.join(".git/objects");
-    let names = names(&objects.join(folder)).into_iter().filter(|name| name.starts_with(rest));
-    for name in names {
-        if let Some(tree) = loose_commit(root, folder, &name) {
+    let loose = open_dir(&objects, folder.as_bytes()).ok();
+    for name in names_in(loose.as_ref()).filter(|name| name.starts_with(rest.as_bytes())) {
+        if let Some(tree) = loose.as_ref().and_then(|dir| loose_commit(dir, folder, &name)) {
             return FoundCommit::Tree(tree);
         }
     }
-    let packs = names_ending(&objects.join("pack"), ".pack");
-    // The one pack the workspace began with holds the baseline and nothing the engine made.
-    if packs > 1 { FoundCommit::Unknown } else { FoundCommit::Absent }
+    let packs = open_dir(&objects, b"pack").ok();
+    let packs = names_in(packs.as_ref()).filter(|name| name.ends_with(b".pack")).count();
+    if packs > own_packs { FoundCommit::Unknown } else { FoundCommit::Absent }
 }
 
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+fn names_in(dir: Option<&OwnedFd>) -> impl Iterator<Item = Vec<u8>> {
+    dir.and_then(|dir| names(dir).ok()).into_iter().flatten()
 }
 
-fn names_ending(folder: &Path, ending: &str) -> usize {
-    names(folder).iter().filter(|name| name.ends_with(ending)).count()
-}
-
-fn loose_commit(root: &Path, folder: &str, name: &str) -> Option<Oid> {
-    let packed = read_plain(root, format!(".git/objects/{folder}/{name}").as_bytes(), LARGEST)?;
+fn loose_commit(dir: &OwnedFd, folder: &str, name: &[u8]) -> Option<Oid> {
+    let (file, _) = open_regular(dir, name).ok()?;
+    let packed = read_limited(file, LARGEST).ok()?;
     let mut object = Vec::new();
     flate2::read::ZlibDecoder::new(packed.as_slice()).take(LARGEST).read_to_end(&mut object).ok()?;
     let end = object.iter().position(|byte| *byte == 0)?;
     let (head, body) = (object.get(..end)?, object.get(end + 1..)?);
-    let same_digest = Oid::of("commit", body).to_string() == format!("{folder}{name}");
+    let same_digest = Oid::of("commit", body).to_string().as_bytes() == [folder.as_bytes(), name].concat();
     (head.starts_with(b"commit ") && same_digest).then(|| commit_field(body, b"tree ")).flatten()
 }

@@ -23,6 +23,10 @@ pub enum TreeError {
     Name { path: Vec<u8>, problem: &'static str },
     /// A limit of the caller was reached.
     Limit { limit: Limit, path: Vec<u8> },
+    /// A layer bears a mark that no overlay of the harness leaves.
+    Mark { path: Vec<u8>, mark: &'static str },
+    /// A checkout is not as it was built.
+    Damaged { path: PathBuf, problem: &'static str },
     /// A source repository this crate does not read.
     Source { path: PathBuf, problem: SourceProblem },
 }
@@ -97,6 +101,8 @@ impl fmt::Display for TreeError {
             TreeError::Malformed { what, detail } => write!(f, "malformed {what}: {detail}"),
             TreeError::Name { path, problem } => write!(f, "path \"{}\" {problem}", path.escape_ascii()),
             TreeError::Limit { limit, path } => write!(f, "{limit} at \"{}\"", path.escape_ascii()),
+            TreeError::Mark { path, mark } => write!(f, "forged overlay mark {mark} at \"{}\"", path.escape_ascii()),
+            TreeError::Damaged { path, problem } => write!(f, "checkout damaged: {} {problem}", path.display()),
             TreeError::Source { path, problem } => write!(f, "source repository {}: {problem}", path.display()),
         }
     }

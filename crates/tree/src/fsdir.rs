@@ -28,6 +28,10 @@ pub(crate) fn lstat(dir: impl AsFd, name: &[u8]) -> Result<Stat, Errno> {
     statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
 }
 
+pub(crate) fn is_there(dir: &OwnedFd, name: &[u8]) -> bool {
+    lstat(dir, name).is_ok()
+}
+
 pub(crate) fn kind(stat: &Stat) -> FileType {
     FileType::from_raw_mode(stat.st_mode)
 }

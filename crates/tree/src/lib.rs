@@ -6,6 +6,7 @@
 
 mod batch;
 mod capture;
+mod checkout;
 mod claimed;
 mod error;
 mod fsdir;
@@ -30,8 +31,9 @@ mod talk;
 mod work_repository;
 
 pub use batch::{Absent, AbsentWhy, BlobReader, absent_content};
-pub use capture::{Capture, Limits, Refused, RefusedWhy, capture};
-pub use claimed::{FoundCommit, find_commit};
+pub use capture::{Beneath, Capture, Limits, Refused, RefusedWhy, capture, capture_layer};
+pub use checkout::{Checkout, checkout};
+pub use claimed::{FoundCommit, find_commit, find_commit_in_layer};
 pub use error::{Limit, SourceProblem, TreeError};
 pub use fsdir::read_plain;
 pub use git::{Git, GitVersion};

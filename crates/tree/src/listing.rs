@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
+use std::ops::Bound;
 
 use crate::error::{TreeError, malformed};
 use crate::name::{parent, require_plain};
@@ -88,6 +89,37 @@ impl Listing {
         sink(&root)
     }
 
+    /// The paths below a directory; all of them below the root, whose path is empty.
+    pub(crate) fn below(&self, directory: &[u8]) -> impl Iterator<Item = (&Vec<u8>, &Entry)> {
+        let prefix = prefix(directory);
+        let from = self.0.range::<[u8], _>((Bound::Included(prefix.as_slice()), Bound::Unbounded));
+        from.take_while(move |(path, _)| path.starts_with(&prefix))
+    }
+
+    /// Whether anything lies below this path.
+    pub(crate) fn has_below(&self, directory: &[u8]) -> bool {
+        self.below(directory).next().is_some()
+    }
+
+    /// The names right below a directory, each once, without going through what lies below them.
+    pub(crate) fn children(&self, directory: &[u8]) -> Vec<&[u8]> {
+        let prefix = prefix(directory);
+        let mut names = Vec::new();
+        let mut from = prefix.clone();
+        while let Some((path, _)) = self.0.range::<[u8], _>((Bound::Included(from.as_slice()), Bound::Unbounded)).next()
+        {
+            let Some(rest) = path.strip_prefix(prefix.as_slice()) else { break };
+            let length = rest.iter().position(|b| *b == b'/').unwrap_or(rest.len());
+            let name = &rest[..length];
+            names.push(name);
+            from.truncate(prefix.len());
+            from.extend_from_slice(name);
+            // The least bytes beyond everything below a directory, or beyond a file.
+            from.push(if length < rest.len() { b'/' + 1 } else { 0 });
+        }
+        names
+    }
+
     /// Refuses paths that are not plain and paths that are both a file and a directory.
     pub(crate) fn require_plain(&self) -> Result<(), TreeError> {
         let mut checked: BTreeSet<&[u8]> = BTreeSet::new();
@@ -103,6 +135,14 @@ impl Listing {
         }
         Ok(())
     }
+}
+
+fn prefix(directory: &[u8]) -> Vec<u8> {
+    let mut prefix = directory.to_vec();
+    if !prefix.is_empty() {
+        prefix.push(b'/');
+    }
+    prefix
 }
 
 fn innermost<'a>(open: &'a mut [(&[u8], Vec<u8>)], root: &'a mut Vec<u8>) -> &'a mut Vec<u8> {
@@ -172,4 +212,29 @@ pub fn changes(before: &Listing, after: &Listing) -> Vec<Change> {
         })
         .filter(|change| change.before != change.after)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_below_a_directory() {
+        let entry = Entry { mode: Mode::File, oid: Oid([0; 20]) };
+        let paths = ["a", "a-b", "a.d/x", "d-/x", "d/a", "d/b-c", "d/b/1", "d/b/2/3", "d/b0", "d/c", "d0", "e"];
+        let listing = Listing(paths.iter().map(|path| (path.as_bytes().to_vec(), entry)).collect());
+        for (directory, children, below) in [
+            ("", "a a-b a.d d- d d0 e", 12),
+            ("d", "a b-c b b0 c", 6),
+            ("d/b", "1 2", 2),
+            ("d/b/2", "3", 1),
+            ("a", "", 0),
+            ("x", "", 0),
+        ] {
+            let names: Vec<String> =
+                listing.children(directory.as_bytes()).iter().map(|n| n.escape_ascii().to_string()).collect();
+            assert_eq!(names.join(" "), children, "{directory}");
+            assert_eq!(listing.below(directory.as_bytes()).count(), below, "{directory}");
+        }
+    }
 }

@@ -37,7 +37,12 @@ impl Manifest {
             trust.note(&stat);
             recorded.insert(path.clone(), Recorded { entry: *entry, stat });
         }
-        Ok(Manifest { recorded, directories: directories(listing), trust })
+        Ok(Manifest::new(recorded, trust))
+    }
+
+    pub(crate) fn new(recorded: HashMap<Vec<u8>, Recorded>, trust: Trust) -> Manifest {
+        let directories = directories(recorded.keys());
+        Manifest { recorded, directories, trust }
     }
 
     /// Whether a path was there, as a file or a directory.
@@ -62,9 +67,9 @@ impl Manifest {
     }
 }
 
-fn directories(listing: &Listing) -> HashSet<Vec<u8>> {
+fn directories<'a>(paths: impl Iterator<Item = &'a Vec<u8>>) -> HashSet<Vec<u8>> {
     let mut found = HashSet::new();
-    for path in listing.0.keys() {
+    for path in paths {
         let mut above = parent(path);
         while !above.is_empty() && !found.contains(above) {
             found.insert(above.to_vec());

@@ -50,6 +50,16 @@ pub(crate) fn parent(path: &[u8]) -> &[u8] {
     path.iter().rposition(|b| *b == b'/').map_or(b"", |slash| &path[..slash])
 }
 
+/// Goes down to `name`; the length to cut the path to afterwards.
+pub(crate) fn descend(path: &mut Vec<u8>, name: &[u8]) -> usize {
+    let length = path.len();
+    if length > 0 {
+        path.push(b'/');
+    }
+    path.extend_from_slice(name);
+    length
+}
+
 /// The last component of a path.
 pub(crate) fn leaf(path: &[u8]) -> &[u8] {
     path.iter().rposition(|b| *b == b'/').map_or(path, |slash| &path[slash + 1..])

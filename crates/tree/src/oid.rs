@@ -1,6 +1,8 @@
 //! Object ids: the SHA-1 names git gives to content.
 
 use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
 use std::str::FromStr;
 
 use sha1::{Digest, Sha1};
@@ -20,6 +22,19 @@ impl Oid {
         hash.update(format!("{kind} {}\0", body.len()));
         hash.update(body);
         Oid(hash.finalize().into())
+    }
+
+    /// The id of a blob of `size` bytes, without holding them all; a file that has grown or shrunk since gets no blob's id.
+    pub(crate) fn of_file(mut file: File, size: u64) -> io::Result<Oid> {
+        let mut hash = Sha1::new();
+        hash.update(format!("blob {size}\0"));
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            match file.read(&mut buffer)? {
+                0 => return Ok(Oid(hash.finalize().into())),
+                n => hash.update(&buffer[..n]),
+            }
+        }
     }
 
     pub(crate) fn from_slice(bytes: &[u8]) -> Option<Oid> {

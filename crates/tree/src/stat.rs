@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use rustix::fs::{Stat, fstatfs};
 
 use crate::error::{Doing, TreeError};
+use crate::listing::Mode;
 
 /// Wider than any kernel's clock tick.
 const SLACK_NANOSECONDS: i128 = 100_000_000;
@@ -35,6 +36,11 @@ impl FileStat {
         }
     }
 
+    /// What git makes of the mode of a regular file.
+    pub(crate) fn regular_mode(&self) -> Mode {
+        if self.mode & 0o100 != 0 { Mode::Executable } else { Mode::File }
+    }
+
     fn changed_at(&self) -> i128 {
         i128::from(self.ctime.0) * 1_000_000_000 + i128::from(self.ctime.1)
     }
@@ -51,6 +57,14 @@ impl Trust {
     pub(crate) fn of(root: impl AsFd, at: &std::path::Path) -> Result<Trust, TreeError> {
         let kind = fstatfs(root).doing("asking for the file system of", at)?.f_type;
         Ok(Trust { honest: HONEST.contains(&(kind as u64)), newest: i128::MIN })
+    }
+
+    pub(crate) fn from_parts(honest: bool, newest: i128) -> Trust {
+        Trust { honest, newest }
+    }
+
+    pub(crate) fn parts(&self) -> (bool, i128) {
+        (self.honest, self.newest)
     }
 
     /// Notes a file that was looked at. The newest ctime seen is not later than the moment of looking, so nothing that changes

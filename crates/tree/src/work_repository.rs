@@ -52,11 +52,13 @@ fn write(git_dir: &Path, name: &str, bytes: &[u8]) -> Result<(), TreeError> {
     fs::write(&path, bytes).doing("writing", &path)
 }
 
-/// No collection in the background: it would outlive the command that started it.
+/// No collection in the background: it would outlive the command that started it. Through an overlay or an idmapped mount the
+/// same files have other devices, inodes, owners and ctimes than the index was written with, so size and mtime must do.
 fn config(author: Author<'_>) -> String {
     let quoted = |text: &str| plain(text).replace('\\', "\\\\").replace('"', "\\\"");
     format!(
         "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n\
+         \tcheckStat = minimal\n\ttrustctime = false\n\
          [user]\n\tname = \"{}\"\n\temail = \"{}\"\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n",
         quoted(author.name),
         quoted(author.email)

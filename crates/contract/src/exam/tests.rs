@@ -141,3 +141,14 @@ fn signs_are_of_one_ecosystem() {
         }
     }
 }
+
+#[test]
+fn names_and_titles() {
+    for ecosystem in Ecosystem::ALL {
+        assert_eq!(ecosystem.to_string(), ecosystem.as_str());
+        assert_eq!(serde_json::to_value(ecosystem).unwrap(), ecosystem.as_str());
+        assert!(ecosystem.title().to_lowercase().starts_with(ecosystem.as_str()));
+    }
+    let titles: Vec<&str> = Role::ALL.iter().map(|role| role.title()).collect();
+    assert_eq!(titles, ["test files", "runner configuration", "build hooks", "continuous integration"]);
+}

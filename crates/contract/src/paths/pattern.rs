@@ -142,6 +142,12 @@ mod tests {
             ("a[{]b,c}", None),
             ("{a,{b,c}}", None),
             ("\\{a,b}", None),
+            ("\\ab]", None),
+            ("{}", None),
+            ("a[]b]", None),
+            ("a[,]b", None),
+            ("a[/]b", None),
+            ("a[}]b", None),
             ("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}", None),
         ] {
             assert_eq!(expand(glob).map(|all| all.join(" ")).as_deref(), expected, "{glob}");
@@ -151,6 +157,20 @@ mod tests {
     fn is_match(patterns: &[Pattern], path: &str) -> bool {
         let split: Vec<&[u8]> = path.as_bytes().split(|byte| *byte == b'/').collect();
         patterns.iter().any(|pattern| pattern.is_match(path.as_bytes(), &split))
+    }
+
+    #[test]
+    fn any_number_of_folders_is_more_than_one() {
+        for (glob, path, expected) in [
+            ("a/**/b", "a/b", true),
+            ("a/**/b", "a/x/b", true),
+            ("a/**/b", "a/x/y/b", true),
+            ("a/**/b", "a/x/y/c", false),
+            ("**/b", "b", true),
+            ("**/b", "x/y/b", true),
+        ] {
+            assert_eq!(is_match(&Pattern::named(glob, true), path), expected, "{glob} {path}");
+        }
     }
 
     /// One part of a glob; braces hold plain text.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use contract::Status;
+use contract::decision::Profile;
 use harness::Home;
 use serde::Serialize;
 
@@ -105,7 +106,7 @@ fn git(tools: &harness::Tools) -> Finding {
 }
 
 fn program_finding(tools: &harness::Tools, program: &'static str, what: &str) -> Finding {
-    match sandbox::find_program(program, &tools.path(&[]), Path::new("/")) {
+    match sandbox::find_program(program, &tools.path(&[], Profile::None), Path::new("/")) {
         Some(path) => Finding { level: Level::Ok, name: program, text: path.display().to_string(), remedy: None },
         None => Finding {
             level: Level::Warn,

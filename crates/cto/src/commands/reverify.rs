@@ -65,7 +65,8 @@ fn again(
     bundle: &Path,
     contract: Option<&TaskContract>,
 ) -> Result<Reverified, ReverifyError> {
-    harness::reverify(harness, bundle, contract, Watch { cancel: &context.cancel, observer: &Quiet })
+    let profile = context.default_sandbox();
+    harness::reverify(harness, bundle, contract, profile, Watch { cancel: &context.cancel, observer: &Quiet })
 }
 
 fn refused(error: &ReverifyError) -> CommandError {

@@ -8,7 +8,7 @@ use crate::output::Output;
 /// All of them: the nouns', the harness's and the program's own.
 fn all() -> Vec<Published> {
     let mut all = PUBLISHED.to_vec();
-    all.push(published::<harness::SandboxDocument>("sandbox", "sandbox.json"));
+    all.push(published::<contract::sandbox::SandboxDocument>("sandbox", "sandbox.json"));
     all.push(published::<super::matrix::Matrix>("matrix", "matrix.json"));
     all.push(published::<crate::config::ConfigFile>("config", "config.yaml and a workspace's harness.yaml"));
     all.sort_by_key(|schema| schema.name);

@@ -14,7 +14,8 @@ struct Project {
     source: &'static str,
     /// None where the runner is not on this machine; that was said.
     argv: fn(&str) -> Option<Vec<String>>,
-    variables: fn(&World) -> Value,
+    /// What it needs on this machine beside what every sandbox shows.
+    environment: fn(&str) -> Option<Value>,
 }
 
 /// What a patch does to the project and what must come of it.
@@ -76,7 +77,8 @@ fn check(test: &str, row: &Row) {
         "steps": [{"write": {"path": row.project.source, "text": row.patch}}],
         "claims": {"status": "success", "tests_passed": true},
     });
-    let environment = json!({"variables": (row.project.variables)(&world)}).to_string();
+    let Some(environment) = (row.project.environment)(test) else { return };
+    let environment = environment.to_string();
     let case = world.case(
         "project",
         &[
@@ -141,8 +143,8 @@ fn words(words: &[&str]) -> Option<Vec<String>> {
     Some(words.iter().map(ToString::to_string).collect())
 }
 
-fn nothing(_: &World) -> Value {
-    json!({})
+fn nothing(_: &str) -> Option<Value> {
+    Some(json!({}))
 }
 
 fn python(test: &str, words: &[&str]) -> Option<Vec<String>> {
@@ -162,7 +164,7 @@ static PYTEST: Project = Project {
     ],
     source: "calc.py",
     argv: |test| python(test, &["-m", "pytest", "-s", "-p", "no:cacheprovider"]),
-    variables: nothing,
+    environment: testkit::python_environment,
 };
 
 static UNITTEST: Project = Project {
@@ -176,7 +178,7 @@ static UNITTEST: Project = Project {
     ],
     source: "calc.py",
     argv: |_| words(&["python3", "-m", "unittest", "-v"]),
-    variables: nothing,
+    environment: nothing,
 };
 
 static CARGO: Project = Project {
@@ -195,7 +197,7 @@ static CARGO: Project = Project {
     ],
     source: "src/lib.rs",
     argv: |_| words(&["cargo", "test", "--offline"]),
-    variables: nothing,
+    environment: nothing,
 };
 
 static NEXTEST: Project = Project {
@@ -205,7 +207,12 @@ static NEXTEST: Project = Project {
     },
     files: CARGO.files,
     source: CARGO.source,
-    variables: nothing,
+    environment: |test| {
+        let folder = testkit::nextest(test)?.parent()?.to_owned();
+        // What stands beside rustup is shown already.
+        let shown = folder.join("rustup").is_file();
+        Some(if shown { json!({}) } else { json!({"mounts": [testkit::same_place(&folder)]}) })
+    },
 };
 
 static NODE: Project = Project {
@@ -221,7 +228,7 @@ static NODE: Project = Project {
     ],
     source: "calc.js",
     argv: |_| words(&["node", "--test"]),
-    variables: nothing,
+    environment: nothing,
 };
 
 static GO: Project = Project {
@@ -236,7 +243,7 @@ static GO: Project = Project {
     ],
     source: "calc.go",
     argv: |test| testkit::go(test).map(|go| vec![go.to_str().unwrap().to_owned(), "test".into(), "./...".into()]),
-    variables: |world| json!({"GOCACHE": testkit::go_cache().unwrap_or_else(|| world.tmp().join("go-cache")), "GOPROXY": "off", "GOTOOLCHAIN": "local", "GOFLAGS": "-v"}),
+    environment: testkit::go_environment,
 };
 
 const PY_GOOD: &str = "def add(a, b):\n    return a + b\n";

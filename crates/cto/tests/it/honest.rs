@@ -55,20 +55,9 @@ impl Repository {
     /// What the contract's environment has to say on this machine, with what saves time where much is run once; None where
     /// a tool is missing, which is told.
     fn environment(self, test: &str) -> Option<Value> {
-        let beside = |tool: PathBuf| tool.parent().map(Path::to_owned);
         match self {
-            Self::Slugline => {
-                let compiled = WORLD.tmp().join("pycache");
-                let variables = json!({"PYTHONPYCACHEPREFIX": compiled, "PYTHONDONTWRITEBYTECODE": ""});
-                Some(json!({"path": [beside(testkit::python(test)?)?], "variables": variables}))
-            }
-            Self::Semver => {
-                // Kept, because to compile Go's own library takes longer than all that is tested here.
-                let cache =
-                    testkit::go_cache().unwrap_or_else(|| concat!(env!("CARGO_TARGET_TMPDIR"), "/go-build").into());
-                let variables = json!({"GOCACHE": cache, "GOPROXY": "off", "GOTOOLCHAIN": "local"});
-                Some(json!({"path": [beside(testkit::go(test)?)?], "variables": variables}))
-            }
+            Self::Slugline => testkit::python_environment(test),
+            Self::Semver => testkit::go_environment(test),
             Self::Roman | Self::Depot => Some(json!({"variables": {"CARGO_INCREMENTAL": "0"}})),
             Self::Tally | Self::Wrapline | Self::Stamp => Some(json!({})),
         }

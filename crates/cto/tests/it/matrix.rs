@@ -232,7 +232,10 @@ rows! {
     made_source_dirty: made::SOURCE_DIRTY,
     made_source_good: made::SOURCE_GOOD,
     made_program_missing: made::PROGRAM_MISSING,
-    made_sandbox_strict: made::SANDBOX_STRICT,
+    made_sandbox_landlock: made::SANDBOX_LANDLOCK,
+    made_violation: made::VIOLATION,
+    made_forbidden_action: made::FORBIDDEN_ACTION,
+    made_setup_fails: made::SETUP_FAILS,
     made_environment_setup: made::ENVIRONMENT_SETUP,
     made_stage_1: made::STAGE_1,
     made_stage_4: made::STAGE_4,
@@ -258,20 +261,21 @@ fn provider_unavailable_evidence(seen: &Seen) {
     assert!(seen.report["failure_reason"].as_str().unwrap().starts_with("provider unavailable: "));
 }
 
-/// A built-in case proves with exam, control and blind checks, so that only the sandbox is missing; a shell script names no
-/// tests that could be compared.
+/// A built-in case proves with exam, control and blind checks in a sandbox, so that nothing is missing; a shell script names
+/// no tests that could be compared.
 fn all_three_kinds(seen: &Seen, blind: usize, names_tests: bool) {
     assert_eq!((seen.passes("exam"), seen.passes("control")), (vec!["pass".into()], vec!["pass".into()]));
     assert_eq!(seen.passes("blind"), vec!["pass"; blind]);
-    let coverage = ["sandbox_none", "tests_not_compared", "actions_not_observed", "limits_by_rlimit"];
-    let expected: Vec<_> = coverage.iter().filter(|code| !names_tests || **code != "tests_not_compared").collect();
-    assert_eq!(seen.report["coverage"], json!(expected));
+    let expected = if names_tests { vec![] } else { vec![json!("tests_not_compared")] };
+    // Whether an own group can be made is the machine's to say.
+    let coverage = seen.report["coverage"].as_array().unwrap().iter();
+    let coverage: Vec<_> = coverage.filter(|code| **code != "limits_by_rlimit").cloned().collect();
+    assert_eq!(coverage, expected);
 }
 
 /// Reasons that nothing in this build can give, and what they wait for.
 const NOT_YET: &[(&str, &[Reason])] = &[
     ("a scan of the evidence", &[Reason::SecretLeak, Reason::CanaryTouched]),
-    ("a kernel sandbox", &[Reason::SandboxViolation, Reason::ForbiddenActionAttempted]),
     ("a queue", &[Reason::ContractInvalid]),
     ("a kill switch", &[Reason::Halted]),
     (

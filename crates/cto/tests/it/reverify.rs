@@ -46,9 +46,10 @@ fn a_pass_holds_today() {
 #[test]
 fn a_verdict_that_no_longer_holds_is_told() {
     let world = world();
-    let answer = world.write("answer.txt", "two\n");
-    let commands = json!([["cmp", "a.txt", answer]]).to_string();
-    let case = world.case("case", &[("verification_commands", &commands)]);
+    let answer = world.write("answers/answer.txt", "two\n");
+    let environment = json!({"mounts": [{"source": answer.parent().unwrap(), "target": "/opt/answers"}]}).to_string();
+    let commands = json!([["cmp", "a.txt", "/opt/answers/answer.txt"]]).to_string();
+    let case = world.case("case", &[("verification_commands", &commands), ("environment", &environment)]);
     let (_, bundle) = world.run(case.to_str().unwrap(), 0);
     fs::write(&answer, "three\n").unwrap();
     let document = again(&world, &bundle, &[], 1);

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::files::Tree;
-use super::{Checks, exam, signed};
+use super::{Checks, exam, sandbox, signed};
 use crate::{chain, names, patch, render};
 
 /// A report that could be read, and how far it was judged.
@@ -38,6 +38,9 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
     if again {
         check_decision(tree, &report, checks);
         check_status(&report, checks);
+        if let Some(document) = parse(tree, names::SANDBOX, checks) {
+            sandbox::check(&document, &report, checks);
+        }
     }
     if report.renderer_version == RENDERER_VERSION
         && let Some(found) = tree.content(names::REPORT_MD)

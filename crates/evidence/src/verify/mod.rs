@@ -7,6 +7,7 @@ mod exam;
 mod expect;
 mod files;
 mod judge;
+mod sandbox;
 mod signed;
 
 use std::fmt;

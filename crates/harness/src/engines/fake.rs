@@ -6,17 +6,22 @@ use std::path::Path;
 use contract::canonical_bytes;
 use contract::fake::{Claims, Review};
 use fixtures::Script;
+use sandbox::Access;
 use serde::Deserialize;
 
+use crate::quarters::Quarters;
 use crate::run::{Run, Stopped};
 
 /// How the engine is called. The script holds every patch, so that it needs nothing but this file.
-pub(super) fn argv(run: &Run<'_>, state: &Path) -> Result<Vec<String>, Stopped> {
+pub(super) fn argv(run: &Run<'_>, quarters: &mut Quarters, state: &Path) -> Result<Vec<String>, Stopped> {
     let steps = run.task.fake.clone().unwrap_or_default();
-    let script = Script { steps: steps.steps, claims: steps.claims, speaks: steps.speaks, state_dir: state.to_owned() };
+    let state_dir = quarters.show(state, "state", Access::ReadWrite);
+    let script = Script { steps: steps.steps, claims: steps.claims, speaks: steps.speaks, state_dir };
     let path = run.work_dir("engine")?.join("script.json");
     fs::write(&path, canonical_bytes(&script)?).map_err(|error| Stopped::Io(path.clone(), error))?;
-    Ok(vec![run.harness.exe.display().to_string(), "__fake".to_owned(), path.display().to_string()])
+    let exe = quarters.show(&run.harness.exe, "engine", Access::ReadOnly);
+    let path = quarters.show(&path, "script.json", Access::ReadOnly);
+    Ok(vec![exe.display().to_string(), "__fake".to_owned(), path.display().to_string()])
 }
 
 #[derive(Deserialize)]

@@ -2,14 +2,18 @@
 //! nothing: what it prints is raw material under `backend/`.
 
 mod fake;
+mod git;
 
 use std::fs;
-use std::path::Path;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
 
 use contract::fake::Review;
 use contract::text::shown;
-use contract::{Coverage, EventKind, Reason, canonical_digest};
-use sandbox::{Ended, How, Line, Stage, Stream};
+use contract::{Coverage, EventKind, Gate, Reason, canonical_digest};
+use evidence::names;
+use gate::conduct::{GitState, judge_conduct, judge_git_changes};
+use sandbox::{Confined, Ended, How, Line, Space, Spec, Stage, Stream, SuperviseError, Upper, WorkspaceFrom};
 use serde_json::json;
 
 use crate::decide::AdmittedRun;
@@ -17,7 +21,12 @@ use crate::run::{Run, Stopped};
 use crate::supervise::{TIMEOUT_MARKER, exit_code, wall};
 use crate::target::{Copy, Target};
 use crate::watch::{Step, StepState};
+use crate::{environment, posture};
 
+/// The engine's cell in `sandbox.json`.
+const ENGINE: &str = "engine";
+/// Files and directories an engine may add to a workspace of layers.
+const WORKSPACE_INODES: u64 = 1 << 20;
 /// Output lines that become events, and how long each may be.
 const OUTPUT_EVENTS: usize = 200;
 const OUTPUT_CHARS: usize = 2000;
@@ -26,79 +35,193 @@ const STATE_FILES: usize = 1000;
 const STATE_BYTES: u64 = 64 << 20;
 const STATE_DEPTH: usize = 16;
 
-/// A copy that an engine may work in: the gates passed.
+/// A copy that an engine may work in, with its sandbox built and probed: the gates passed.
 pub(crate) struct Workspace<'a> {
     run: Run<'a>,
     copy: Copy,
+    state: PathBuf,
+    git: GitState,
+    layers: Option<Layered>,
+    cell: Ready,
+}
+
+/// A workspace of layers: where its changes go, and what setup put beneath them.
+pub(crate) struct Layered {
+    pub(crate) changes: OwnedFd,
+    pub(crate) layers: Vec<PathBuf>,
+}
+
+impl Layered {
+    /// The directory of the changes, as long as this is held.
+    pub(crate) fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}/.", self.changes.as_raw_fd()))
+    }
+}
+
+/// A run whose sandbox could not be built, whatever was found out before. Nothing was started.
+pub(crate) struct Unconfined<'a> {
+    pub(crate) run: Run<'a>,
+}
+
+/// What preparing comes to.
+pub(crate) enum Prepared<'a> {
+    Ready(Box<Workspace<'a>>),
+    Unconfined(Unconfined<'a>),
 }
 
 /// A copy in which an engine has worked and whose processes are dead.
 pub(crate) struct Worked<'a> {
     pub(crate) run: Run<'a>,
     pub(crate) copy: Copy,
+    pub(crate) layers: Option<Layered>,
+}
+
+/// An engine that has not started.
+enum Ready {
+    Open(Stage, Box<Spec>),
+    Confined(Confined),
+}
+
+impl Ready {
+    fn build(stage: Stage, spec: Spec) -> Result<Self, SuperviseError> {
+        if spec.confinement.is_none() {
+            return Ok(Self::Open(stage, Box::new(spec)));
+        }
+        stage.confine(spec).map(Self::Confined)
+    }
+
+    /// Where the changes of a workspace of layers go.
+    fn take_upper(&mut self) -> Option<OwnedFd> {
+        match self {
+            Self::Open(..) => None,
+            Self::Confined(confined) => confined.take_upper(),
+        }
+    }
+
+    fn start(self, watch: &mut sandbox::Watch<'_>) -> Result<Ended, SuperviseError> {
+        match self {
+            Self::Open(stage, spec) => stage.run(&spec, watch),
+            Self::Confined(confined) => confined.start(watch),
+        }
+    }
 }
 
 impl<'a> AdmittedRun<'a> {
-    /// Announces the copy and the plan. Only an admitted run has one.
-    pub(crate) fn prepare(self, target: Target) -> Result<Workspace<'a>, Stopped> {
+    /// Announces the copy and the plan and builds the sandbox. Only an admitted run has one.
+    pub(crate) fn prepare(self, target: Target) -> Result<Prepared<'a>, Stopped> {
         let Self { mut run, admission } = self;
         let Some(copy) = target.copy else { return Err(Stopped::Cancelled) };
         run.step(Step::Workspace, StepState::Began, "");
-        let files = copy.baseline.listing.0.len();
-        let contract = &run.task.contract;
-        let plan = json!({
-            "allowed_paths": contract.allowed_paths,
-            "by": "harness",
-            "commands": contract.verification_commands,
-            "forbidden_paths": contract.forbidden_paths,
-            "limits": contract.limits,
-        });
-        let prepared = json!({"baseline_commit": run.findings.baseline_commit, "baseline_tree": copy.baseline.tree.to_string(), "files": files});
-        run.event(EventKind::WorkspacePrepared, prepared)?;
-        run.event(EventKind::PlanUpdated, plan)?;
+        let files = announce(&mut run, &copy)?;
         run.trace("admitted", json!({"decision_id": admission.decision().decision_id}))?;
-        if !copy.absent.is_empty() {
-            run.findings.coverage.insert(Coverage::ContentNotInGit);
-        }
+        let layers = match environment::prepare(&mut run, &copy)? {
+            Ok(layers) => layers,
+            Err(why) => return blocked(run, Reason::ProviderUnavailable, &why).map(Prepared::Unconfined),
+        };
+        let state = run.work_dir("engine/state")?;
+        let spec = order(&mut run, &copy, &layers, &state)?;
+        let stage = run.take_stage()?;
+        let mut cell = match Ready::build(stage, spec) {
+            Ok(cell) => cell,
+            Err(SuperviseError::ConfineProgram { failure, probes }) => {
+                let open: Vec<_> = probes.iter().filter(|probe| !probe.refused).map(|probe| &probe.name).collect();
+                run.trace("sandbox.failed", json!({"failure": failure, "open": open}))?;
+                let why = format!("sandbox profile `{}` could not be built: {}", run.ask.sandbox, failure.text);
+                return blocked(run, Reason::SandboxUnavailable, &why).map(Prepared::Unconfined);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let layers = cell.take_upper().map(|changes| Layered { changes, layers });
+        let refused = match &cell {
+            Ready::Open(..) => 0,
+            Ready::Confined(confined) => confined.applied().probes.len(),
+        };
+        let applied = json!({"asked": run.ask.sandbox, "probes_refused": refused, "profile": run.ask.sandbox});
+        run.event(EventKind::SandboxApplied, applied)?;
         let commit = run.findings.baseline_commit.clone().unwrap_or_default();
         let detail = format!("{files} files from baseline {}", commit.get(..7).unwrap_or(&commit));
         run.step(Step::Workspace, StepState::Ended, &detail);
-        Ok(Workspace { run, copy })
+        let git = git::state(&copy.root, None);
+        Ok(Prepared::Ready(Box::new(Workspace { run, copy, state, git, layers, cell })))
     }
+}
+
+fn announce(run: &mut Run<'_>, copy: &Copy) -> Result<usize, Stopped> {
+    let files = copy.baseline.listing.0.len();
+    let contract = &run.task.contract;
+    let plan = json!({
+        "allowed_paths": contract.allowed_paths,
+        "by": "harness",
+        "commands": contract.verification_commands,
+        "forbidden_paths": contract.forbidden_paths,
+        "limits": contract.limits,
+    });
+    let prepared = json!({"baseline_commit": run.findings.baseline_commit, "baseline_tree": copy.baseline.tree.to_string(), "files": files});
+    run.event(EventKind::WorkspacePrepared, prepared)?;
+    run.event(EventKind::PlanUpdated, plan)?;
+    if !copy.absent.is_empty() {
+        run.findings.coverage.insert(Coverage::ContentNotInGit);
+    }
+    Ok(files)
+}
+
+/// What the engine's process is to be, and what it will see.
+fn order(run: &mut Run<'_>, copy: &Copy, layers: &[PathBuf], state: &Path) -> Result<Spec, Stopped> {
+    let mut quarters = run.setting().quarters("engine", copy.root.clone())?;
+    if copy.manifest.is_none() || !layers.is_empty() {
+        let lower = layers.iter().chain([&copy.root]).cloned().collect();
+        let space = Space { bytes: run.task.contract.limits.disk_bytes, inodes: WORKSPACE_INODES };
+        quarters = quarters.layered(layers.to_vec(), WorkspaceFrom::Layers { lower, upper: Upper::Memory(space) });
+    }
+    let argv = fake::argv(run, &mut quarters, state)?;
+    run.findings.engine.argv_sha256 = Some(canonical_digest(&argv)?);
+    let mut spec = run.setting().spec(&argv, None, &quarters, wall(run)).ok_or_else(|| missing(&argv))?;
+    let above = quarters.tree().parent().unwrap_or(Path::new("/"));
+    spec.env.push(("GIT_CEILING_DIRECTORIES".to_owned(), above.display().to_string()));
+    Ok(spec)
+}
+
+/// What the run needs cannot be had, whatever was found out before: blocked, with nothing started.
+fn blocked<'a>(mut run: Run<'a>, reason: Reason, why: &str) -> Result<Unconfined<'a>, Stopped> {
+    run.findings.block(reason, shown(why), names::TRACE);
+    let data = json!({
+        "backend": run.ask.engine,
+        "case_executed": false,
+        "engine_executed": false,
+        "gate": Gate::SandboxAvailable,
+        "mutation_mode": run.task.contract.mutation_mode,
+        "reason": reason,
+    });
+    run.event(EventKind::BackendGateBlocked, data)?;
+    run.step(Step::Workspace, StepState::Refused, reason.code());
+    Ok(Unconfined { run })
 }
 
 impl<'a> Workspace<'a> {
     /// Runs the engine to its end, or to the end of its time.
     pub(crate) fn work(self) -> Result<Worked<'a>, Stopped> {
-        let Self { mut run, copy } = self;
+        let Self { mut run, copy, state, git, layers, cell } = self;
         run.check_cancelled()?;
         run.step(Step::Engine, StepState::Began, "");
-        let places = run.setting().places("engine")?;
-        let state = run.work_dir("engine/state")?;
-        let argv = fake::argv(&run, &state)?;
-        run.findings.engine.argv_sha256 = Some(canonical_digest(&argv)?);
-        let limit = wall(&run);
-        let mut spec = run.setting().spec(&argv, copy.root.clone(), &places, limit).ok_or_else(|| missing(&argv))?;
-        spec.env.push(("GIT_CEILING_DIRECTORIES".to_owned(), run.work.display().to_string()));
-        run.event(EventKind::SandboxApplied, json!({"asked": run.ask.sandbox, "profile": "none"}))?;
         let inputs = run.findings.decision.as_ref().map(|decision| &decision.inputs);
         let intent =
             json!({"argv_sha256": run.findings.engine.argv_sha256, "engine": run.ask.engine, "inputs": inputs});
         run.harness.ledger().engine_starting(run.id().as_str(), &run.clock.now().to_string(), &intent)?;
         run.findings.engine.started = true;
-        run.event(EventKind::EngineStarted, json!({"engine": run.ask.engine, "wall_seconds": limit.as_secs()}))?;
-        let stage = run.take_stage()?;
+        let seconds = wall(&run).as_secs();
+        run.event(EventKind::EngineStarted, json!({"engine": run.ask.engine, "wall_seconds": seconds}))?;
         // The verification's stage starts while the engine works.
         run.prepare_stage()?;
-        let ended = supervise(&mut run, stage, &spec)?;
+        let ended = supervise(&mut run, cell)?;
         record_end(&mut run, &ended)?;
+        conduct(&mut run, &ended, &git, &git::state(&copy.root, layers.as_ref()))?;
         collect(&mut run, &ended, &state)?;
         if ended.cancelled {
             return Err(Stopped::Cancelled);
         }
         let exit = run.findings.engine.exit.map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
         run.step(Step::Engine, StepState::Ended, &exit);
-        Ok(Worked { run, copy })
+        Ok(Worked { run, copy, layers })
     }
 }
 
@@ -108,7 +231,7 @@ fn missing(argv: &[String]) -> Stopped {
 }
 
 /// Supervises the engine; its first lines become events as they come.
-fn supervise(run: &mut Run<'_>, stage: Stage, spec: &sandbox::Spec) -> Result<Ended, Stopped> {
+fn supervise(run: &mut Run<'_>, cell: Ready) -> Result<Ended, Stopped> {
     let mut lines = 0;
     let mut failed = None;
     let (clock, draft, cancel) = (run.clock, &mut run.draft, run.watch.cancel);
@@ -122,7 +245,7 @@ fn supervise(run: &mut Run<'_>, stage: Stage, spec: &sandbox::Spec) -> Result<En
         failed = draft.event(clock.now(), EventKind::EngineOutput, json!({"stream": stream, "text": text})).err();
     };
     let mut watch = sandbox::Watch { cancel: Some(cancel), stop: None, on_line: Some(&mut on_line) };
-    let ended = stage.run(spec, &mut watch)?;
+    let ended = cell.start(&mut watch)?;
     failed.map_or(Ok(ended), |error| Err(error.into()))
 }
 
@@ -177,6 +300,14 @@ fn record_end(run: &mut Run<'_>, ended: &Ended) -> Result<(), Stopped> {
         "timed_out": ended.timed_out,
     });
     Ok(run.event(EventKind::EngineExited, exited)?)
+}
+
+/// What the recorders saw of the engine, and what it made of its repository's configuration.
+fn conduct(run: &mut Run<'_>, ended: &Ended, before: &GitState, after: &GitState) -> Result<(), Stopped> {
+    run.findings.cells.add(ENGINE, ended)?;
+    let mut attempts = run.findings.cells.last().map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default();
+    attempts.extend(judge_git_changes(ENGINE, before, after));
+    posture::hold_against(run, attempts)
 }
 
 fn stopped_by(ended: &Ended) -> &'static str {

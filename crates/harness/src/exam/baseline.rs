@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use contract::decision::Profile;
+use contract::sandbox::MountDigest;
 use contract::task::{Command, Environment};
 use contract::{Digest, canonical_bytes, canonical_digest};
 use serde::{Deserialize, Serialize};
@@ -15,7 +17,7 @@ use super::room::Room;
 use crate::run::Stopped;
 
 /// Version of what is kept, and of how output is read: another one is another result.
-const KEPT_VERSION: &str = "1";
+const KEPT_VERSION: &str = "2";
 
 /// What the result depends on.
 #[derive(Serialize)]
@@ -25,6 +27,8 @@ struct Key<'a> {
     tree: String,
     command: &'a Command,
     environment: &'a Environment,
+    profile: Profile,
+    mounts: &'a [MountDigest],
     path: Vec<PathBuf>,
     /// Where the program lies, and what the file system says of it.
     program: Option<(PathBuf, String)>,
@@ -34,6 +38,8 @@ struct Key<'a> {
 struct Kept {
     version: String,
     tests: Option<TestResults>,
+    /// What its tests tried that a sandbox refuses.
+    tried: Vec<String>,
 }
 
 impl Examiner<'_> {
@@ -48,6 +54,7 @@ impl Examiner<'_> {
             let tests = match kept(&file) {
                 Some(kept) => {
                     self.say(&format!("== baseline {}: {:?}: known from an earlier run", index + 1, command.argv));
+                    self.tried_before.push(kept.tried);
                     kept.tests
                 }
                 None => self.baseline(&listing, &mut room, index, command, &file)?,
@@ -73,10 +80,12 @@ impl Examiner<'_> {
         let ran = self.command(room, command, None, &format!("baseline {}", index + 1))?;
         // That the baseline is slow or cannot be run is nothing the patch did.
         self.found.late.truncate(late);
+        let tried: Vec<String> = self.tried().into_iter().map(|attempt| attempt.what).collect();
+        self.tried_before.push(tried.clone());
         if ran.timed_out || ran.exit.is_none() {
             return Ok(None);
         }
-        keep(file, &Kept { version: KEPT_VERSION.to_owned(), tests: ran.tests.clone() });
+        keep(file, &Kept { version: KEPT_VERSION.to_owned(), tests: ran.tests.clone(), tried });
         Ok(ran.tests)
     }
 
@@ -89,6 +98,8 @@ impl Examiner<'_> {
             tree: tree.to_owned(),
             command,
             environment: &self.setting.contract.environment,
+            profile: self.setting.profile,
+            mounts: &self.furnished.mounts,
             program: program.map(|program| (program.clone(), identity(&program))),
             path,
         };
@@ -107,14 +118,10 @@ fn kept(file: &Path) -> Option<Kept> {
     (kept.version == KEPT_VERSION).then_some(kept)
 }
 
-/// Whole or not at all; a cache that cannot be written costs time, nothing else.
+/// A cache that cannot be written costs time, nothing else.
 fn keep(file: &Path, kept: &Kept) {
-    let Ok(bytes) = canonical_bytes(kept) else { return };
-    let Some(folder) = file.parent() else { return };
-    let part = file.with_extension(format!("{}.part", std::process::id()));
-    let written =
-        fs::create_dir_all(folder).and_then(|()| fs::write(&part, bytes)).and_then(|()| fs::rename(&part, file));
-    if written.is_err() {
-        let _ = fs::remove_file(part);
+    let (Ok(bytes), Some(folder)) = (canonical_bytes(kept), file.parent()) else { return };
+    if fs::create_dir_all(folder).is_ok() {
+        crate::host::write_aside(file, &bytes);
     }
 }

@@ -5,7 +5,9 @@
 
 mod baseline;
 mod blind;
+mod conduct;
 mod control;
+mod furnish;
 mod room;
 
 use std::collections::BTreeSet;
@@ -13,12 +15,15 @@ use std::sync::atomic::AtomicBool;
 
 use contract::paths::{PathRules, PathVerdict};
 use contract::report::{CheckResult, PassKind, TestComparison, VerificationPass};
+use contract::sandbox::{Attempt, MountDigest, SetupRecord};
 use contract::{Coverage, Reason};
 use sandbox::Stage;
 use testimony::compare::{Sameness, Weakness, compare};
 use testimony::results::TestResults;
 use tree::{Entry, Listing, Mode, Store};
 
+use crate::environment::Layer;
+use crate::posture::Cells;
 use crate::run::Stopped;
 use crate::supervise::Setting;
 use room::Ran;
@@ -48,6 +53,19 @@ pub(crate) struct Examined {
     pub(crate) late: Vec<LateCheck>,
     /// Everything that was run and what it printed, for `test.log`.
     pub(crate) log: Vec<u8>,
+    pub(crate) cells: Cells,
+    /// What was tried in them that the baseline's own tests do not try.
+    pub(crate) attempts: Vec<Attempt>,
+    /// Setup layers that were made for trees other than the baseline.
+    pub(crate) setup: Vec<SetupRecord>,
+}
+
+/// What the contract's environment came to before the exam.
+#[derive(Debug, Default)]
+pub(crate) struct Furnished {
+    pub(crate) mounts: Vec<MountDigest>,
+    /// What setup made of the baseline.
+    pub(crate) layer: Option<Layer>,
 }
 
 /// Holds one exam.
@@ -57,17 +75,30 @@ pub(crate) struct Examiner<'a> {
     trees: Trees<'a>,
     /// A supervising stage that is ready already.
     stage: Option<Stage>,
+    furnished: Furnished,
+    /// What the baseline's own tests try, by command.
+    tried_before: Vec<Vec<String>>,
     found: Examined,
 }
 
 impl<'a> Examiner<'a> {
-    pub(crate) fn new(setting: Setting<'a>, cancel: &'a AtomicBool, trees: Trees<'a>, stage: Option<Stage>) -> Self {
-        Self { setting, cancel, trees, stage, found: Examined::default() }
+    pub(crate) fn new(
+        setting: Setting<'a>,
+        cancel: &'a AtomicBool,
+        trees: Trees<'a>,
+        stage: Option<Stage>,
+        furnished: Furnished,
+    ) -> Self {
+        Self { setting, cancel, trees, stage, furnished, tried_before: Vec::new(), found: Examined::default() }
     }
 
     /// Exam, change, control and blind, each in a tree of its own.
     pub(crate) fn examine(mut self) -> Result<Examined, Stopped> {
         let exam = self.exam_listing()?;
+        if let Some(why) = self.cannot_set_up(&exam)? {
+            self.found.blocks.push((Reason::VerificationFailed, why));
+            return Ok(self.found);
+        }
         let before = self.baselines()?;
         let ran = self.commands(PassKind::Exam, &exam, &before, self.exam_sameness())?;
         if exam != *self.trees.result {
@@ -122,6 +153,7 @@ impl<'a> Examiner<'a> {
         for (index, command) in self.setting.contract.verification_commands.iter().enumerate() {
             let name = pass_name(kind, index);
             let ran = self.command(&room, command, None, &name)?;
+            self.hold_conduct_against(index);
             let before = before.get(index).and_then(Option::as_ref);
             let compared = compare(before, ran.tests.as_ref(), &self.setting.contract.tests_may_go, sameness);
             if kind == PassKind::Exam && !compared.compared {

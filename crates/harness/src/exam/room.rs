@@ -7,13 +7,14 @@ use std::time::Duration;
 use contract::report::{CheckResult, PassKind, TestComparison, VerificationPass};
 use contract::task::Command;
 use contract::{Digest, Reason};
-use sandbox::Ended;
+use sandbox::{Access, Ended, Upper, WorkspaceFrom};
 use testimony::results::{self, Heard, TestResults};
 use tree::Listing;
 
 use super::{Examiner, LateCheck};
+use crate::quarters::Quarters;
 use crate::run::Stopped;
-use crate::supervise::{Places, exit_code};
+use crate::supervise::exit_code;
 
 /// What is read of the reports a command leaves.
 const MOST_REPORTS: usize = 16;
@@ -22,7 +23,9 @@ const LARGEST_REPORT: u64 = 64 << 20;
 /// A tree to run commands in.
 pub(super) struct Room {
     root: PathBuf,
-    places: Places,
+    quarters: Quarters,
+    /// What commands wrote over the tree, where it lies on layers.
+    changes: Option<PathBuf>,
     /// Where runners are asked to put their reports; outside the tree.
     reports: PathBuf,
 }
@@ -64,13 +67,21 @@ impl Ran {
 }
 
 impl Examiner<'_> {
-    pub(super) fn room(&self, listing: &Listing, name: &str) -> Result<Room, Stopped> {
+    pub(super) fn room(&mut self, listing: &Listing, name: &str) -> Result<Room, Stopped> {
         let name = format!("verify-{}", name.replace(' ', "-"));
-        let places = self.setting.places(&name)?;
         let root = self.setting.dir(&format!("{name}/tree"))?;
         let reports = self.setting.dir(&format!("{name}/reports"))?;
         tree::materialise(self.trees.store, listing, &root)?;
-        Ok(Room { root, places, reports })
+        let mut quarters = self.setting.quarters(&name, root.clone())?;
+        let layers = self.layers(listing, &root)?;
+        if layers.is_empty() {
+            return Ok(Room { root, quarters, changes: None, reports });
+        }
+        let above = self.setting.dir(&format!("{name}/above"))?;
+        let lower = layers.iter().chain([&root]).cloned().collect();
+        let from = WorkspaceFrom::Layers { lower, upper: Upper::Directory(above.clone()) };
+        quarters = quarters.layered(layers, from);
+        Ok(Room { root, quarters, changes: Some(above.join("upper")), reports })
     }
 
     /// Runs a command and logs it.
@@ -93,17 +104,18 @@ impl Examiner<'_> {
     }
 
     fn run(&mut self, room: &Room, command: &Command, stdin: Option<Vec<u8>>, name: &str) -> Result<Ran, Stopped> {
-        let cwd = command.cwd.as_ref().map_or_else(|| room.root.clone(), |below| room.root.join(below));
         let wall = Duration::from_secs(command.timeout_seconds);
-        let Some(mut spec) = self.setting.spec(&command.argv, cwd, &room.places, wall) else {
+        let mut quarters = room.quarters.clone();
+        let names_tests = stdin.is_none();
+        let reports = room.reports.join(name.replace(' ', "-"));
+        let seen_reports = quarters.show(&reports, "reports", Access::ReadWrite);
+        fs::create_dir_all(&reports).map_err(|error| Stopped::Io(reports.clone(), error))?;
+        let Some(mut spec) = self.setting.spec(&command.argv, command.cwd.as_deref(), &quarters, wall) else {
             let output = format!("`{}` was not found\n", command.argv.first().map_or("", String::as_str)).into_bytes();
             return Ok(Ran { exit: None, timed_out: false, stdout_sha256: None, tests: None, duration_ms: 0, output });
         };
-        let names_tests = stdin.is_none();
-        let reports = room.reports.join(name.replace(' ', "-"));
         if names_tests {
-            fs::create_dir_all(&reports).map_err(|error| Stopped::Io(reports.clone(), error))?;
-            for (variable, value) in results::asking(&reports) {
+            for (variable, value) in results::asking(&seen_reports) {
                 if !self.setting.contract.environment.variables.contains_key(variable) {
                     spec.env.push((variable.to_owned(), value));
                 }
@@ -116,6 +128,7 @@ impl Examiner<'_> {
         if ended.cancelled {
             return Err(Stopped::Cancelled);
         }
+        self.found.cells.add(name, &ended)?;
         if ended.output_exceeded {
             let limit = self.setting.contract.limits.output_bytes;
             let text = format!("the verification printed more than {limit} bytes (limits.output_bytes)");
@@ -156,9 +169,9 @@ fn heard(command: &Command, room: &Room, reports: &Path, ended: &Ended) -> Optio
     }
     for name in results::report_files(&command.argv).into_iter().take(MOST_REPORTS) {
         let below = command.cwd.as_ref().map_or_else(|| name.clone(), |cwd| format!("{cwd}/{name}"));
-        if let Some(bytes) = tree::read_plain(&room.root, below.as_bytes(), LARGEST_REPORT) {
-            files.push((name, bytes));
-        }
+        let places = room.changes.iter().chain([&room.root]);
+        let found = places.into_iter().find_map(|place| tree::read_plain(place, below.as_bytes(), LARGEST_REPORT));
+        files.extend(found.map(|bytes| (name, bytes)));
     }
     let (stdout, stderr) = (ended.stdout.text_bytes(), ended.stderr.text_bytes());
     results::read(&Heard { argv: &command.argv, stdout: &stdout, stderr: &stderr, files: &files })

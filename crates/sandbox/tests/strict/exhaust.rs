@@ -1,8 +1,8 @@
 //! Using up memory, disk, inodes, processes and output: each is stopped at its limit, and the result says by what.
 
-use sandbox::{How, LimitBy, LimitKind, Limits, Space, Upper, Workspace, WorkspaceFrom};
+use sandbox::{How, LimitBy, LimitKind, Limits, Space, Upper, Watched, Workspace, WorkspaceFrom};
 
-use crate::world::{Ask, Outcome, Who, World, everybody};
+use crate::world::{Ask, Outcome, Who, World, everybody, program_as, stage_exe};
 
 fn by(outcome: &Outcome, kind: LimitKind) -> Vec<LimitBy> {
     outcome.limits.iter().filter(|rule| rule.kind == kind).map(|rule| rule.by).collect()
@@ -164,5 +164,101 @@ fn processes_are_limited_for_the_run_alone() {
         assert!(bound.stderr.contains("fork") && bound.stdout.trim() != "30", "{bound:?}");
         assert!(!by(&bound, LimitKind::Processes).is_empty(), "{bound:?}");
         assert_ne!(who == Who::Root, bound.applied().ids.outer_uid == 12_345);
+    }
+}
+
+/// Writes as many megabytes, each to a file of its own; stays for a while if it is to be stopped.
+const FILL: &str = "
+i=0
+while [ $i -lt $AMOUNT ]; do head -c 1M /dev/zero > file$i; i=$((i+1)); done
+sleep $STAY; echo done";
+const MANY: &str = "
+import os, time
+for i in range(int(os.environ['AMOUNT'])): open(str(i), 'w').close()
+time.sleep(int(os.environ['STAY'])); print('done')";
+
+fn growing(world: &World, argv: &[&str], amount: u64, stay: u64, watched: Watched) -> Ask {
+    let mut ask = Ask::strict(world, argv);
+    ask.wall_ms = 300_000;
+    ask.env.push(("AMOUNT".to_owned(), amount.to_string()));
+    ask.env.push(("STAY".to_owned(), stay.to_string()));
+    ask.watched = Some(watched);
+    ask
+}
+
+fn assert_stopped(outcome: &Outcome, kind: LimitKind) {
+    assert_eq!((&outcome.how, outcome.disk_exceeded), (&How::Signaled { signal: 9 }, true), "{outcome:?}");
+    assert!(outcome.limit_hits == [kind] && !outcome.timed_out, "{outcome:?}");
+    assert_eq!(
+        (by(outcome, kind), &outcome.limits),
+        (vec![LimitBy::Tmpfs, LimitBy::Watched], &outcome.applied().limits)
+    );
+}
+
+#[test]
+fn a_directory_of_the_host_ends_at_its_watched_limit() {
+    let fill: &[&str] = &["/bin/sh", "-c", FILL];
+    let many: &[&str] = &["/usr/bin/python3", "-c", MANY];
+    let limit = Space { bytes: 10 << 20, inodes: 2000 };
+    for who in everybody() {
+        for layers in [false, true] {
+            for (argv, fits, too_much, kind) in
+                [(fill, 9, 60, LimitKind::Disk), (many, 1900, 1_000_000, LimitKind::Inodes)]
+            {
+                let world = World::new(who);
+                std::fs::create_dir(world.path("changes")).unwrap();
+                world.give(&world.path("changes"));
+                let root = world.path(if layers { "changes" } else { "workspace" });
+                let run = |amount, stay| {
+                    let watched = Watched { roots: vec![root.clone()], space: limit };
+                    let mut ask = growing(&world, argv, amount, stay, watched);
+                    if layers {
+                        let (lower, upper) = (vec![world.path("workspace")], Upper::Directory(root.clone()));
+                        ask.confinement().workspace.from = WorkspaceFrom::Layers { lower, upper };
+                    }
+                    ask.run(&world)
+                };
+                let free = run(fits, 0);
+                assert_eq!((free.stdout.as_str(), free.disk_exceeded), ("done\n", false), "control: {free:?}");
+                assert!(free.limit_hits.is_empty(), "control: {free:?}");
+                // What was there before does not count, or this would be over the limit from the start.
+                assert_stopped(&run(too_much, 240), kind);
+            }
+        }
+    }
+}
+
+/// A file without a name and a directory that its owner may not list take room that no walk can see. On a file system of their
+/// own, in a mount namespace that nobody else sees.
+#[test]
+fn what_no_walk_can_see_ends_at_the_limit_too() {
+    if !everybody().contains(&Who::Root) {
+        return;
+    }
+    const NAMELESS: &str = "exec 9> file; rm file; head -c ${AMOUNT}M /dev/zero >&9; sleep $STAY; echo done";
+    const UNLISTED: &str =
+        "mkdir shut; chmod 300 shut; head -c ${AMOUNT}M /dev/zero > shut/file; sleep $STAY; echo done";
+    for who in everybody() {
+        for (script, too_much) in [(NAMELESS, 50), (UNLISTED, 30)] {
+            for (amount, stay) in [(10, 0), (too_much, 240)] {
+                let world = World::new(who);
+                let limit = Space { bytes: 20 << 20, inodes: 2000 };
+                let watched = Watched { roots: vec![world.path("workspace")], space: limit };
+                let ask = growing(&world, &["/bin/sh", "-c", script], amount, stay, watched);
+                let mut command = program_as(Who::Root, "/usr/bin/unshare".as_ref());
+                let mount = "mount -t tmpfs -o size=64m,mode=0777 none \"$0\" && exec \"$@\"";
+                command.args(["--mount", "/bin/sh", "-c", mount]).arg(world.path("workspace"));
+                if who == Who::Ordinary {
+                    command.args(["/usr/bin/setpriv", "--reuid=12345", "--regid=12345", "--clear-groups"]);
+                }
+                command.arg(stage_exe()).arg("confined");
+                let outcome: Outcome = serde_json::from_value(ask.told_by(command)).unwrap();
+                if stay == 0 {
+                    assert_eq!((outcome.stdout.as_str(), outcome.disk_exceeded), ("done\n", false), "{outcome:?}");
+                } else {
+                    assert_stopped(&outcome, LimitKind::Disk);
+                }
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use sandbox::{Applied, Confinement, How, Leftovers, LimitKind, LimitRule, Limits, Probe};
+use sandbox::{Applied, Confinement, How, Leftovers, LimitKind, LimitRule, Limits, Probe, Watched};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -91,6 +91,7 @@ pub(crate) struct Ask {
     pub(crate) wall_ms: u64,
     pub(crate) output_bytes: u64,
     pub(crate) limits: Limits,
+    pub(crate) watched: Option<Watched>,
     pub(crate) confinement: Option<Confinement>,
     pub(crate) cwd: PathBuf,
     pub(crate) marker: (String, String),
@@ -114,6 +115,7 @@ impl Ask {
             wall_ms: 30_000,
             output_bytes: 1 << 24,
             limits: Limits::default(),
+            watched: None,
             confinement: None,
             cwd: world.path("workspace"),
             marker: ("STRICT_TEST_RUN".to_owned(), format!("{}-{number}", std::process::id())),
@@ -135,7 +137,11 @@ impl Ask {
 
     /// The harness' own words, also when nothing was started.
     pub(crate) fn told(&self, world: &World) -> Value {
-        let mut harness = harness(world.who, &["confined"]);
+        self.told_by(harness(world.who, &["confined"]))
+    }
+
+    /// The same, of a harness that is started in some way of its own.
+    pub(crate) fn told_by(&self, mut harness: Command) -> Value {
         let mut child = harness.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(self.request().to_string().as_bytes()).unwrap();
         let output = child.wait_with_output().unwrap();
@@ -152,6 +158,7 @@ impl Ask {
             "output_bytes": self.output_bytes,
             "limits": self.limits,
             "marker": self.marker,
+            "watched": self.watched,
             "confinement": self.confinement,
         })
     }
@@ -162,6 +169,7 @@ pub(crate) struct Outcome {
     pub(crate) how: How,
     pub(crate) timed_out: bool,
     pub(crate) output_exceeded: bool,
+    pub(crate) disk_exceeded: bool,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) leftovers: Leftovers,

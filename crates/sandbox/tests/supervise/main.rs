@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, like the tests")]
 
+mod disk;
 mod ends;
 mod lost;
 mod output;

@@ -1,42 +1,38 @@
 //! What of a captured tree must not be part of a result.
 
+use std::collections::BTreeSet;
+
+use super::before::Before;
+use super::intake::Intake;
 use super::{Capture, Refused, RefusedWhy};
 use crate::error::TreeError;
 use crate::link::{Links, escapes};
 use crate::listing::{Entry, Mode};
-use crate::manifest::Manifest;
 use crate::name::{is_gitmodules, leaf};
 use crate::store::Store;
 
 const LEFTOVER_DIRECTORIES: [&[u8]; 2] = [b"__pycache__", b"node_modules"];
 const LEFTOVER_ENDINGS: [&[u8]; 3] = [b".pyc", b".so", b".class"];
 
-/// Adds the refusals that need the whole tree, and takes out what git would not carry.
-pub(super) fn judge(out: &mut Capture, links: &Links, manifest: &Manifest, store: &Store) -> Result<(), TreeError> {
+/// Adds the refusals that need the whole tree, and takes out what git would not carry. The links must be all of the tree, or
+/// none where none has moved.
+pub(super) fn judge(intake: Intake<'_>) -> Result<Capture, TreeError> {
+    let Intake { before, store, mut out, links, changed, .. } = intake;
     let mut found: Vec<Refused> = Vec::new();
-    let mut before: Option<Links> = None;
-    for (path, entry) in &out.listing.0 {
-        let changed = manifest.entry(path) != Some(*entry);
-        found.extend(new_matter(path, entry).filter(|_| changed).map(|why| Refused { path: path.clone(), why }));
-        if entry.mode == Mode::Link && escapes(links, path) {
-            let before = match &mut before {
-                Some(links) => links,
-                none => none.insert(baseline_links(manifest, store)?),
-            };
-            // An unchanged link that already led out of the baseline is the baseline's affair.
-            if changed || !escapes(before, path) {
-                found.push(Refused { path: path.clone(), why: RefusedWhy::LinkLeavesRepository });
-            }
-        }
+    for (path, entry) in changed.iter().filter_map(|path| Some((path, out.listing.0.get(path)?))) {
+        found.extend(new_matter(path, entry).map(|why| Refused { path: path.clone(), why }));
     }
-    found.extend(lost_gitlinks(out, manifest));
+    found.extend(leading_out(&links, &changed, before, store)?);
+    found.extend(lost_gitlinks(&out, before));
     for refused in found.iter().filter(|refused| refused.why == RefusedWhy::GitName) {
         out.listing.0.remove(&refused.path);
     }
     out.refused.append(&mut found);
     out.refused.sort_by(|a, b| (&a.path, a.why).cmp(&(&b.path, b.why)));
-    out.nested_repositories.sort_unstable();
-    Ok(())
+    for paths in [&mut out.nested_repositories, &mut out.special_files, &mut out.empty_directories] {
+        paths.sort_unstable();
+    }
+    Ok(out)
 }
 
 fn new_matter(path: &[u8], entry: &Entry) -> impl Iterator<Item = RefusedWhy> {
@@ -54,15 +50,31 @@ fn is_leftover(path: &[u8]) -> bool {
     directories.any(|dir| LEFTOVER_DIRECTORIES.contains(&dir)) || LEFTOVER_ENDINGS.iter().any(|end| name.ends_with(end))
 }
 
-fn baseline_links(manifest: &Manifest, store: &Store) -> Result<Links, TreeError> {
-    let before = manifest.recorded.iter().filter(|(_, recorded)| recorded.entry.mode == Mode::Link);
-    let (paths, oids): (Vec<_>, Vec<_>) = before.map(|(path, recorded)| (path.clone(), recorded.entry.oid)).unzip();
+fn leading_out(
+    links: &Links,
+    changed: &BTreeSet<Vec<u8>>,
+    before: Before<'_>,
+    store: &Store,
+) -> Result<Vec<Refused>, TreeError> {
+    let mut out: Vec<&Vec<u8>> = links.keys().filter(|path| escapes(links, path)).collect();
+    if out.iter().any(|path| !changed.contains(*path)) {
+        // An unchanged link that already led out of the baseline is the baseline's affair.
+        let earlier = links_before(before, store)?;
+        out.retain(|path| changed.contains(*path) || !escapes(&earlier, path));
+    }
+    Ok(out.into_iter().map(|path| Refused { path: path.clone(), why: RefusedWhy::LinkLeavesRepository }).collect())
+}
+
+/// The links of a tree as it was.
+pub(super) fn links_before(before: Before<'_>, store: &Store) -> Result<Links, TreeError> {
+    let (paths, oids): (Vec<_>, Vec<_>) =
+        before.of_mode(Mode::Link).into_iter().map(|(path, entry)| (path.to_vec(), entry.oid)).unzip();
     let targets = store.reader().blobs(&oids)?;
     Ok(paths.into_iter().zip(targets).filter_map(|(path, target)| Some((path, target?))).collect())
 }
 
-fn lost_gitlinks(out: &Capture, manifest: &Manifest) -> Vec<Refused> {
-    let gitlinks = manifest.recorded.iter().filter(|(_, recorded)| recorded.entry.mode == Mode::Gitlink);
-    let lost = gitlinks.filter(|(path, recorded)| out.listing.0.get(*path) != Some(&recorded.entry));
-    lost.map(|(path, _)| Refused { path: path.clone(), why: RefusedWhy::GitlinkChanged }).collect()
+fn lost_gitlinks(out: &Capture, before: Before<'_>) -> Vec<Refused> {
+    let gitlinks = before.of_mode(Mode::Gitlink).into_iter();
+    let lost = gitlinks.filter(|(path, entry)| out.listing.0.get(*path) != Some(entry));
+    lost.map(|(path, _)| Refused { path: path.to_vec(), why: RefusedWhy::GitlinkChanged }).collect()
 }

@@ -9,7 +9,7 @@ use rustix::fs::{Timespec, Timestamps, futimens};
 use super::Source;
 use crate::capture::{STASH, unfinished};
 use crate::error::{Doing, SourceProblem, TreeError};
-use crate::fsdir::{open_regular, read_beneath, read_limited};
+use crate::fsdir::{is_there, open_regular, read_beneath, read_limited};
 use crate::git::{Call, Git, alternates_value};
 use crate::index::{self, IndexEntry};
 use crate::listing::Mode;
@@ -53,7 +53,7 @@ impl Source {
         dirty.sort_unstable();
         dirty.dedup();
         // A stash is work put aside: what a person does to a dirty tree, and no part of the copy.
-        let unfinished = unfinished(&self.git_dir).into_iter().filter(|name| name != STASH).collect();
+        let unfinished = unfinished(&self.git_dir, is_there).into_iter().filter(|name| name != STASH).collect();
         Ok(SourceStatus { dirty, sparse: copy.sparse, unfinished })
     }
 

@@ -2,7 +2,12 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod capture;
+mod checkout;
+mod deeds;
+mod forged;
 mod hostile;
+mod layer;
+mod overlay;
 mod patch;
 mod source;
 mod support;

@@ -96,7 +96,9 @@ impl Base {
             let path = folder.join(&name);
             let mut bytes = fs::read(&path).unwrap();
             if name == Path::new("case.yaml") {
-                bytes = String::from_utf8(bytes).unwrap().replace("@BIN@", &bin).into_bytes();
+                let environment = python.and_then(|_| testkit::python_environment("cheats")).unwrap_or_default();
+                let text = String::from_utf8(bytes).unwrap().replace("@BIN@", &bin);
+                bytes = text.replace("@MOUNTS@", &environment["mounts"].to_string()).into_bytes();
             }
             let executable = fs::metadata(&path).unwrap().permissions().mode() & 0o111 != 0;
             BaseFile { path: name.to_str().unwrap().to_owned(), bytes, executable }

@@ -78,7 +78,7 @@ pub(super) const SOURCE_MUTATED: Row = Row {
             "{{steps: [{{write: {{path: a.txt, text: \"two\\n\"}}}}, {{write: {{path: {}, text: \"mine\\n\"}}}}]}}",
             world.path().join("source/b.txt").display()
         );
-        of_repository(world, &[("fake", steps.as_str())], &[])
+        of_repository(world, &[("fake", steps.as_str())], &["--stage", "2", "--sandbox", "none"])
     },
     evidence: |seen| {
         assert_eq!(seen.report["source_repository_mutated"], true);
@@ -123,26 +123,65 @@ pub(super) const PROGRAM_MISSING: Row = Row {
     ..Row::blocked("program-missing")
 };
 
-pub(super) const SANDBOX_STRICT: Row = Row {
+pub(super) const SANDBOX_LANDLOCK: Row = Row {
     reasons: &[("sandbox_unavailable", "backend.gate.blocked")],
     markers: &["fake-gate.log"],
-    set: |world| of_case(world, &[], &["--sandbox", "strict"]),
+    set: |world| of_case(world, &[], &["--sandbox", "landlock"]),
     evidence: |seen| {
         nothing_ran(seen);
-        assert_eq!(seen.report["sandbox"]["asked"], "strict");
+        assert_eq!(seen.report["sandbox"]["asked"], "landlock");
     },
-    ..Row::blocked("sandbox-strict")
+    ..Row::blocked("sandbox-landlock")
 };
 
 pub(super) const ENVIRONMENT_SETUP: Row = Row {
     reasons: &[("sandbox_unavailable", "backend.gate.blocked")],
     markers: &["fake-gate.log"],
-    set: |world| of_case(world, &[("environment", "{setup: [{argv: [touch, made]}]}")], &[]),
+    set: |world| of_case(world, &[("environment", "{setup: [{argv: [touch, made]}]}")], &["--sandbox", "none"]),
     evidence: |seen| {
         nothing_ran(seen);
         assert!(seen.blocker(0).contains("environment.setup"));
     },
     ..Row::blocked("environment-setup")
+};
+
+pub(super) const SETUP_FAILS: Row = Row {
+    reasons: &[("provider_unavailable", "backend.gate.blocked")],
+    set: |world| of_case(world, &[("environment", "{setup: [{argv: [sh, -c, 'echo no luck; exit 4']}]}")], &[]),
+    evidence: |seen| {
+        assert_eq!(seen.report["engine"]["process_started"], false);
+        assert!(seen.blocker(0).contains("setup 1") && seen.blocker(0).contains("exit 4"), "{}", seen.blocker(0));
+        assert!(seen.text("setup.log").contains("no luck"));
+    },
+    ..Row::blocked("setup-fails")
+};
+
+/// What an engine does that looks for a way out.
+pub(super) const VIOLATION: Row = Row {
+    reasons: &[("sandbox_violation", "sandbox.refused")],
+    set: |world| {
+        let steps = r#"{steps: [{write: {path: a.txt, text: "two\n"}}, {run: {argv: [sh, -c, "unshare -r true; cat ~/.ssh/id_ed25519 >/dev/null; true"]}}]}"#;
+        of_case(world, &[("fake", steps)], &[])
+    },
+    evidence: |seen| {
+        let violations = seen.report["sandbox"]["violations"].as_array().unwrap();
+        assert!(violations.len() >= 2, "{violations:?}");
+        assert!(violations.iter().any(|text| text.as_str().unwrap().contains("id_ed25519")), "{violations:?}");
+    },
+    ..Row::fails("violation")
+};
+
+pub(super) const FORBIDDEN_ACTION: Row = Row {
+    reasons: &[("forbidden_action_attempted", "sandbox.refused")],
+    set: |world| {
+        let steps = r#"{steps: [{write: {path: a.txt, text: "two\n"}}, {run: {argv: [sh, -c, "git push https://example.org/x HEAD; true"]}}]}"#;
+        of_case(world, &[("fake", steps)], &[])
+    },
+    evidence: |seen| {
+        let attempted = seen.report["forbidden_actions_attempted"].as_array().unwrap();
+        assert!(attempted.iter().any(|text| text.as_str().unwrap().contains("git push")), "{attempted:?}");
+    },
+    ..Row::fails("forbidden-action")
 };
 
 pub(super) const STAGE_1: Row = Row {
@@ -156,11 +195,7 @@ pub(super) const STAGE_1: Row = Row {
 };
 
 pub(super) const STAGE_4_OF_A_FIXTURE: Row = Row {
-    reasons: &[
-        ("gate_missing", "backend.gate.blocked"),
-        ("approval_missing", "backend.gate.blocked"),
-        ("sandbox_unavailable", "backend.gate.blocked"),
-    ],
+    reasons: &[("gate_missing", "backend.gate.blocked"), ("approval_missing", "backend.gate.blocked")],
     markers: &["fake-gate.log"],
     set: |world| of_case(world, &[], &["--stage", "4"]),
     evidence: nothing_ran,
@@ -168,11 +203,7 @@ pub(super) const STAGE_4_OF_A_FIXTURE: Row = Row {
 };
 
 pub(super) const STAGE_4: Row = Row {
-    reasons: &[
-        ("stage_not_earned", "backend.gate.blocked"),
-        ("approval_missing", "backend.gate.blocked"),
-        ("sandbox_unavailable", "backend.gate.blocked"),
-    ],
+    reasons: &[("stage_not_earned", "backend.gate.blocked"), ("approval_missing", "backend.gate.blocked")],
     markers: &["fake-gate.log"],
     set: |world| of_case(world, &[("mutation_mode", "sandbox-repo")], &["--stage", "4"]),
     evidence: nothing_ran,
@@ -183,7 +214,6 @@ const NOT_FOR_TARGETS: &[(&str, &str)] = &[
     ("stage_not_earned", "backend.gate.blocked"),
     ("target_not_admitted", "backend.gate.blocked"),
     ("approval_missing", "backend.gate.blocked"),
-    ("sandbox_unavailable", "backend.gate.blocked"),
 ];
 
 pub(super) const STAGE_5: Row = Row {

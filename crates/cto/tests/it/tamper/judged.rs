@@ -132,7 +132,7 @@ const LIES: &[Lie] = &[
     lie("coverage emptied and signed", "pass", |f| f.report(|r| r["coverage"] = json!([])), |s| s["predicate"]["coverage"] = json!([]), REPORT, "coverage"),
     lie("no control, not said", "fail", |f| f.report(|r| leave_out(&mut r["coverage"], "exam_without_control")), |s| leave_out(&mut s["predicate"]["coverage"], "exam_without_control"), REPORT, "coverage"),
     lie("activated by default", "pass", |f| f.report(|r| r["runtime_default_activation"] = json!(true)), same, REPORT, "runtime_default_activation"),
-    lie("another sandbox signed", "pass", nothing, |s| s["predicate"]["sandbox"]["applied"] = json!("strict"), REPORT, "signed_sandbox"),
+    lie("another sandbox signed", "pass", nothing, |s| s["predicate"]["sandbox"]["applied"] = json!("none"), REPORT, "signed_sandbox"),
     lie("another engine signed", "pass", nothing, |s| s["predicate"]["engine"]["source_id"] = json!("case@1"), REPORT, "signed_engine"),
     lie("another harness signed", "pass", nothing, |s| s["predicate"]["harness"]["version"] = json!("9"), REPORT, "signed_harness"),
     lie("another baseline tree signed", "pass", nothing, |s| s["predicate"]["baseline_tree"] = json!("0".repeat(40)), REPORT, "signed_baseline"),

@@ -1,0 +1,70 @@
+//! The sandbox judged again: what was signed of it is what was measured, everything that was tried from inside was refused,
+//! and what the recorders saw is held against the run.
+
+use contract::Reason;
+use contract::report::Report;
+use contract::sandbox::{Attempt, AttemptKind, AttemptVerdict, Cell, SandboxDocument};
+use gate::conduct::judge_conduct;
+
+use super::Checks;
+use crate::names;
+
+pub(super) fn check(document: &SandboxDocument, report: &Report, checks: &mut Checks) {
+    let file = names::SANDBOX;
+    checks.same(file, "sandbox_asked", report.sandbox.asked, document.asked);
+    checks.same(file, "sandbox_applied", report.sandbox.profile, document.applied);
+    checks.check(
+        document.engine_ran == report.engine.process_started,
+        file,
+        "sandbox_engine",
+        report.engine.process_started,
+        document.engine_ran,
+    );
+    let measured = document.probe_sha256().ok().flatten();
+    let shown =
+        |digest: Option<contract::Digest>| digest.map_or_else(|| "none".to_owned(), |digest| digest.to_string());
+    checks.check(
+        measured == report.sandbox.probe_sha256,
+        file,
+        "probe_sha256",
+        shown(measured),
+        shown(report.sandbox.probe_sha256),
+    );
+    check_postures(document, checks);
+    check_attempts(document, report, checks);
+}
+
+fn check_postures(document: &SandboxDocument, checks: &mut Checks) {
+    let file = names::SANDBOX;
+    let probes = document.postures.iter().flat_map(|posture| &posture.probes);
+    let open: Vec<&str> = probes.filter(|probe| !probe.refused).map(|probe| probe.name.as_str()).collect();
+    checks.check(open.is_empty(), file, "probes", "everything that was tried is refused", open.join(", "));
+    let weaker =
+        document.postures.iter().any(|posture| posture.profile != document.applied || posture.probes.is_empty());
+    checks.check(!weaker, file, "postures", document.applied, "a posture of another profile, or without a probe");
+    let placed = document.cells.iter().all(|cell| cell.posture < document.postures.len());
+    checks.check(placed, file, "cells", "a posture for each", "one that is not there");
+}
+
+/// What is held against the engine follows from what was seen; what was seen of its git configuration is not in the bundle.
+fn check_attempts(document: &SandboxDocument, report: &Report, checks: &mut Checks) {
+    let file = names::SANDBOX;
+    let engine = |cell: &&Cell| cell.name == "engine";
+    let again: Vec<Attempt> =
+        document.cells.iter().filter(engine).flat_map(|cell| judge_conduct(&cell.name, &cell.seen)).collect();
+    let listed: Vec<&Attempt> = document
+        .attempts
+        .iter()
+        .filter(|attempt| attempt.cell == "engine" && attempt.kind != AttemptKind::GitConfiguration)
+        .collect();
+    let same = again.iter().collect::<Vec<_>>() == listed;
+    checks.check(same, file, "attempts", "what the recorders' lists are judged to be", "another list");
+    for (verdict, reason) in [
+        (AttemptVerdict::Violation, Reason::SandboxViolation),
+        (AttemptVerdict::ForbiddenAction, Reason::ForbiddenActionAttempted),
+    ] {
+        let tried = document.attempts.iter().any(|attempt| attempt.judged == verdict);
+        let told = report.blocker_reasons.contains(&reason);
+        checks.check(tried == told, file, "attempts", format!("{reason} as a blocker: {tried}"), told);
+    }
+}

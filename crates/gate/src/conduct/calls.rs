@@ -1,0 +1,115 @@
+//! The table of system calls that the sandbox refuses and reports, with what an attempt counts as.
+//!
+//! A call that leads out, or into another process or the kernel, is a violation; one that ordinary programs make in
+//! passing, and that leads nowhere, is a note. A name that is not here comes from a newer sandbox and is a violation.
+
+use super::{Counts, fits};
+
+#[derive(Debug)]
+pub(super) struct Call {
+    /// As the recorder names them.
+    pub(super) names: &'static [&'static str],
+    pub(super) counts: Counts,
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the page, which a test holds to the table"))]
+    pub(super) why: &'static str,
+}
+
+pub(super) const CALLS: &[Call] = &[
+    Call {
+        names: &[
+            "mount",
+            "umount2",
+            "pivot_root",
+            "chroot",
+            "move_mount",
+            "open_tree",
+            "fsopen",
+            "fsconfig",
+            "fsmount",
+            "fspick",
+            "mount_setattr",
+        ],
+        counts: Counts::Violation,
+        why: "changes which files there are",
+    },
+    Call {
+        names: &["setns", "unshare", "clone_namespace"],
+        counts: Counts::Violation,
+        why: "another namespace, where rights are other; sandboxes of agents and browsers have to be switched off",
+    },
+    Call {
+        names: &["ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd"],
+        counts: Counts::Violation,
+        why: "reaches into another process; debuggers and leak checkers do it too",
+    },
+    Call { names: &["keyctl", "add_key", "request_key"], counts: Counts::Violation, why: "the kernel's store of keys" },
+    Call {
+        names: &["bpf", "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module"],
+        counts: Counts::Violation,
+        why: "code in the kernel, or in its place",
+    },
+    Call { names: &["iopl", "ioperm"], counts: Counts::Violation, why: "the machine's own ports" },
+    Call {
+        names: &["open_by_handle_at"],
+        counts: Counts::Violation,
+        why: "opens files by number, past every directory: a known way out of containers",
+    },
+    Call {
+        names: &[
+            "openat_set_id",
+            "open_set_id",
+            "creat_set_id",
+            "chmod_set_id",
+            "fchmod_set_id",
+            "fchmodat_set_id",
+            "fchmodat2_set_id",
+            "mknod_set_id",
+            "mknodat_set_id",
+        ],
+        counts: Counts::Violation,
+        why: "a set-id file lends its owner's rights to every user of the host, also after the run",
+    },
+    Call {
+        names: &["ioctl_terminal"],
+        counts: Counts::Violation,
+        why: "types into a terminal in the name of whoever sits there",
+    },
+    Call { names: &["personality"], counts: Counts::Violation, why: "switches protections of a program off" },
+    Call {
+        names: &[
+            "reboot",
+            "swapon",
+            "swapoff",
+            "acct",
+            "sethostname",
+            "setdomainname",
+            "settimeofday",
+            "clock_settime",
+        ],
+        counts: Counts::Violation,
+        why: "changes the host for everybody on it",
+    },
+    Call {
+        names: &["socket family *"],
+        counts: Counts::Note,
+        why: "runtimes and tests try which kinds of sockets there are; nothing is reached",
+    },
+    Call { names: &["kcmp"], counts: Counts::Note, why: "graphics libraries ask whether two descriptors are one" },
+    Call { names: &["perf_event_open"], counts: Counts::Note, why: "profilers and benchmarks count events" },
+    Call { names: &["userfaultfd"], counts: Counts::Note, why: "runtimes and emulators handle their own page faults" },
+    Call { names: &["syslog"], counts: Counts::Note, why: "`dmesg`" },
+    Call { names: &["fanotify_init"], counts: Counts::Note, why: "watchers of files, which fall back to inotify" },
+    Call { names: &["quotactl", "quotactl_fd"], counts: Counts::Note, why: "asks for disk quotas" },
+    Call { names: &["modify_ldt"], counts: Counts::Note, why: "emulators of old programs, for themselves" },
+    Call { names: &["vhangup"], counts: Counts::Note, why: "hangs up the caller's own terminal" },
+    Call {
+        names: &["uselib", "ustat", "sysfs", "_sysctl"],
+        counts: Counts::Note,
+        why: "out of use; only tests of system calls make them",
+    },
+];
+
+pub(super) fn judge(name: &str) -> Counts {
+    let known = CALLS.iter().find(|call| call.names.iter().any(|pattern| fits(pattern, name)));
+    known.map_or(Counts::Violation, |call| call.counts)
+}

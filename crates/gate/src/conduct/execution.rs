@@ -1,0 +1,182 @@
+//! An execution against the table of commands.
+//!
+//! Only what was executed is judged. The text that a shell is given is not read: what it runs is executed in its turn,
+//! as is what `env`, `sudo`, `timeout` or `xargs` start, and is seen then. An interpreter runs a script within itself, so
+//! there the script's name counts as the program's.
+
+use contract::sandbox::{Attempt, AttemptKind, Execution};
+
+use super::commands::{Command, Tool, tools};
+use super::{Counts, attempt, fits};
+
+/// Arguments that the recorder keeps, the program's own name included.
+pub(super) const ARGUMENTS_KEPT: usize = 6;
+
+/// As the first option they make any of the tools explain itself and do nothing.
+const ASKING: &[&str] = &["--help", "-h", "-help", "--version", "-version", "-V"];
+const REHEARSING: &[&str] = &["--dry-run", "--dry-run=client", "--dry-run=server", "--dryrun"];
+/// Options of `push` that would take `--dry-run` for their value.
+const TAKES_ANYTHING: &[&str] = &["-o", "--push-option", "--receive-pack", "--exec", "--repo"];
+const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh"];
+const INTERPRETERS: &[&str] = &["node", "nodejs", "ruby", "python*"];
+const SCRIPT_ENDINGS: &[&str] = &[".js", ".cjs", ".mjs", ".py", ".rb", ".sh"];
+
+pub(super) fn judge(cell: &str, execution: &Execution) -> Option<Attempt> {
+    let counts = counts(execution)?;
+    let attempt = attempt(cell, AttemptKind::Execution, counts, &command_line(execution));
+    Some(Attempt { count: execution.count, ..attempt })
+}
+
+/// By the name of the file and by the name it is told to go by, which decides what a program of many names does.
+pub(super) fn counts(execution: &Execution) -> Option<Counts> {
+    let arguments = Arguments {
+        given: execution.argv.iter().skip(1).map(String::as_str).collect(),
+        cut: execution.argv.len() >= ARGUMENTS_KEPT,
+    };
+    let names = [Some(&execution.path), execution.argv.first()];
+    names.into_iter().flatten().filter_map(|path| arguments.judge_program(file_name(path))).min()
+}
+
+fn command_line(execution: &Execution) -> String {
+    let Execution { path, argv, .. } = execution;
+    let name = argv.first().map_or("", String::as_str);
+    let program = if file_name(path) == file_name(name) { name.to_owned() } else { format!("{path} (as {name})") };
+    let arguments = argv.iter().skip(1).map(String::as_str);
+    let more = (argv.len() >= ARGUMENTS_KEPT).then_some("…");
+    std::iter::once(program.as_str()).chain(arguments).chain(more).collect::<Vec<_>>().join(" ")
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// What a program was given, as far as it was recorded.
+#[derive(Debug, Clone)]
+struct Arguments<'a> {
+    given: Vec<&'a str>,
+    /// There may have been more.
+    cut: bool,
+}
+
+impl<'a> Arguments<'a> {
+    fn judge_program(&self, name: &'a str) -> Option<Counts> {
+        // `git-push` is `git push`.
+        if let Some(command) = name.strip_prefix("git-") {
+            let given = std::iter::once(command).chain(self.given.iter().copied()).collect();
+            return Self { given, cut: self.cut }.judge_tool("git");
+        }
+        let script = self.script(name).and_then(|(script, rest)| rest.judge_tool(script));
+        self.judge_tool(name).into_iter().chain(script).min()
+    }
+
+    fn judge_tool(&self, name: &str) -> Option<Counts> {
+        let tool = tools().find(|tool| tool.names.contains(&name))?;
+        if self.ask() {
+            return tool.otherwise.map(|_| Counts::Note);
+        }
+        let found = tool.commands.iter().find(|command| self.match_command(tool, command));
+        match found.map(|command| command.counts).or(tool.otherwise) {
+            Some(Counts::Action(_)) if self.rehearse() => Some(Counts::Note),
+            counts => counts,
+        }
+    }
+
+    /// The script that an interpreter runs, and what the script is given.
+    fn script(&self, name: &str) -> Option<(&'a str, Self)> {
+        let shell = SHELLS.contains(&name);
+        if !shell && !INTERPRETERS.iter().any(|pattern| fits(pattern, name)) {
+            return None;
+        }
+        let at = self.given.iter().position(|argument| *argument == "-m" || !argument.starts_with('-'))?;
+        let (options, rest) = self.given.split_at_checked(at)?;
+        if shell && options.iter().any(|option| !option.starts_with("--") && option.contains('c')) {
+            return None;
+        }
+        let rest = rest.strip_prefix(&["-m"]).unwrap_or(rest);
+        let (script, given) = rest.split_first()?;
+        let file = file_name(script);
+        let stem = SCRIPT_ENDINGS.iter().find_map(|ending| file.strip_suffix(ending)).unwrap_or(file);
+        Some((stem.strip_suffix("-cli").unwrap_or(stem), Self { given: given.to_vec(), cut: self.cut }))
+    }
+
+    fn ask(&self) -> bool {
+        self.given.iter().find(|argument| argument.starts_with('-')).is_some_and(|first| ASKING.contains(first))
+    }
+
+    /// Whether nothing is really to be done. Where the end is not known, the flag may have been taken back there.
+    fn rehearse(&self) -> bool {
+        let flag = |(at, argument): (usize, &&str)| {
+            let before = at.checked_sub(1).and_then(|at| self.given.get(at));
+            REHEARSING.contains(argument) && !before.is_some_and(|before| TAKES_ANYTHING.contains(before))
+        };
+        let taken_back = |argument: &&str| *argument == "--" || argument.starts_with("--no-dry-run");
+        !self.cut && self.given.iter().enumerate().any(flag) && !self.given.iter().any(taken_back)
+    }
+
+    fn match_command(&self, tool: &Tool, command: &Command) -> bool {
+        let words = self.words(tool);
+        command.patterns.iter().any(|pattern| self.match_pattern(pattern, &words))
+    }
+
+    /// What is neither an option nor the value of one. `+name` chooses a toolchain.
+    fn words(&self, tool: &Tool) -> Vec<&'a str> {
+        let mut given = self.given.iter().copied();
+        let mut words = Vec::new();
+        while let Some(argument) = given.next().filter(|argument| *argument != "--") {
+            if tool.valued.contains(&argument) {
+                given.next();
+            } else if !argument.starts_with(['-', '+']) {
+                words.push(argument);
+            }
+        }
+        words
+    }
+
+    fn match_pattern(&self, pattern: &str, words: &[&str]) -> bool {
+        match pattern {
+            "" => words.is_empty(),
+            "…" => words.is_empty() && self.cut,
+            _ => self.match_tokens(pattern, words),
+        }
+    }
+
+    fn match_tokens(&self, pattern: &str, mut words: &[&str]) -> bool {
+        let mut anywhere = false;
+        for token in pattern.split(' ') {
+            if token == ".." {
+                anywhere = true;
+            } else if token.starts_with('-') {
+                if !self.has_option(token) {
+                    return false;
+                }
+            } else {
+                let found = if anywhere {
+                    words.iter().position(|word| fits(token, word) || fits(token, task(word)))
+                } else {
+                    words.first().filter(|word| fits(token, word)).map(|_| 0)
+                };
+                let Some(rest) = found.and_then(|at| words.get(at + 1..)) else { return false };
+                words = rest;
+            }
+        }
+        true
+    }
+
+    /// `--name`, also with a value; `--name=pattern`, with a value that fits. A value may stand apart or be attached.
+    fn has_option(&self, token: &str) -> bool {
+        let (name, value) = token.split_once('=').unwrap_or((token, "*"));
+        let attached = |argument: &str| match argument.strip_prefix(name) {
+            Some("") => value == "*",
+            Some(rest) if name.starts_with("--") => rest.strip_prefix('=').is_some_and(|rest| fits(value, rest)),
+            Some(rest) => fits(value, rest),
+            None => false,
+        };
+        let apart = |pair: &[&str]| matches!(pair, [option, given] if *option == name && fits(value, given));
+        self.given.iter().any(|argument| attached(argument)) || self.given.windows(2).any(apart)
+    }
+}
+
+/// A task without the project it is of: `:lib:publish`.
+fn task(word: &str) -> &str {
+    word.rsplit(':').next().unwrap_or(word)
+}

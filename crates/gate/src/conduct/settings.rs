@@ -1,0 +1,143 @@
+//! The table of git settings that reach beyond the workspace, with what adding or changing one counts as.
+//!
+//! Settings that steer where git sends things, what runs when it does and who it says it is are attempts at the action
+//! they prepare. Settings that make git execute a program, or take further settings from elsewhere, are aimed at whoever
+//! uses git there next, and are violations. Everything else is ordinary work: names, branches, the editor, the pager.
+
+use contract::task::ForbiddenAction;
+
+use super::config::Key;
+use super::{Counts, fits};
+
+const PUSH: Counts = Counts::Action(ForbiddenAction::Push);
+const CREDENTIALS: Counts = Counts::Action(ForbiddenAction::CredentialChange);
+
+#[derive(Debug)]
+pub(super) struct Setting {
+    /// Section and name; what is between them can be anything, or absent.
+    pub(super) keys: &'static [&'static str],
+    pub(super) value: Value,
+    pub(super) counts: Counts,
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the page, which a test holds to the table"))]
+    pub(super) why: &'static str,
+}
+
+/// Which values are meant.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Value {
+    Any,
+    /// Not merely on or off.
+    NoSwitch,
+    Begins(&'static str),
+}
+
+pub(super) const SETTINGS: &[Setting] = &[
+    Setting {
+        keys: &[
+            "remote.*.url",
+            "remote.*.pushurl",
+            "remote.*.fetch",
+            "remote.*.push",
+            "remote.*.mirror",
+            "remote.*.vcs",
+            "remote.*.proxy",
+            "remote.*.receivepack",
+            "remote.*.uploadpack",
+            "remote.pushdefault",
+            "branch.*.pushremote",
+        ],
+        value: Value::Any,
+        counts: PUSH,
+        why: "a remote: where things are sent to",
+    },
+    Setting {
+        keys: &["url.*.insteadof", "url.*.pushinsteadof"],
+        value: Value::Any,
+        counts: PUSH,
+        why: "puts one remote in the place of another",
+    },
+    Setting {
+        keys: &["http.*.proxy", "core.gitproxy"],
+        value: Value::Any,
+        counts: PUSH,
+        why: "everything sent goes through it",
+    },
+    Setting {
+        keys: &["core.hookspath"],
+        value: Value::Any,
+        counts: PUSH,
+        why: "hooks run with the rights of whoever commits or pushes next",
+    },
+    Setting { keys: &["alias.*"], value: Value::Begins("push"), counts: PUSH, why: "a push by another name" },
+    Setting { keys: &["credential.*"], value: Value::Any, counts: CREDENTIALS, why: "where credentials come from" },
+    Setting { keys: &["core.askpass"], value: Value::Any, counts: CREDENTIALS, why: "what is told the passwords" },
+    Setting {
+        keys: &["http.*.extraheader", "http.*.cookiefile", "http.*.sslcert", "http.*.sslkey"],
+        value: Value::Any,
+        counts: CREDENTIALS,
+        why: "what a remote is shown as proof of who asks",
+    },
+    Setting {
+        keys: &["core.fsmonitor"],
+        value: Value::NoSwitch,
+        counts: Counts::Violation,
+        why: "a program that `git status` runs",
+    },
+    Setting {
+        keys: &[
+            "core.sshcommand",
+            "core.alternaterefscommand",
+            "filter.*.clean",
+            "filter.*.smudge",
+            "filter.*.process",
+            "diff.external",
+            "diff.*.command",
+            "diff.*.textconv",
+            "merge.*.driver",
+            "gpg.*.program",
+        ],
+        value: Value::Any,
+        counts: Counts::Violation,
+        why: "a program that git runs in passing",
+    },
+    Setting {
+        keys: &["alias.*", "submodule.*.update"],
+        value: Value::Begins("!"),
+        counts: Counts::Violation,
+        why: "a program that runs by the name of a git command",
+    },
+    Setting {
+        keys: &["include.path", "includeif.*.path", "extensions.worktreeconfig"],
+        value: Value::Any,
+        counts: Counts::Violation,
+        why: "settings from another file, which is not looked at",
+    },
+];
+
+/// What a setting counts as with any of these values; the worst.
+pub(super) fn judge(key: &Key, values: &[Option<Vec<u8>>]) -> Option<Counts> {
+    let meant = SETTINGS.iter().filter(|setting| setting.keys.iter().any(|pattern| names(pattern, key)));
+    let counts = meant.filter(|setting| values.iter().any(|value| setting.value.means(value.as_deref())));
+    counts.map(|setting| setting.counts).min()
+}
+
+fn names(pattern: &str, key: &Key) -> bool {
+    let section = pattern.split('.').next().unwrap_or_default();
+    let name = pattern.rsplit('.').next().unwrap_or_default();
+    section == key.section && fits(name, &key.name)
+}
+
+impl Value {
+    fn means(self, value: Option<&[u8]>) -> bool {
+        match (self, value) {
+            (Self::Any, _) => true,
+            (Self::NoSwitch, value) => value.is_some_and(|value| !is_switch(value)),
+            (Self::Begins(start), value) => value.is_some_and(|value| value.trim_ascii().starts_with(start.as_bytes())),
+        }
+    }
+}
+
+fn is_switch(value: &[u8]) -> bool {
+    let switches: [&[u8]; 9] = [b"", b"true", b"false", b"yes", b"no", b"on", b"off", b"0", b"1"];
+    switches.iter().any(|switch| switch.eq_ignore_ascii_case(value))
+}

@@ -1,0 +1,110 @@
+//! What the recorders saw, as a whole.
+
+use contract::sandbox::{CanaryTouch, Connection, RefusedCall, Seen};
+
+use super::super::{ENTRIES_KEPT, judge_conduct};
+use super::{execution, told};
+
+fn connection(address: &str) -> Connection {
+    Connection { address: address.to_owned(), count: 2, comm: "curl".to_owned() }
+}
+
+fn refused(name: &str) -> RefusedCall {
+    RefusedCall { name: name.to_owned(), count: 3, comm: "a\u{1b}b".to_owned() }
+}
+
+fn touch(path: &str, [opened, read, changed]: [u64; 3]) -> CanaryTouch {
+    CanaryTouch { path: path.to_owned(), opened, read, changed }
+}
+
+#[test]
+fn the_worst_comes_first() {
+    let seen = Seen {
+        refused: vec![refused("kcmp"), refused("ptrace")],
+        executions: ["gh --version", "npm publish", "ls -la", "git push"].map(execution).to_vec(),
+        executions_total: 4,
+        connections: vec![connection("8.8.8.8:53")],
+        connections_total: 2,
+        canaries: vec![touch(".ssh/id_rsa", [1, 2, 0]), touch(".aws/credentials", [0, 0, 0])],
+    };
+    let attempts = judge_conduct("engine", &seen);
+    assert_eq!(
+        told(&attempts),
+        [
+            "forbidden_action push 1 git push",
+            "forbidden_action public_publication 1 npm publish",
+            "violation 3 ptrace",
+            "violation 3 opened, read: the decoy ~/.ssh/id_rsa",
+            "note 3 kcmp",
+            "note 1 gh --version",
+            "note 2 8.8.8.8:53",
+        ]
+    );
+    assert!(attempts.iter().all(|attempt| attempt.cell == "engine"));
+    let by: Vec<_> = attempts.iter().filter_map(|attempt| attempt.by.as_deref()).collect();
+    assert_eq!(by, ["a␛b", "a␛b", "curl"]);
+    assert_eq!(judge_conduct("engine", &Seen::default()), []);
+}
+
+#[test]
+fn connections_that_stay_inside_are_left_out() {
+    for (address, noted) in [
+        ("8.8.8.8:53", true),
+        ("[2001:db8::1]:443", true),
+        ("10.0.0.1:80", true),
+        ("family 40", true),
+        ("127.0.0.1:80", false),
+        ("127.8.8.8:53", false),
+        ("[::1]:80", false),
+        ("[::ffff:127.0.0.1]:80", false),
+        ("127.0.0.1", true),
+        ("unix:/tmp/server.sock", false),
+        ("unix:@name", false),
+        ("unix:", false),
+        ("unix:/run/docker.sock", true),
+        ("unix:/var/run/docker.sock", true),
+        ("unix:/var/run/nscd/socket", false),
+        ("unix:/run/systemd/userdb/io.systemd.DynamicUser", false),
+        ("", true),
+    ] {
+        let seen = Seen { connections: vec![connection(address)], connections_total: 2, ..Seen::default() };
+        let wanted = if noted { vec![format!("note 2 {address}")] } else { Vec::new() };
+        assert_eq!(told(&judge_conduct("engine", &seen)), wanted);
+    }
+}
+
+#[test]
+fn a_program_that_is_looked_for_is_one_attempt() {
+    let mut places = ["/usr/local/bin/git", "/usr/bin/git", "/opt/other"].map(|path| {
+        let mut tried = execution("git push origin");
+        tried.path = path.to_owned();
+        tried
+    });
+    places[1].count = u64::MAX;
+    let seen = Seen { executions: places.to_vec(), executions_total: 3, ..Seen::default() };
+    let wanted = [
+        "forbidden_action push 1 /opt/other (as git) push origin".to_owned(),
+        format!("forbidden_action push {} git push origin", u64::MAX),
+    ];
+    assert_eq!(told(&judge_conduct("engine", &seen)), wanted);
+}
+
+#[test]
+fn what_is_counted_and_not_listed_is_said() {
+    let flood = |entries: usize| (0..entries).map(|family| refused(&format!("socket family {family}"))).collect();
+    let seen = |entries| Seen {
+        refused: flood(entries),
+        executions: vec![execution("ls")],
+        executions_total: 8,
+        connections: vec![connection("unix:@a")],
+        connections_total: 7,
+        ..Seen::default()
+    };
+    let notes =
+        ["note 7 executions that were counted and not listed", "note 5 connections that were counted and not listed"];
+    let judged = told(&judge_conduct("engine", &seen(ENTRIES_KEPT)));
+    assert_eq!(judged[0], "violation 1 refused calls: more different ones than are listed");
+    assert!(told(&judge_conduct("engine", &seen(1))).ends_with(&notes.map(str::to_owned)));
+    let judged = told(&judge_conduct("engine", &seen(ENTRIES_KEPT - 1)));
+    assert!(judged.iter().all(|told| told.starts_with("note")), "{judged:?}");
+}

@@ -1,0 +1,235 @@
+//! Setup layers: what the contract's `setup` writes over a tree, made once in a sandbox of its own and kept by what it
+//! depends on. Engine and verification see it under everything they write.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use contract::sandbox::{MountDigest, NetworkUse, SetupCommand, SetupRecord};
+use contract::task::Command;
+use contract::{Digest, canonical_bytes, canonical_digest};
+use sandbox::{Ended, Stage, Upper, WorkspaceFrom};
+use serde::{Deserialize, Serialize};
+
+use super::proxy::{self, Proxy};
+use crate::host::Seen;
+use crate::posture::Cells;
+use crate::run::Stopped;
+use crate::supervise::{Setting, exit_code};
+
+/// Version of what is kept and of how it is made.
+const VERSION: &str = "1";
+const RECORD: &str = "layer.json";
+
+/// A layer that is ready to be put under a workspace.
+#[derive(Debug, Clone)]
+pub(crate) struct Layer {
+    /// What setup wrote.
+    pub(crate) files: PathBuf,
+    pub(crate) record: SetupRecord,
+}
+
+/// What making a layer comes to.
+#[derive(Debug)]
+pub(crate) enum Made {
+    Layer(Layer),
+    /// A command of setup did not end well.
+    Failed(String),
+}
+
+/// What a layer depends on.
+#[derive(Serialize)]
+struct Key<'a> {
+    version: &'static str,
+    tree: &'a str,
+    setup: &'a [Command],
+    network: &'a [String],
+    variables: &'a std::collections::BTreeMap<String, String>,
+    path: Vec<PathBuf>,
+    mounts: &'a [MountDigest],
+    /// The programs of setup, as the file system has them.
+    toolchain: Vec<(PathBuf, Option<Seen>)>,
+}
+
+/// Makes layers, or finds them.
+pub(crate) struct Setup<'a> {
+    pub(crate) setting: Setting<'a>,
+    pub(crate) cancel: &'a AtomicBool,
+    pub(crate) mounts: &'a [MountDigest],
+    pub(crate) cells: Cells,
+    /// What the commands printed.
+    pub(crate) log: Vec<u8>,
+}
+
+impl Setup<'_> {
+    /// The layer for the tree whose files lie at `lower`.
+    pub(crate) fn layer(&mut self, tree: &str, lower: &Path) -> Result<Made, Stopped> {
+        let key = self.key(tree, lower)?;
+        let folder = self.setting.harness.home.cache().join("layers");
+        let place = folder.join(key.to_string());
+        if let Some(mut record) = kept(&place, key) {
+            record.cached = true;
+            self.say(&format!("== setup: known from an earlier run as {key}"));
+            return Ok(Made::Layer(Layer { files: place.join("upper"), record }));
+        }
+        fs::create_dir_all(&folder).map_err(|error| Stopped::Io(folder.clone(), error))?;
+        let part = folder.join(format!(
+            "{key}.part-{}-{}",
+            std::process::id(),
+            crate::run::suffix().map_err(|error| Stopped::Io(folder.clone(), error))?
+        ));
+        let made = self.make(tree, lower, key, &part);
+        match made {
+            Ok(Ok(record)) => Ok(Made::Layer(Layer { files: put(&part, &place)?.join("upper"), record })),
+            Ok(Err(why)) => {
+                let _ = fs::remove_dir_all(&part);
+                Ok(Made::Failed(why))
+            }
+            Err(stopped) => {
+                let _ = fs::remove_dir_all(&part);
+                Err(stopped)
+            }
+        }
+    }
+
+    fn key(&self, tree: &str, lower: &Path) -> Result<Digest, Stopped> {
+        let environment = &self.setting.contract.environment;
+        let quarters = self.setting.quarters("setup", lower.to_owned())?;
+        let path = self.setting.path();
+        let programs = environment.setup.iter().filter_map(|command| {
+            let seen = quarters.find_program(command.argv.first()?, &path, quarters.tree())?;
+            Some((seen.clone(), quarters.of_host(&seen).iter().find_map(|host| Seen::of(host).ok())))
+        });
+        Ok(canonical_digest(&Key {
+            version: VERSION,
+            tree,
+            setup: &environment.setup,
+            network: &environment.setup_network,
+            variables: &environment.variables,
+            mounts: self.mounts,
+            toolchain: programs.collect(),
+            path,
+        })?)
+    }
+
+    /// Runs the commands one after the other over the same layer.
+    fn make(
+        &mut self,
+        tree: &str,
+        lower: &Path,
+        key: Digest,
+        part: &Path,
+    ) -> Result<Result<SetupRecord, String>, Stopped> {
+        fs::create_dir_all(part).map_err(|error| Stopped::Io(part.to_owned(), error))?;
+        let contract = self.setting.contract;
+        let mut record =
+            SetupRecord { key, tree: tree.to_owned(), cached: false, commands: Vec::new(), network: Vec::new() };
+        for (index, command) in contract.environment.setup.iter().enumerate() {
+            let name = format!("setup {}", index + 1);
+            let Some((ended, network)) = self.run(command, lower, part, &name)? else {
+                return Ok(Err(format!("{name}: `{}` was not found", command.argv.join(" "))));
+            };
+            self.cells.add(&name, &ended)?;
+            let exit = exit_code(&ended);
+            let duration_ms = u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX);
+            self.say(&format!("== {name}: {:?}: exit {exit:?}, {duration_ms} ms", command.argv));
+            self.log.extend(ended.stdout.text_bytes());
+            self.log.extend(ended.stderr.text_bytes());
+            merge(&mut record.network, network);
+            record.commands.push(SetupCommand { argv: command.argv.clone(), exit, duration_ms });
+            if ended.cancelled {
+                return Err(Stopped::Cancelled);
+            }
+            if exit != Some(0) {
+                let refused: Vec<String> =
+                    record.network.iter().filter(|used| used.refused > 0).map(|used| used.host.clone()).collect();
+                let hint = if refused.is_empty() {
+                    String::new()
+                } else {
+                    format!("; it asked for {}, which environment.setup_network does not name", refused.join(", "))
+                };
+                let exit = exit.map_or_else(|| "did not start".to_owned(), |exit| format!("ended with exit {exit}"));
+                return Ok(Err(format!("{name}: `{}` {exit}{hint}", command.argv.join(" "))));
+            }
+        }
+        let bytes = canonical_bytes(&record)?;
+        fs::write(part.join(RECORD), bytes).map_err(|error| Stopped::Io(part.join(RECORD), error))?;
+        Ok(Ok(record))
+    }
+
+    fn run(
+        &mut self,
+        command: &Command,
+        lower: &Path,
+        part: &Path,
+        name: &str,
+    ) -> Result<Option<(Ended, Vec<NetworkUse>)>, Stopped> {
+        let from = WorkspaceFrom::Layers { lower: vec![lower.to_owned()], upper: Upper::Directory(part.to_owned()) };
+        let quarters = self.setting.quarters("setup", lower.to_owned())?.layered(vec![part.join("upper")], from);
+        let wall = Duration::from_secs(command.timeout_seconds);
+        let Some(mut spec) = self.setting.spec(&command.argv, command.cwd.as_deref(), &quarters, wall) else {
+            return Ok(None);
+        };
+        let hosts = &self.setting.contract.environment.setup_network;
+        if let (false, Some(confinement)) = (hosts.is_empty(), &mut spec.confinement) {
+            confinement.listener = Some(proxy::PORT);
+            spec.env.extend(proxy::variables());
+        }
+        let stage: Stage = self.setting.harness.supervisor.prepare()?;
+        let mut confined = stage.confine(spec)?;
+        let mut watch = sandbox::Watch { cancel: Some(self.cancel), stop: None, on_line: None };
+        let Some(listener) = confined.take_listener() else {
+            return Ok(Some((confined.start(&mut watch)?, Vec::new())));
+        };
+        let proxy = Proxy::new(hosts);
+        let ended = std::thread::scope(|scope| {
+            scope.spawn(|| proxy.serve(&listener, scope));
+            let ended = confined.start(&mut watch);
+            proxy.stop();
+            ended
+        })?;
+        let _ = name;
+        Ok(Some((ended, proxy.into_record())))
+    }
+
+    fn say(&mut self, sentence: &str) {
+        self.log.extend_from_slice(sentence.as_bytes());
+        self.log.push(b'\n');
+    }
+}
+
+fn merge(all: &mut Vec<NetworkUse>, more: Vec<NetworkUse>) {
+    for used in more {
+        match all.iter_mut().find(|known| known.host == used.host && known.port == used.port) {
+            Some(known) => {
+                known.connections += used.connections;
+                known.refused += used.refused;
+                known.failed += used.failed;
+                known.bytes_sent += used.bytes_sent;
+                known.bytes_received += used.bytes_received;
+            }
+            None => all.push(used),
+        }
+    }
+}
+
+/// Moves a finished layer to where it is looked for. Another run that was faster has made the same.
+fn put(part: &Path, place: &Path) -> Result<PathBuf, Stopped> {
+    match fs::rename(part, place) {
+        Ok(()) => Ok(place.to_owned()),
+        Err(_) if place.join(RECORD).is_file() => {
+            let _ = fs::remove_dir_all(part);
+            Ok(place.to_owned())
+        }
+        Err(error) => Err(Stopped::Io(place.to_owned(), error)),
+    }
+}
+
+/// The record is written last, so that what has one is whole.
+fn kept(place: &Path, key: Digest) -> Option<SetupRecord> {
+    #[derive(Deserialize)]
+    struct Whole(SetupRecord);
+    let Whole(record) = serde_json::from_slice(&fs::read(place.join(RECORD)).ok()?).ok()?;
+    (record.key == key && place.join("upper").is_dir()).then_some(record)
+}

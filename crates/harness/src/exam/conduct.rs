@@ -1,0 +1,23 @@
+//! What the tests tried while they ran. What the baseline's own tests try as well is nothing the patch did.
+
+use contract::sandbox::{Attempt, AttemptVerdict};
+use gate::conduct::judge_conduct;
+
+use super::Examiner;
+
+impl Examiner<'_> {
+    /// What was tried in the cell that ended last.
+    pub(super) fn tried(&self) -> Vec<Attempt> {
+        self.found.cells.last().map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default()
+    }
+
+    /// Keeps what was tried by the command of this index, as far as the same command did not try it on the baseline.
+    pub(super) fn hold_conduct_against(&mut self, index: usize) {
+        let known = self.tried_before.get(index);
+        let new = self.tried().into_iter().filter(|attempt| {
+            attempt.judged != AttemptVerdict::Note && !known.is_some_and(|known| known.contains(&attempt.what))
+        });
+        let new: Vec<Attempt> = new.collect();
+        self.found.attempts.extend(new);
+    }
+}

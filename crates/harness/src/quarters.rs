@@ -1,0 +1,158 @@
+//! Where a program lives: its tree, its private places, and what else of the host it is shown.
+//!
+//! Without a sandbox it sees the host's own paths. In one it sees fixed places, the same in every run, so that what a build
+//! leaves behind in one tree is good in another.
+
+use std::path::{Path, PathBuf};
+
+use contract::decision::Profile;
+use sandbox::{Access, Canary, Confinement, Mount, Space, Workspace, WorkspaceFrom};
+
+/// The tree a program works in, inside a sandbox.
+pub(crate) const TREE: &str = "/workspace";
+/// What the harness itself gives to a program.
+const GIVEN: &str = "/run/cto";
+const TMP: &str = "/tmp";
+/// Shown in every sandbox as the host has them.
+const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+/// Files in the private home and the private tmp.
+const PRIVATE_INODES: u64 = 1 << 20;
+
+/// Decoys, where a thief would look and an honest program does not.
+const CANARIES: &[&str] = &[".ssh/id_ed25519", ".aws/credentials", ".config/gh/hosts.yml", ".env"];
+
+#[derive(Debug, Clone)]
+pub(crate) struct Quarters {
+    profile: Profile,
+    /// Of the host.
+    root: PathBuf,
+    /// Layers between the tree and what is written; the first on top.
+    layers: Vec<PathBuf>,
+    workspace: WorkspaceFrom,
+    mounts: Vec<Mount>,
+    pub(crate) home: PathBuf,
+    pub(crate) tmp: PathBuf,
+}
+
+impl Quarters {
+    /// On the host's own paths.
+    pub(crate) fn open(root: PathBuf, home: PathBuf, tmp: PathBuf) -> Self {
+        let workspace = WorkspaceFrom::Directory(root.clone());
+        Self { profile: Profile::None, root, layers: Vec::new(), workspace, mounts: Vec::new(), home, tmp }
+    }
+
+    /// In a sandbox.
+    pub(crate) fn confined(root: PathBuf, mounts: Vec<Mount>) -> Self {
+        let (home, tmp) = (PathBuf::from(sandbox::HOME_DEFAULT), PathBuf::from(TMP));
+        let workspace = WorkspaceFrom::Directory(root.clone());
+        Self { profile: Profile::Strict, root, layers: Vec::new(), workspace, mounts, home, tmp }
+    }
+
+    /// With layers of files that stay as they are; changes go above them.
+    pub(crate) fn layered(mut self, layers: Vec<PathBuf>, workspace: WorkspaceFrom) -> Self {
+        self.layers = layers;
+        self.workspace = workspace;
+        self
+    }
+
+    /// Shows something of the host and says where the program finds it.
+    pub(crate) fn show(&mut self, host: &Path, name: &str, access: Access) -> PathBuf {
+        if self.profile == Profile::None {
+            return host.to_owned();
+        }
+        let target = Path::new(GIVEN).join(name);
+        self.mounts.push(Mount { source: host.to_owned(), target: target.clone(), access });
+        target
+    }
+
+    /// The tree as the program sees it.
+    pub(crate) fn tree(&self) -> &Path {
+        if self.profile == Profile::None { &self.root } else { Path::new(TREE) }
+    }
+
+    /// A directory of the search path as the program sees it; a relative one lies in the tree.
+    pub(crate) fn seen(&self, dir: &Path) -> PathBuf {
+        self.tree().join(dir)
+    }
+
+    /// Finds a program for a working directory that the program sees. One with a slash is not looked for: it may be there
+    /// only inside.
+    pub(crate) fn find_program(&self, name: &str, path: &[PathBuf], cwd: &Path) -> Option<PathBuf> {
+        if name.contains('/') && self.profile != Profile::None {
+            return Some(cwd.join(name));
+        }
+        if name.contains('/') {
+            return sandbox::find_program(name, &[], cwd);
+        }
+        let there = |dir: &PathBuf| {
+            let hosts = self.of_host(dir);
+            hosts.iter().any(|host| sandbox::find_program(name, std::slice::from_ref(host), Path::new("/")).is_some())
+        };
+        path.iter().map(|dir| self.seen(dir)).find(there).map(|dir| dir.join(name))
+    }
+
+    /// Where the host has what the program sees at a place; empty where it sees nothing of the host's.
+    pub(crate) fn of_host(&self, seen: &Path) -> Vec<PathBuf> {
+        if self.profile == Profile::None {
+            return vec![seen.to_owned()];
+        }
+        if let Ok(below) = seen.strip_prefix(TREE) {
+            return self.layers.iter().chain([&self.root]).map(|layer| layer.join(below)).collect();
+        }
+        let mount = self.mounts.iter().filter(|mount| seen.starts_with(&mount.target));
+        match mount.max_by_key(|mount| mount.target.components().count()) {
+            Some(mount) => {
+                seen.strip_prefix(&mount.target).map(|below| vec![mount.source.join(below)]).unwrap_or_default()
+            }
+            None if is_system(seen) => vec![seen.to_owned()],
+            None => Vec::new(),
+        }
+    }
+
+    /// What is to be built around the program; `None` where nothing is.
+    pub(crate) fn confinement(&self, space: u64, processes: u64, canary: &str) -> Option<Confinement> {
+        if self.profile == Profile::None {
+            return None;
+        }
+        Some(Confinement {
+            workspace: Workspace { target: PathBuf::from(TREE), from: self.workspace.clone() },
+            home: self.home.clone(),
+            private: Space { bytes: space, inodes: PRIVATE_INODES },
+            mounts: self.mounts.clone(),
+            listener: None,
+            processes: Some(processes),
+            canaries: canaries(canary),
+            uid: None,
+        })
+    }
+}
+
+pub(crate) fn is_system(path: &Path) -> bool {
+    SYSTEM.iter().any(|system| path.starts_with(system))
+}
+
+/// A place that nothing may be mounted over.
+pub(crate) fn is_reserved(path: &Path) -> bool {
+    let taken = [TREE, GIVEN, sandbox::HOME_DEFAULT, TMP, "/var/tmp", "/etc", "/proc", "/sys", "/dev"];
+    is_system(path) || path == Path::new("/") || taken.iter().any(|place| path.starts_with(place))
+}
+
+fn canaries(secret: &str) -> Vec<Canary> {
+    CANARIES
+        .iter()
+        .map(|path| Canary { path: PathBuf::from(path), content: format!("{}\n", decoy(path, secret)) })
+        .collect()
+}
+
+/// Content that looks like the real thing; the secret is the same in all of them.
+fn decoy(path: &str, secret: &str) -> String {
+    match path {
+        ".aws/credentials" => format!(
+            "[default]\naws_access_key_id = AKIA{}\naws_secret_access_key = {secret}",
+            &secret.to_uppercase().get(..16).unwrap_or_default()
+        ),
+        ".config/gh/hosts.yml" => format!("github.com:\n    oauth_token: {secret}\n    user: operator"),
+        ".env" => format!("API_TOKEN={secret}"),
+        _ => format!("-----BEGIN OPENSSH PRIVATE KEY-----\n{secret}\n-----END OPENSSH PRIVATE KEY-----"),
+    }
+}

@@ -1,0 +1,276 @@
+//! How much disk a directory takes, counted through descriptors: no link is followed, no mount is crossed, and whoever changes
+//! the tree meanwhile cannot lead the walk out of it.
+
+use std::collections::HashSet;
+use std::ffi::CStr;
+use std::io;
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, RawMode, Statx, StatxAttributes, StatxFlags, fstatvfs, openat, statx,
+};
+
+use crate::Space;
+
+/// Each level holds one descriptor of the harness.
+const DEPTH_MAX: usize = 128;
+/// Names are not limited where hard links are, and a walk has to end.
+const NAMES_MAX: u64 = 10_000_000;
+/// What `st_blocks` counts, whatever the file system's own blocks are.
+const BLOCK: u64 = 512;
+const HERE: &CStr = c".";
+
+/// What was counted, each inode once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Usage {
+    pub(crate) bytes: u64,
+    pub(crate) inodes: u64,
+    /// Something could not be looked into: a directory that may not be listed, or too many names, or too deep.
+    pub(crate) partial: bool,
+}
+
+impl Usage {
+    /// How much more it is than before.
+    pub(crate) fn since(&self, before: &Self) -> Space {
+        Space { bytes: self.bytes.saturating_sub(before.bytes), inodes: self.inodes.saturating_sub(before.inodes) }
+    }
+}
+
+/// A directory to be counted, held so that it stays the same one.
+#[derive(Debug)]
+pub(crate) struct Root {
+    directory: OwnedFd,
+}
+
+impl Root {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self { directory: openat(CWD, path, flags, Mode::empty())? })
+    }
+
+    /// What its file system has left for ordinary users.
+    pub(crate) fn free(&self) -> io::Result<Space> {
+        let space = fstatvfs(&self.directory)?;
+        Ok(Space { bytes: space.f_bavail.saturating_mul(space.f_frsize), inodes: space.f_favail })
+    }
+}
+
+/// Counts all roots, which do not lie within each other. Counting ends early beyond the ceiling, or when `give_up` says so.
+pub(crate) fn measure(roots: &[Root], ceiling: Space, give_up: &dyn Fn() -> bool) -> Usage {
+    let mut walk = Walk { ceiling, give_up, found: Usage::default(), names: 0, linked: HashSet::new() };
+    for root in roots {
+        if walk.root(root).is_break() {
+            break;
+        }
+    }
+    walk.found
+}
+
+struct Walk<'a> {
+    ceiling: Space,
+    give_up: &'a dyn Fn() -> bool,
+    found: Usage,
+    names: u64,
+    /// Device and number of each file that was met and has more than one name.
+    linked: HashSet<(u32, u32, u64)>,
+}
+
+impl Walk<'_> {
+    fn root(&mut self, root: &Root) -> ControlFlow<()> {
+        let Ok(stat) = look(root.directory.as_fd(), c"", AtFlags::EMPTY_PATH) else { return self.miss() };
+        self.count(&stat);
+        match list(root.directory.as_fd(), HERE) {
+            Ok(directory) => self.below(directory, &stat, 0),
+            Err(_) => self.miss(),
+        }
+    }
+
+    fn below(&mut self, directory: Dir, own: &Statx, depth: usize) -> ControlFlow<()> {
+        if depth == DEPTH_MAX {
+            return self.miss();
+        }
+        let mut directory = directory;
+        while let Some(entry) = directory.next() {
+            let (Ok(entry), Ok(parent)) = (entry, directory.fd()) else { return self.miss() };
+            if entry.file_name() == HERE || entry.file_name() == c".." {
+                continue;
+            }
+            self.names += 1;
+            if (self.give_up)() || self.names > NAMES_MAX {
+                self.found.partial = true;
+                return ControlFlow::Break(());
+            }
+            match entry.file_type() {
+                FileType::Directory | FileType::Unknown => self.child(parent, entry.file_name(), own, depth)?,
+                _ => self.leaf(parent, entry.file_name(), own)?,
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Opened first and looked at then, so that what is counted is what is walked.
+    fn child(&mut self, parent: BorrowedFd<'_>, name: &CStr, above: &Statx, depth: usize) -> ControlFlow<()> {
+        let Ok(directory) = list(parent, name) else {
+            // Not a directory, gone, or closed to us: then its own size is all there is to be had.
+            return match look(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) if is_directory(&stat) && !is_mount(&stat, above) => {
+                    self.count(&stat);
+                    self.miss()
+                }
+                _ => self.leaf(parent, name, above),
+            };
+        };
+        let stat = directory.fd().and_then(|fd| look(fd, c"", AtFlags::EMPTY_PATH));
+        let Ok(stat) = stat else { return self.miss() };
+        if is_mount(&stat, above) {
+            return ControlFlow::Continue(());
+        }
+        self.count(&stat);
+        self.below(directory, &stat, depth + 1)
+    }
+
+    fn leaf(&mut self, parent: BorrowedFd<'_>, name: &CStr, above: &Statx) -> ControlFlow<()> {
+        // What is gone again takes no room.
+        let Ok(stat) = look(parent, name, AtFlags::SYMLINK_NOFOLLOW) else { return ControlFlow::Continue(()) };
+        if !is_mount(&stat, above) {
+            self.count(&stat);
+        }
+        if self.found.bytes > self.ceiling.bytes || self.found.inodes > self.ceiling.inodes {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn count(&mut self, stat: &Statx) {
+        let key = (stat.stx_dev_major, stat.stx_dev_minor, stat.stx_ino);
+        if stat.stx_nlink > 1 && !is_directory(stat) && !self.linked.insert(key) {
+            return;
+        }
+        self.found.inodes += 1;
+        self.found.bytes = self.found.bytes.saturating_add(stat.stx_blocks.saturating_mul(BLOCK));
+    }
+
+    fn miss(&mut self) -> ControlFlow<()> {
+        self.found.partial = true;
+        ControlFlow::Continue(())
+    }
+}
+
+fn list(parent: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<Dir> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Dir::new(openat(parent, name, flags, Mode::empty())?)
+}
+
+fn look(parent: BorrowedFd<'_>, name: &CStr, flags: AtFlags) -> rustix::io::Result<Statx> {
+    let wanted = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::NLINK | StatxFlags::BLOCKS;
+    statx(parent, name, flags | AtFlags::NO_AUTOMOUNT, wanted)
+}
+
+fn is_directory(stat: &Statx) -> bool {
+    FileType::from_raw_mode(RawMode::from(stat.stx_mode)) == FileType::Directory
+}
+
+/// Where the kernel does not say, another device is taken for a mount. Where it does, another device is a part of the same
+/// file system, which a program can make.
+fn is_mount(stat: &Statx, above: &Statx) -> bool {
+    if stat.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) {
+        return stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
+    }
+    (stat.stx_dev_major, stat.stx_dev_minor) != (above.stx_dev_major, above.stx_dev_minor)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, symlink};
+
+    use super::*;
+
+    const ANY: Space = Space { bytes: u64::MAX, inodes: u64::MAX };
+
+    fn of(path: &Path, ceiling: Space) -> Usage {
+        measure(&[Root::open(path).unwrap()], ceiling, &|| false)
+    }
+
+    #[test]
+    fn every_inode_is_counted_once_and_no_link_is_followed() {
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("large"), vec![1; 1 << 20]).unwrap();
+        let inside = tempfile::tempdir().unwrap();
+        let path = |name: &str| inside.path().join(name);
+        fs::create_dir_all(path("a/b")).unwrap();
+        fs::write(path("a/b/file"), vec![1; 100_000]).unwrap();
+        let before = of(inside.path(), ANY);
+        let blocks = ["", "a", "a/b", "a/b/file"].map(|name| path(name).metadata().unwrap().blocks() * BLOCK);
+        assert_eq!(before, Usage { bytes: blocks.iter().sum(), inodes: 4, partial: false });
+
+        fs::hard_link(path("a/b/file"), path("again")).unwrap();
+        symlink(outside.path(), path("out")).unwrap();
+        symlink("a", path("a/b/round")).unwrap();
+        // 1 MiB long, and nothing of it written.
+        fs::File::create(path("sparse")).unwrap().set_len(1 << 20).unwrap();
+        let after = of(inside.path(), ANY).since(&before);
+        assert_eq!(after.inodes, 3);
+        assert!(after.bytes < 100_000, "{after:?}");
+    }
+
+    #[test]
+    fn a_mount_is_told_from_a_directory() {
+        for (parent, name, mount) in [("/", c"proc", true), ("/proc/self", c"task", false)] {
+            let root = Root::open(Path::new(parent)).unwrap();
+            let above = look(root.directory.as_fd(), c"", AtFlags::EMPTY_PATH).unwrap();
+            let stat = look(root.directory.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW).unwrap();
+            assert_eq!(is_mount(&stat, &above), mount, "{parent} {name:?}");
+        }
+    }
+
+    #[test]
+    fn a_directory_that_becomes_a_link_leads_nowhere() {
+        let outside = tempfile::tempdir().unwrap();
+        for number in 0..100 {
+            fs::write(outside.path().join(number.to_string()), "x").unwrap();
+        }
+        let inside = tempfile::tempdir().unwrap();
+        let [directory, link, aside] = ["directory", "link", "aside"].map(|name| inside.path().join(name));
+        fs::create_dir(&directory).unwrap();
+        symlink(outside.path(), &link).unwrap();
+        let over = std::sync::atomic::AtomicBool::new(false);
+        let most = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                    for (from, to) in
+                        [(&directory, &aside), (&link, &directory), (&directory, &link), (&aside, &directory)]
+                    {
+                        fs::rename(from, to).unwrap();
+                    }
+                }
+            });
+            let most = (0..3000).map(|_| of(inside.path(), ANY).inodes).max();
+            over.store(true, std::sync::atomic::Ordering::Relaxed);
+            most
+        });
+        // A renamed entry may be met under both its names.
+        assert!(most.unwrap() < 10, "{most:?}");
+    }
+
+    #[test]
+    fn a_walk_ends_at_its_ceiling_at_its_depth_and_when_asked() {
+        let tree = tempfile::tempdir().unwrap();
+        for number in 0..100 {
+            fs::write(tree.path().join(number.to_string()), "x").unwrap();
+        }
+        let few = of(tree.path(), Space { inodes: 10, ..ANY });
+        assert_eq!((few.inodes, few.partial), (11, false));
+        let given_up = measure(&[Root::open(tree.path()).unwrap()], ANY, &|| true);
+        assert_eq!((given_up.inodes, given_up.partial), (1, true));
+        let mut deep = tree.path().to_owned();
+        for _ in 0..DEPTH_MAX + 10 {
+            deep.push("d");
+        }
+        fs::create_dir_all(&deep).unwrap();
+        let cut = of(tree.path(), ANY);
+        assert_eq!((cut.inodes, cut.partial), (101 + DEPTH_MAX as u64, true));
+    }
+}

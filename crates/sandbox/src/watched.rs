@@ -1,0 +1,271 @@
+//! A limit on how much directories may grow, held by looking: where neither the file system nor the kernel has one to set.
+//!
+//! The harness counts what lies in them while the program runs. A walk can be hidden from: by files without a name, and by
+//! directories their owner may not list. So the file system's own free space is looked at too. It is everybody's, and therefore
+//! believed only where a walk was partial, or where hardly anything is left.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::confinement::is_plain_absolute;
+use crate::usage::{Root, Usage, measure};
+use crate::{LimitBy, LimitKind, LimitRule, Space, SuperviseError};
+
+/// How often free space is looked at, and the least time between two walks.
+const STEP: Duration = Duration::from_millis(100);
+/// A walk is followed by so many times its own duration without one, which keeps the cost near a twentieth.
+const REST: u32 = 20;
+/// The same when the file system has lost what was left of the limit since the last walk.
+const REST_IN_DOUBT: u32 = 2;
+
+/// Directories that may grow so much, together, while a program runs. What was in them at the start does not count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watched {
+    /// Of the host, none within another. Links in them are not followed, and mounts in them not entered.
+    pub roots: Vec<PathBuf>,
+    pub space: Space,
+}
+
+impl Watched {
+    pub(crate) fn check(&self) -> Result<(), SuperviseError> {
+        let overlaps = |(index, root): (usize, &PathBuf)| {
+            self.roots.iter().enumerate().any(|(other, path)| other != index && path.starts_with(root))
+        };
+        if let Some(root) = self.roots.iter().find(|root| !is_plain_absolute(root)) {
+            return Err(SuperviseError::bad_spec(format!("not a plain absolute path: {}", root.display())));
+        }
+        if self.roots.is_empty() || self.roots.iter().enumerate().any(overlaps) {
+            return Err(SuperviseError::bad_spec("watched directories are missing or lie within each other"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn rules(&self) -> [LimitRule; 2] {
+        let rule = |kind, value| LimitRule { kind, by: LimitBy::Watched, value };
+        [rule(LimitKind::Disk, self.space.bytes), rule(LimitKind::Inodes, self.space.inodes)]
+    }
+}
+
+/// The thread that looks. Dropped, it ends.
+#[derive(Debug)]
+pub(crate) struct Watcher {
+    exceeded: Arc<AtomicBool>,
+    /// The program has ended when nobody holds this any more.
+    running: Option<Sender<()>>,
+    thread: Option<JoinHandle<Vec<LimitKind>>>,
+}
+
+impl Watcher {
+    /// Counts what is there and begins to watch; to be called before the program starts.
+    pub(crate) fn begin(watched: &Watched) -> Result<Self, SuperviseError> {
+        let failed = |source| SuperviseError::WatchDisk { roots: watched.roots.clone(), source };
+        let gauge = Gauge::new(watched).map_err(failed)?;
+        let exceeded = Arc::new(AtomicBool::new(false));
+        let (running, ended) = channel();
+        let flag = Arc::clone(&exceeded);
+        let thread = Builder::new().name("disk-watch".to_owned()).spawn(move || gauge.watch(&ended, &flag));
+        Ok(Self { exceeded, running: Some(running), thread: Some(thread.map_err(failed)?) })
+    }
+
+    pub(crate) fn exceeded(&self) -> bool {
+        self.exceeded.load(Ordering::Relaxed)
+    }
+
+    /// Measures a last time, when nothing writes any more, and says which limits were passed.
+    pub(crate) fn finish(mut self) -> Vec<LimitKind> {
+        self.join()
+    }
+
+    fn join(&mut self) -> Vec<LimitKind> {
+        self.running = None;
+        // A watch that failed has not shown that the limit held.
+        self.thread.take().map_or_else(Vec::new, |thread| thread.join().unwrap_or_else(|_| vec![LimitKind::Disk]))
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.join();
+    }
+}
+
+#[derive(Debug)]
+struct Gauge {
+    roots: Vec<Root>,
+    space: Space,
+    before: Usage,
+    /// Of each root's file system at the start.
+    free_before: Vec<Space>,
+}
+
+impl Gauge {
+    fn new(watched: &Watched) -> io::Result<Self> {
+        let roots = watched.roots.iter().map(|path| Root::open(path)).collect::<io::Result<Vec<_>>>()?;
+        let free_before = roots.iter().map(Root::free).collect::<io::Result<_>>()?;
+        let before = measure(&roots, Space { bytes: u64::MAX, inodes: u64::MAX }, &|| false);
+        Ok(Self { roots, space: watched.space, before, free_before })
+    }
+
+    fn watch(self, ended: &Receiver<()>, exceeded: &AtomicBool) -> Vec<LimitKind> {
+        let has_ended = || ended.try_recv() == Err(TryRecvError::Disconnected);
+        let mut took = Duration::ZERO;
+        let mut grown = Space { bytes: 0, inodes: 0 };
+        loop {
+            self.rest(ended, took, grown);
+            let last = has_ended();
+            let started = Instant::now();
+            let now = self.count(&|| !last && has_ended());
+            (took, grown) = (started.elapsed(), now.since(&self.before));
+            if !last && has_ended() {
+                // Cut short, or overtaken: the last one tells.
+                continue;
+            }
+            let hits = self.hits(&now);
+            if !hits.is_empty() {
+                exceeded.store(true, Ordering::Relaxed);
+            }
+            if last || !hits.is_empty() {
+                return hits;
+            }
+        }
+    }
+
+    /// Waits until the next walk is due, or the end.
+    fn rest(&self, ended: &Receiver<()>, took: Duration, grown: Space) {
+        let started = Instant::now();
+        let free = self.free();
+        let left = self.space.bytes.saturating_sub(grown.bytes);
+        loop {
+            let in_doubt = lost(&free, &self.free()).bytes > left;
+            let rest = rest_after(took, in_doubt).saturating_sub(started.elapsed());
+            if rest.is_zero() || ended.recv_timeout(rest.min(STEP)) == Err(RecvTimeoutError::Disconnected) {
+                return;
+            }
+        }
+    }
+
+    fn count(&self, give_up: &dyn Fn() -> bool) -> Usage {
+        let ceiling = Space {
+            bytes: self.before.bytes.saturating_add(self.space.bytes),
+            inodes: self.before.inodes.saturating_add(self.space.inodes),
+        };
+        measure(&self.roots, ceiling, give_up)
+    }
+
+    fn hits(&self, now: &Usage) -> Vec<LimitKind> {
+        let free = self.free();
+        let seen = Seen { grown: now.since(&self.before), partial: now.partial, lost: lost(&self.free_before, &free) };
+        passed(&self.space, &seen, &free)
+    }
+
+    /// Of each root; one whose file system no longer answers has nothing.
+    fn free(&self) -> Vec<Space> {
+        self.roots.iter().map(|root| root.free().unwrap_or(Space { bytes: 0, inodes: 0 })).collect()
+    }
+}
+
+/// What one look found.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    grown: Space,
+    partial: bool,
+    lost: Space,
+}
+
+fn passed(limit: &Space, seen: &Seen, free: &[Space]) -> Vec<LimitKind> {
+    let is_passed = |of: fn(&Space) -> u64| {
+        let scarce = free.iter().any(|free| of(free) < of(limit));
+        of(&seen.grown) > of(limit) || (of(&seen.lost) > of(limit) && (seen.partial || scarce))
+    };
+    let kinds =
+        [(LimitKind::Disk, is_passed(|space| space.bytes)), (LimitKind::Inodes, is_passed(|space| space.inodes))];
+    kinds.into_iter().filter_map(|(kind, passed)| passed.then_some(kind)).collect()
+}
+
+/// The most that any of the file systems has lost.
+fn lost(before: &[Space], now: &[Space]) -> Space {
+    let most = |of: fn(&Space) -> u64| {
+        before.iter().zip(now).map(|(before, now)| of(before).saturating_sub(of(now))).max().unwrap_or(0)
+    };
+    Space { bytes: most(|space| space.bytes), inodes: most(|space| space.inodes) }
+}
+
+fn rest_after(walk: Duration, in_doubt: bool) -> Duration {
+    walk.saturating_mul(if in_doubt { REST_IN_DOUBT } else { REST }).max(STEP)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn space(bytes: u64, inodes: u64) -> Space {
+        Space { bytes, inodes }
+    }
+
+    #[test]
+    fn growth_counts_and_lost_space_only_where_it_may_be_ours() {
+        const BOTH: &[LimitKind] = &[LimitKind::Disk, LimitKind::Inodes];
+        let (none, much) = (space(0, 0), space(1000, 1000));
+        // Grown, a partial walk, lost, free; against a limit of 100 and 10.
+        let cases: [(Space, bool, Space, Space, &[LimitKind]); 11] = [
+            (none, false, none, much, &[]),
+            (space(100, 10), false, none, much, &[]),
+            (space(101, 10), false, none, much, &[LimitKind::Disk]),
+            (space(100, 11), false, none, much, &[LimitKind::Inodes]),
+            (space(101, 11), false, none, much, BOTH),
+            // Somebody else's, as far as can be told.
+            (none, false, much, much, &[]),
+            (none, false, much, space(100, 10), &[]),
+            (none, false, much, space(99, 10), &[LimitKind::Disk]),
+            (none, false, space(100, 10), none, &[]),
+            (none, true, space(100, 10), much, &[]),
+            (none, true, much, much, BOTH),
+        ];
+        for (grown, partial, lost, free, expected) in cases {
+            let seen = Seen { grown, partial, lost };
+            assert_eq!(passed(&space(100, 10), &seen, &[much, free]), expected, "{seen:?} {free:?}");
+        }
+    }
+
+    #[test]
+    fn the_most_that_one_file_system_lost_is_what_was_lost() {
+        let before = [space(100, 100), space(50, 50)];
+        assert_eq!(lost(&before, &[space(90, 200), space(20, 49)]), space(30, 1));
+        assert_eq!(lost(&[], &[]), space(0, 0));
+    }
+
+    #[test]
+    fn walks_keep_their_distance() {
+        let ms = Duration::from_millis;
+        for (walk, in_doubt, expected) in
+            [(ms(0), false, ms(100)), (ms(5), false, ms(100)), (ms(50), false, ms(1000)), (ms(50), true, ms(100))]
+        {
+            assert_eq!(rest_after(walk, in_doubt), expected);
+        }
+        assert_eq!(rest_after(Duration::MAX, false), Duration::MAX);
+    }
+
+    #[test]
+    fn only_directories_apart_from_each_other_are_watched() {
+        let cases: [(&[&str], bool); 7] = [
+            (&["/a"], true),
+            (&["/a", "/b/c", "/ab"], true),
+            (&[], false),
+            (&["a"], false),
+            (&["/a/../b"], false),
+            (&["/a", "/a/b"], false),
+            (&["/a", "/a"], false),
+        ];
+        for (roots, good) in cases {
+            let watched = Watched { roots: roots.iter().map(PathBuf::from).collect(), space: space(1, 1) };
+            assert_eq!(watched.check().is_ok(), good, "{roots:?}");
+        }
+    }
+}

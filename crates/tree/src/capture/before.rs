@@ -1,0 +1,62 @@
+//! What a capture compares with: what is known of a tree from before anybody worked in it.
+
+use crate::listing::{Entry, Listing, Mode};
+use crate::manifest::Manifest;
+use crate::stat::FileStat;
+
+/// A tree as it was.
+#[derive(Clone, Copy)]
+pub(super) enum Before<'a> {
+    /// The same directory, just made.
+    Manifest(&'a Manifest),
+    /// A checkout beneath a layer: a file that lies in the layer was written there.
+    Listing(&'a Listing),
+}
+
+impl<'a> Before<'a> {
+    /// The entry a path had.
+    pub(super) fn entry(&self, path: &[u8]) -> Option<Entry> {
+        match self {
+            Before::Manifest(manifest) => manifest.entry(path),
+            Before::Listing(listing) => listing.0.get(path).copied(),
+        }
+    }
+
+    /// Whether a path was there, as a file or a directory.
+    pub(super) fn knows(&self, path: &[u8]) -> bool {
+        match self {
+            Before::Manifest(manifest) => manifest.knows(path),
+            Before::Listing(listing) => listing.0.contains_key(path) || listing.has_below(path),
+        }
+    }
+
+    /// The entry of a path whose stat proves that it is unchanged.
+    pub(super) fn unchanged(&self, path: &[u8], now: &FileStat) -> Option<Entry> {
+        match self {
+            Before::Manifest(manifest) => manifest.unchanged(path, now),
+            Before::Listing(_) => None,
+        }
+    }
+
+    /// Whether a path looks as it did, which is no proof of its content.
+    pub(super) fn looks_alike(&self, path: &[u8], now: &FileStat) -> bool {
+        match self {
+            Before::Manifest(manifest) => manifest.looks_alike(path, now),
+            Before::Listing(_) => false,
+        }
+    }
+
+    /// Every path that had this mode.
+    pub(super) fn of_mode(&self, mode: Mode) -> Vec<(&'a [u8], Entry)> {
+        match self {
+            Before::Manifest(manifest) => {
+                let all = manifest.recorded.iter().map(|(path, recorded)| (path.as_slice(), recorded.entry));
+                all.filter(|(_, entry)| entry.mode == mode).collect()
+            }
+            Before::Listing(listing) => {
+                let all = listing.0.iter().map(|(path, entry)| (path.as_slice(), *entry));
+                all.filter(|(_, entry)| entry.mode == mode).collect()
+            }
+        }
+    }
+}

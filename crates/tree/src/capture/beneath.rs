@@ -1,0 +1,150 @@
+//! What lies beneath the layer a program wrote: setup layers over a checkout of the baseline, as the program saw them.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use rustix::fs::{FileType, Stat, readlinkat};
+use rustix::io::Errno;
+
+use super::marks::{forged, hides_beneath, is_whiteout};
+use crate::error::{Doing, TreeError};
+use crate::fsdir::{kind, lstat, open_dir, open_regular, open_root};
+use crate::listing::{Listing, Mode};
+use crate::stat::FileStat;
+
+/// The layers beneath a workspace's own.
+#[derive(Debug, Clone, Copy)]
+pub struct Beneath<'a> {
+    /// What the checkout at the bottom holds.
+    pub baseline: &'a Listing,
+    /// Setup layers, the first on top: directories an overlay over the checkout wrote into, with its marks.
+    pub layers: &'a [PathBuf],
+}
+
+/// One directory as the layers beneath show it.
+pub(super) struct Under {
+    /// The directories of setup layers that are joined here, the first on top.
+    dirs: Vec<OwnedFd>,
+    /// Whether what the baseline has here shows through them.
+    baseline: bool,
+}
+
+/// What the layers beneath show at a name.
+pub(super) enum Seen<'u> {
+    Nothing,
+    Directory(Under),
+    /// A file, link or special file of a setup layer.
+    Setup(&'u OwnedFd, Stat),
+    /// A file or link of the baseline.
+    Baseline,
+}
+
+impl Under {
+    /// The root of the layers beneath.
+    pub(super) fn root(beneath: &Beneath<'_>) -> Result<Under, TreeError> {
+        let dirs: Vec<OwnedFd> = beneath.layers.iter().map(|layer| open_root(layer)).collect::<Result<_, _>>()?;
+        dirs.iter().try_for_each(require_plain_root)?;
+        Ok(Under { dirs, baseline: true })
+    }
+
+    /// A directory that was not there.
+    pub(super) fn nothing() -> Under {
+        Under { dirs: Vec::new(), baseline: false }
+    }
+
+    /// Whether a setup layer has this directory.
+    pub(super) fn is_setup(&self) -> bool {
+        !self.dirs.is_empty()
+    }
+
+    /// What is seen at `name`, whose whole path is `path`.
+    pub(super) fn look(&self, name: &[u8], path: &[u8], baseline: &Listing) -> Result<Seen<'_>, TreeError> {
+        let mut below = Under { dirs: Vec::new(), baseline: self.baseline };
+        for dir in &self.dirs {
+            let stat = match lstat(dir, name) {
+                Ok(stat) => stat,
+                Err(Errno::NOENT) => continue,
+                Err(e) => return Err(e).doing_at("looking in a setup layer at", path),
+            };
+            let hidden = is_whiteout(dir, name, &stat, path)?;
+            if kind(&stat) == FileType::Directory {
+                let next = open_dir(dir, name).doing_at("opening directory of a setup layer", path)?;
+                below.baseline &= !hides_beneath(&next, path)?;
+                below.dirs.push(next);
+            } else if !hidden && below.dirs.is_empty() {
+                return Ok(Seen::Setup(dir, stat));
+            } else {
+                below.baseline = false;
+            }
+            if !below.baseline {
+                break;
+            }
+        }
+        Ok(below.seen(path, baseline))
+    }
+
+    fn seen<'u>(self, path: &[u8], baseline: &Listing) -> Seen<'u> {
+        if self.is_setup() {
+            return Seen::Directory(self);
+        }
+        match baseline.0.get(path).filter(|_| self.baseline) {
+            Some(entry) if entry.mode != Mode::Gitlink => Seen::Baseline,
+            Some(_) => Seen::Directory(self),
+            None if self.baseline && baseline.has_below(path) => Seen::Directory(self),
+            None => Seen::Nothing,
+        }
+    }
+}
+
+/// The kernel does not read this mark at the root of a layer, and so never writes it there.
+pub(super) fn require_plain_root(root: &OwnedFd) -> Result<(), TreeError> {
+    if hides_beneath(root, b"")? { Err(forged(b"", "opaque")) } else { Ok(()) }
+}
+
+impl Seen<'_> {
+    /// Whether a setup layer has this very file here.
+    pub(super) fn is_file(&self, name: &[u8], mode: Mode, bytes: &[u8], path: &[u8]) -> Result<bool, TreeError> {
+        let Seen::Setup(dir, stat) = self else { return Ok(false) };
+        let now = FileStat::of(stat);
+        let alike = kind(stat) == FileType::RegularFile && now.regular_mode() == mode && now.size == bytes.len() as u64;
+        if !alike {
+            return Ok(false);
+        }
+        match open_regular(dir, name).and_then(|(file, _)| holds(file, bytes)) {
+            Err(e) if e.kind() == ErrorKind::PermissionDenied => Ok(false),
+            held => held.doing_at("reading in a setup layer", path),
+        }
+    }
+
+    /// Whether a setup layer has this very link here.
+    pub(super) fn is_link(&self, name: &[u8], target: &[u8], path: &[u8]) -> Result<bool, TreeError> {
+        match self {
+            Seen::Setup(dir, stat) if kind(stat) == FileType::Symlink => {
+                let here = readlinkat(dir, name, Vec::new()).doing_at("reading link of a setup layer", path)?;
+                Ok(here.as_bytes() == target)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether a setup layer has a special file of this kind here.
+    pub(super) fn is_special(&self, wanted: FileType) -> bool {
+        matches!(self, Seen::Setup(_, stat) if kind(stat) == wanted)
+    }
+}
+
+fn holds(mut file: File, bytes: &[u8]) -> std::io::Result<bool> {
+    let mut left = bytes;
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(left.is_empty()),
+            n => match left.strip_prefix(&buffer[..n]) {
+                Some(rest) => left = rest,
+                None => return Ok(false),
+            },
+        }
+    }
+}

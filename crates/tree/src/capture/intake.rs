@@ -1,0 +1,129 @@
+//! What a capture takes in, whatever way it walks: content within limits, and refusals of what cannot be read.
+
+use std::collections::BTreeSet;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{Stat, readlinkat};
+use rustix::io::Errno;
+
+use super::before::Before;
+use super::{Capture, Limits, Refused, RefusedWhy};
+use crate::error::{Doing, Limit, TreeError};
+use crate::fsdir::{lstat, open_dir, open_regular, read_limited};
+use crate::link::Links;
+use crate::listing::Entry;
+use crate::oid::Oid;
+use crate::stat::FileStat;
+use crate::store::Store;
+
+pub(super) struct Intake<'a> {
+    pub(super) before: Before<'a>,
+    pub(super) store: &'a Store,
+    limits: &'a Limits,
+    pub(super) out: Capture,
+    /// The targets of the links that were read.
+    pub(super) links: Links,
+    /// Carried paths that are not as they were.
+    pub(super) changed: BTreeSet<Vec<u8>>,
+    entries: u64,
+    bytes: u64,
+}
+
+impl<'a> Intake<'a> {
+    pub(super) fn new(before: Before<'a>, store: &'a Store, limits: &'a Limits) -> Intake<'a> {
+        let (links, changed) = (Links::new(), BTreeSet::new());
+        Intake { before, store, limits, out: Capture::default(), links, changed, entries: 0, bytes: 0 }
+    }
+
+    pub(super) fn carry(&mut self, path: &[u8], entry: Entry) {
+        if self.before.entry(path) != Some(entry) {
+            self.changed.insert(path.to_vec());
+        }
+        self.out.listing.0.insert(path.to_vec(), entry);
+    }
+
+    pub(super) fn refuse(&mut self, path: &[u8], why: RefusedWhy) {
+        self.out.refused.push(Refused { path: path.to_vec(), why });
+    }
+
+    /// What a name is; none, and a refusal, where the harness may not look.
+    pub(super) fn look(&mut self, dir: &OwnedFd, name: &[u8], path: &[u8]) -> Result<Option<Stat>, TreeError> {
+        let stat = lstat(dir, name);
+        self.allowed(stat, "looking at", path)
+    }
+
+    /// An open directory; none, and a refusal, where the harness may not enter.
+    pub(super) fn enter(&mut self, dir: &OwnedFd, name: &[u8], path: &[u8]) -> Result<Option<OwnedFd>, TreeError> {
+        let below = open_dir(dir, name);
+        self.allowed(below, "opening directory", path)
+    }
+
+    fn allowed<T>(&mut self, got: Result<T, Errno>, doing: &'static str, path: &[u8]) -> Result<Option<T>, TreeError> {
+        if matches!(got, Err(Errno::ACCESS)) {
+            self.refuse(path, RefusedWhy::Unreadable);
+            return Ok(None);
+        }
+        got.doing_at(doing, path).map(Some)
+    }
+
+    /// Where a link leads.
+    pub(super) fn target(&self, dir: &OwnedFd, name: &[u8], path: &[u8]) -> Result<Vec<u8>, TreeError> {
+        Ok(readlinkat(dir, name, Vec::new()).doing_at("reading link", path)?.into_bytes())
+    }
+
+    /// The bytes of a regular file; none, and a refusal, where the harness may not read it.
+    pub(super) fn content(
+        &mut self,
+        dir: &OwnedFd,
+        name: &[u8],
+        path: &[u8],
+        now: &FileStat,
+    ) -> Result<Option<Vec<u8>>, TreeError> {
+        self.count_bytes(path, now)?;
+        let content = match open_regular(dir, name) {
+            Ok((file, _)) => read_limited(file, self.limits.file_bytes),
+            Err(e) => Err(e),
+        };
+        match content {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(e) if e.kind() == std::io::ErrorKind::FileTooLarge => Err(limit(Limit::FileBytes, path)),
+            Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
+                self.refuse(path, RefusedWhy::Unreadable);
+                Ok(None)
+            }
+            Err(e) => Err(e).doing_at("reading", path),
+        }
+    }
+
+    /// Stores content, unless it is what the path already had.
+    pub(super) fn keep(&self, path: &[u8], bytes: &[u8]) -> Result<Oid, TreeError> {
+        let oid = Oid::of("blob", bytes);
+        match self.before.entry(path) {
+            Some(entry) if entry.oid == oid => Ok(oid),
+            _ => self.store.put_blob(bytes),
+        }
+    }
+
+    pub(super) fn count_entry(&mut self, path: &[u8]) -> Result<(), TreeError> {
+        self.entries += u64::from(!self.before.knows(path));
+        if self.entries > self.limits.entries { Err(limit(Limit::Entries, path)) } else { Ok(()) }
+    }
+
+    fn count_bytes(&mut self, path: &[u8], now: &FileStat) -> Result<(), TreeError> {
+        if now.size > self.limits.file_bytes {
+            return Err(limit(Limit::FileBytes, path));
+        }
+        if !self.before.looks_alike(path, now) {
+            self.bytes = self.bytes.saturating_add(now.size);
+        }
+        if self.bytes > self.limits.total_bytes { Err(limit(Limit::TotalBytes, path)) } else { Ok(()) }
+    }
+
+    pub(super) fn require_depth(&self, depth: usize, path: &[u8]) -> Result<(), TreeError> {
+        if depth > self.limits.depth { Err(limit(Limit::Depth, path)) } else { Ok(()) }
+    }
+}
+
+fn limit(limit: Limit, path: &[u8]) -> TreeError {
+    TreeError::Limit { limit, path: path.to_vec() }
+}

@@ -1,0 +1,237 @@
+//! The walk through the layer that took a program's changes: what it does not hold is as the baseline has it.
+//!
+//! The result depends on what the program saw and on what it left, never on how the overlay wrote it down: a path that a setup
+//! layer showed to it and that it left alike is as the baseline has it.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use rustix::fs::{FileType, Stat};
+
+use super::before::Before;
+use super::beneath::{Beneath, Seen, Under, require_plain_root};
+use super::intake::Intake;
+use super::marks::{hides_beneath, is_whiteout, shows};
+use super::refuse::{judge, links_before};
+use super::{Capture, Limits, RefusedWhy, unfinished};
+use crate::error::{Doing, TreeError};
+use crate::fsdir::{kind, names, open_dir};
+use crate::listing::{Entry, Mode};
+use crate::name::{descend, folds_to_git, parent};
+use crate::stat::FileStat;
+use crate::store::Store;
+
+pub(super) struct LayerWalk<'a> {
+    beneath: &'a Beneath<'a>,
+    intake: Intake<'a>,
+    /// Directories of the layer that no setup layer has, each before what is in it.
+    directories: Vec<Vec<u8>>,
+    /// Whether a link came, went or changed.
+    links_moved: bool,
+}
+
+/// A directory of the layer.
+struct Place {
+    dir: OwnedFd,
+    under: Under,
+    /// Nothing beneath shows through it.
+    covered: bool,
+    depth: usize,
+}
+
+impl<'a> LayerWalk<'a> {
+    pub(super) fn new(beneath: &'a Beneath<'a>, store: &'a Store, limits: &'a Limits) -> LayerWalk<'a> {
+        let mut intake = Intake::new(Before::Listing(beneath.baseline), store, limits);
+        intake.out.listing = beneath.baseline.clone();
+        LayerWalk { beneath, intake, directories: Vec::new(), links_moved: false }
+    }
+
+    pub(super) fn run(mut self, upper: BorrowedFd<'_>) -> Result<Capture, TreeError> {
+        let dir = open_dir(upper, b".").doing_at("opening the layer", b"")?;
+        require_plain_root(&dir)?;
+        if let Ok(git) = open_dir(&dir, b".git") {
+            self.intake.out.unfinished = unfinished(&git, shows);
+        }
+        let top = Place { dir, under: Under::root(self.beneath)?, covered: false, depth: 0 };
+        self.directory(&top, &mut Vec::new())?;
+        self.report_empty();
+        self.complete_links()?;
+        judge(self.intake)
+    }
+
+    fn directory(&mut self, at: &Place, path: &mut Vec<u8>) -> Result<(), TreeError> {
+        self.intake.require_depth(at.depth, path)?;
+        let names = names(&at.dir).doing_at("reading directory", path)?;
+        if at.covered {
+            self.cover(at, path, &names)?;
+        }
+        for name in &names {
+            if name == b".git" {
+                if at.depth > 0 && shows(&at.dir, name) {
+                    self.intake.out.nested_repositories.push(path.clone());
+                }
+                continue;
+            }
+            let length = descend(path, name);
+            self.entry(at, name, path)?;
+            path.truncate(length);
+        }
+        Ok(())
+    }
+
+    /// Where nothing shows through, every name that is not in the layer is gone.
+    fn cover(&mut self, at: &Place, path: &mut Vec<u8>, names: &[Vec<u8>]) -> Result<(), TreeError> {
+        for name in self.beneath.baseline.children(path) {
+            if names.binary_search_by(|held| held.as_slice().cmp(name)).is_err() {
+                let length = descend(path, name);
+                self.gone(at, name, path)?;
+                path.truncate(length);
+            }
+        }
+        Ok(())
+    }
+
+    /// What was there and is no more goes with all that the baseline has at and below it.
+    fn gone(&mut self, at: &Place, name: &[u8], path: &[u8]) -> Result<bool, TreeError> {
+        let seen = !matches!(at.under.look(name, path, self.beneath.baseline)?, Seen::Nothing);
+        if seen {
+            self.take_away(path);
+        }
+        Ok(seen)
+    }
+
+    fn entry(&mut self, at: &Place, name: &[u8], path: &mut Vec<u8>) -> Result<(), TreeError> {
+        let Some(stat) = self.intake.look(&at.dir, name, path)? else {
+            self.take_away(path);
+            return Ok(());
+        };
+        if is_whiteout(&at.dir, name, &stat, path)? {
+            // A mark over nothing is not the kernel's work: it must not be had without end.
+            return if self.gone(at, name, path)? { Ok(()) } else { self.intake.count_entry(path) };
+        }
+        self.intake.count_entry(path)?;
+        if folds_to_git(name) {
+            self.intake.refuse(path, RefusedWhy::GitName);
+            return Ok(());
+        }
+        let seen = at.under.look(name, path, self.beneath.baseline)?;
+        match kind(&stat) {
+            FileType::Directory => self.subdirectory(at, name, path, seen),
+            FileType::Symlink => self.link(at, name, path, &seen),
+            FileType::RegularFile => self.regular(at, name, path, &seen, &stat),
+            other => {
+                if !seen.is_special(other) {
+                    self.intake.out.special_files.push(path.clone());
+                    self.take_away(path);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn subdirectory(&mut self, at: &Place, name: &[u8], path: &mut Vec<u8>, seen: Seen<'_>) -> Result<(), TreeError> {
+        let Some(dir) = self.intake.enter(&at.dir, name, path)? else {
+            self.take_away(path);
+            return Ok(());
+        };
+        let covered = hides_beneath(&dir, path)? || at.covered;
+        let under = match seen {
+            Seen::Directory(under) => under,
+            Seen::Nothing => Under::nothing(),
+            Seen::Setup(..) | Seen::Baseline => {
+                self.take_away(path);
+                Under::nothing()
+            }
+        };
+        if let Some(entry) = self.intake.before.entry(path).filter(|entry| entry.mode == Mode::Gitlink) {
+            return self.gitlink(&dir, path, entry);
+        }
+        if !under.is_setup() {
+            self.directories.push(path.clone());
+        }
+        self.directory(&Place { dir, under, covered, depth: at.depth + 1 }, path)
+    }
+
+    /// A submodule is an empty directory in the checkout; what a setup layer put there is not the program's.
+    fn gitlink(&mut self, dir: &OwnedFd, path: &[u8], entry: Entry) -> Result<(), TreeError> {
+        if names(dir).doing_at("reading directory", path)?.iter().any(|name| shows(dir, name)) {
+            self.intake.refuse(path, RefusedWhy::GitlinkChanged);
+        }
+        self.put(path, entry);
+        Ok(())
+    }
+
+    fn link(&mut self, at: &Place, name: &[u8], path: &[u8], seen: &Seen<'_>) -> Result<(), TreeError> {
+        let target = self.intake.target(&at.dir, name, path)?;
+        if seen.is_link(name, &target, path)? {
+            return Ok(());
+        }
+        let entry = Entry { mode: Mode::Link, oid: self.intake.keep(path, &target)? };
+        self.links_moved |= self.intake.before.entry(path) != Some(entry);
+        self.put(path, entry);
+        self.intake.links.insert(path.to_vec(), target);
+        Ok(())
+    }
+
+    fn regular(&mut self, at: &Place, name: &[u8], path: &[u8], seen: &Seen<'_>, stat: &Stat) -> Result<(), TreeError> {
+        let now = FileStat::of(stat);
+        let mode = now.regular_mode();
+        let Some(bytes) = self.intake.content(&at.dir, name, path, &now)? else {
+            self.take_away(path);
+            return Ok(());
+        };
+        if seen.is_file(name, mode, &bytes, path)? {
+            return Ok(());
+        }
+        let oid = self.intake.keep(path, &bytes)?;
+        self.put(path, Entry { mode, oid });
+        Ok(())
+    }
+
+    /// Carries an entry of the layer; what the baseline has in its way goes.
+    fn put(&mut self, path: &[u8], entry: Entry) {
+        self.take_away(path);
+        let mut above = parent(path);
+        while !above.is_empty() {
+            self.remove(above);
+            above = parent(above);
+        }
+        self.intake.carry(path, entry);
+    }
+
+    fn take_away(&mut self, path: &[u8]) {
+        let below: Vec<Vec<u8>> = self.intake.out.listing.below(path).map(|(path, _)| path.clone()).collect();
+        below.iter().for_each(|path| self.remove(path));
+        self.remove(path);
+    }
+
+    fn remove(&mut self, path: &[u8]) {
+        let removed = self.intake.out.listing.0.remove(path);
+        self.links_moved |= removed.is_some_and(|entry| entry.mode == Mode::Link);
+    }
+
+    /// The topmost directories with nothing that is carried; those of a setup layer were not left empty by the program.
+    fn report_empty(&mut self) {
+        let Capture { listing, empty_directories: empty, .. } = &mut self.intake.out;
+        for path in std::mem::take(&mut self.directories) {
+            let within = |top: &Vec<u8>| path.starts_with(top) && path.get(top.len()) == Some(&b'/');
+            if !listing.has_below(&path) && !empty.last().is_some_and(within) {
+                empty.push(path);
+            }
+        }
+    }
+
+    /// Adds the links the layer does not hold, where one that moved can lead another one out.
+    fn complete_links(&mut self) -> Result<(), TreeError> {
+        let Intake { before, store, out, links, .. } = &mut self.intake;
+        if !self.links_moved {
+            links.clear();
+            return Ok(());
+        }
+        for (path, target) in links_before(*before, store)? {
+            if out.listing.0.get(&path) == before.entry(&path).as_ref() {
+                links.entry(path).or_insert(target);
+            }
+        }
+        Ok(())
+    }
+}
