@@ -63,7 +63,29 @@ pub(crate) enum Command {
         dir: PathBuf,
     },
     /// What this machine can do, what is missing and how to get it
-    Doctor,
+    Doctor {
+        /// What a sandbox shows of this machine, and where programs are looked for in it
+        #[arg(long)]
+        paths: bool,
+    },
+    /// Any command in the sandbox that engines get
+    #[command(
+        after_help = "The folder is shown as it is and not written to: what the command writes is gone afterwards. There is no terminal inside; what is\npiped in is handed on. The exit code is the command's own.\n\nExamples:\n  cto sandbox -- ls -la / /home/user\n  cto sandbox --contract task.yaml -- npm test\n  echo 'id; mount' | cto sandbox -- sh"
+    )]
+    Sandbox {
+        /// The folder that is shown as the workspace
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        dir: PathBuf,
+        /// A contract whose mounts, path, variables and limits hold
+        #[arg(long, value_name = "FILE")]
+        contract: Option<PathBuf>,
+        /// Seconds it may take
+        #[arg(long, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=604_800))]
+        timeout: u64,
+        /// The command
+        #[arg(required = true, last = true, value_name = "CMD")]
+        argv: Vec<String>,
+    },
     /// The Eligibility Decision, nothing run; exit 0 eligible, 3 refused
     #[command(after_help = "Examples:\n  cto decide r1-string-slugify\n  cto decide task.yaml --repo . --json")]
     Decide(Asked),

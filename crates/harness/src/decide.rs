@@ -80,7 +80,7 @@ pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Resu
     let first = gate::judge(&task.contract, inputs(None)).map_err(DecideError::Encode)?;
     let Judged::Pending(_) = first else { return Ok(Answer { decision: first.decision().clone(), exam: None }) };
     let Target { facts, copy } =
-        inspect(harness, task, scratch).map_err(|error| DecideError::Scratch(error.to_string()))?;
+        inspect(harness, task, ask.sandbox, scratch).map_err(|error| DecideError::Scratch(error.to_string()))?;
     let exam = copy.and_then(|copy| exam_files(task, &facts, &copy.baseline.listing));
     let judged = gate::judge(&task.contract, inputs(Some(facts))).map_err(DecideError::Encode)?;
     Ok(Answer { decision: judged.decision().clone(), exam })
@@ -199,7 +199,7 @@ impl<'a> Run<'a> {
             Judged::Pending(_) => {
                 self.prepare_stage()?;
                 self.make_work()?;
-                let target = inspect(self.harness, self.task, &self.work)?;
+                let target = inspect(self.harness, self.task, self.ask.sandbox, &self.work)?;
                 self.trace("preflight.target", json!(target.facts))?;
                 (self.judge(Some(target.facts.clone()))?, Some(target))
             }

@@ -4,6 +4,7 @@
 //! [`spine::govern`]; every step consumes the one before it and is the only constructor of the next.
 
 mod availability;
+mod canary;
 mod claims;
 mod clock;
 mod collection;
@@ -14,6 +15,7 @@ mod exam;
 mod findings;
 mod home;
 mod host;
+mod look;
 mod posture;
 mod quarters;
 mod recover;
@@ -34,6 +36,7 @@ pub use collection::seal_collection;
 pub use decide::{Answer, Ask, DecideError, ExamFiles, decide};
 pub use home::{Home, OpenHomeError};
 pub use host::{GatherHostError, Tools};
+pub use look::{Look, LookError, Looked, look_around};
 pub use recover::{RecoverError, Recovered, recover};
 pub use reverify::{REVERIFIED, Reverified, ReverifyError, reverify};
 pub use run::{Harness, OpenHarnessError, OpenRunError};

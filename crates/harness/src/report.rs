@@ -18,12 +18,12 @@ use serde_json::json;
 use crate::decide::{AdmittedRun, RefusedRun};
 use crate::engines::Unconfined;
 use crate::home::Home;
-use crate::posture;
 use crate::recover::Remains;
 use crate::run::{Run, Stopped, memory_path};
 use crate::task::Origin;
 use crate::verification::Verified;
 use crate::watch::{Step, StepState};
+use crate::{canary, posture};
 
 /// What a bundle is made from: a refused decision, gates alone (stage 1), a sandbox that could not be built, a verified run,
 /// or what an interrupted one left. Nothing else.
@@ -113,8 +113,9 @@ impl<'a> Evidence<'a> {
         let at = run.clock.now();
         run.draft.write_json(names::SANDBOX, &sandbox, at)?;
         expected_artifacts(&mut run);
-        let scan = SecretScan { status: ScanStatus::NotScanned, files_scanned: 0, hits: Vec::new() };
-        run.event(EventKind::SecretScanCompleted, json!({"hits": 0, "status": scan.status}))?;
+        let hits = canary::search(&mut run)?;
+        let scan = SecretScan { status: ScanStatus::NotScanned, files_scanned: 0, hits };
+        run.event(EventKind::SecretScanCompleted, json!({"hits": scan.hits.len(), "status": scan.status}))?;
         required_events(&mut run);
         let report = compose(&run, scan, sandbox.probe_sha256()?);
         let completed = json!({"backend_exit_code": report.backend_exit_code, "blockers": report.blocker_reasons, "status": report.status});

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use contract::Ecosystem;
-use contract::decision::TargetFacts;
+use contract::decision::{Profile, TargetFacts};
 use contract::exam::ecosystems_of;
 use contract::fake::Step;
 use contract::paths::PathSet;
 use contract::task::SourceClassification;
 use contract::text::path_text;
-use tree::{Author, CommitSpec, Entry, Listing, Manifest, Mode, Oid, Source, SourceDigest, Store, TreeError};
+use tree::{Author, Checkout, CommitSpec, Entry, Listing, Manifest, Mode, Oid, Source, SourceDigest, Store, TreeError};
 
 use crate::decide::repository;
 use crate::run::Harness;
@@ -29,6 +29,8 @@ pub(crate) struct Copy {
     pub(crate) baseline: Baseline,
     /// What was written, where an engine may write over it; a checkout from the cache has none and stays as it is.
     pub(crate) manifest: Option<Manifest>,
+    /// Keeps a checkout from the cache in its place.
+    _checkout: Option<Checkout>,
     /// The source repository and what it was before, where there is one.
     pub(crate) source: Option<(Source, SourceDigest)>,
     /// Paths whose content git does not hold.
@@ -45,15 +47,19 @@ pub(crate) struct Target {
 /// Author of a case's baseline; fixed, so that the commit is the same everywhere.
 const CASE_AUTHOR: (&str, &str, i64) = ("cto", "cto@localhost", 1_767_225_600);
 
-/// Reads the target and lays its copy out under `work`, beside the harness's own object store. A target that cannot be
-/// read is a fact, not an error.
-pub(crate) fn inspect(harness: &Harness, task: &Task, work: &Path) -> Result<Target, TreeError> {
+/// More files than this are laid out once for all runs, where a sandbox can lay a workspace over them.
+const SMALL: usize = 5_000;
+const AUTHOR: Author<'_> = Author { name: "engine", email: "engine@localhost" };
+
+/// Reads the target and lays its copy out under `work`, beside the harness's own object store, or finds a checkout in the
+/// cache. A target that cannot be read is a fact, not an error.
+pub(crate) fn inspect(harness: &Harness, task: &Task, profile: Profile, work: &Path) -> Result<Target, TreeError> {
     let store = Store::create(&work.join("store.git"), harness.git.clone())?;
     let root = work.join("tree");
     match &task.origin {
         Origin::Case(files) => inspect_case(task, files, store, root),
         Origin::Repository(path) => match Source::open(path) {
-            Ok(source) => inspect_repository(harness, task, source, store, root, work),
+            Ok(source) => inspect_repository(harness, task, profile, source, store, root, work),
             Err(error) => Ok(Target { facts: unreadable(task, &error), copy: None }),
         },
     }
@@ -83,6 +89,7 @@ fn inspect_case(
 fn inspect_repository(
     harness: &Harness,
     task: &Task,
+    profile: Profile,
     source: Source,
     store: Store,
     root: PathBuf,
@@ -98,7 +105,12 @@ fn inspect_repository(
     let mut absent: Vec<String> =
         tree::absent_content(&listing, &store)?.iter().map(|absent| path_text(&absent.path)).collect();
     absent.extend(status.sparse.iter().map(|path| path_text(path)));
-    let mut copy = lay_out(Baseline { store, listing, tree }, commit, root)?;
+    let baseline = Baseline { store, listing, tree };
+    let mut copy = if profile == Profile::Strict && baseline.listing.0.len() > SMALL {
+        from_cache(baseline, commit, &harness.home.cache().join("checkouts"))?
+    } else {
+        lay_out(baseline, commit, root)?
+    };
     copy.source = Some((source, before));
     copy.absent = absent;
     let unfinished = status.unfinished.iter().map(|name| format!(".git/{name}"));
@@ -110,15 +122,17 @@ fn inspect_repository(
 fn lay_out(baseline: Baseline, commit: Oid, root: PathBuf) -> Result<Copy, TreeError> {
     make_dir(&root)?;
     tree::materialise(&baseline.store, &baseline.listing, &root)?;
-    tree::work_repository(
-        &root,
-        &baseline.store,
-        commit,
-        &baseline.listing,
-        Author { name: "engine", email: "engine@localhost" },
-    )?;
+    tree::work_repository(&root, &baseline.store, commit, &baseline.listing, AUTHOR)?;
     let manifest = Manifest::record(&root, &baseline.listing)?;
-    Ok(Copy { root, baseline, manifest: Some(manifest), source: None, absent: Vec::new() })
+    Ok(Copy { root, baseline, manifest: Some(manifest), _checkout: None, source: None, absent: Vec::new() })
+}
+
+/// Files that stay as they are, for a workspace to lie over.
+fn from_cache(baseline: Baseline, commit: Oid, cache: &Path) -> Result<Copy, TreeError> {
+    make_dir(cache)?;
+    let checkout = tree::checkout(cache, &baseline.store, &baseline.listing, commit, AUTHOR)?;
+    let root = checkout.root.clone();
+    Ok(Copy { root, baseline, manifest: None, _checkout: Some(checkout), source: None, absent: Vec::new() })
 }
 
 fn make_dir(path: &Path) -> Result<(), TreeError> {

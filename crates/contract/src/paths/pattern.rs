@@ -154,6 +154,12 @@ mod tests {
         }
     }
 
+    #[test]
+    fn as_many_choices_as_are_allowed() {
+        assert_eq!(expand(&"{a,b}".repeat(6)).map(|all| all.len()), Some(MOST_CHOICES));
+        assert_eq!(expand(&format!("{{a,b,c}}{}", "{a,b}".repeat(5))), None);
+    }
+
     fn is_match(patterns: &[Pattern], path: &str) -> bool {
         let split: Vec<&[u8]> = path.as_bytes().split(|byte| *byte == b'/').collect();
         patterns.iter().any(|pattern| pattern.is_match(path.as_bytes(), &split))

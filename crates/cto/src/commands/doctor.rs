@@ -33,20 +33,19 @@ struct Finding {
     remedy: Option<String>,
 }
 
-pub(crate) fn doctor(context: &Context) -> Result<u8, CommandError> {
+pub(crate) fn doctor(context: &Context, paths: bool) -> Result<u8, CommandError> {
     let began = Instant::now();
-    let findings = examine(context);
+    let mut findings = examine(context)?;
+    if paths {
+        findings.extend(shown_paths(&context.config.tools));
+    }
     let ready = findings.iter().all(|finding| finding.level != Level::Missing);
     let status = if ready { Status::Pass } else { Status::Blocked };
     let output = context.output;
     if output.json {
         output.print_json(&serde_json::json!({"findings": findings, "status": status}))?;
     } else if output.terminal {
-        let tail = if ready {
-            "ready for stages 1 to 3 with the fake engine"
-        } else {
-            "something is missing that every run needs"
-        };
+        let tail = if ready { "ready for stages 1 to 3 with the fake engine" } else { "something is missing" };
         let mut out = output.headline(
             &format!("{}  {tail}", output.paint.status(status)),
             status.as_str().len() + 2 + tail.len(),
@@ -61,17 +60,12 @@ pub(crate) fn doctor(context: &Context) -> Result<u8, CommandError> {
     Ok(status.exit_code())
 }
 
-fn examine(context: &Context) -> Vec<Finding> {
+fn examine(context: &Context) -> Result<Vec<Finding>, CommandError> {
     let tools = &context.config.tools;
     let system = rustix::system::uname();
     let kernel = format!("{} {}", system.sysname().to_string_lossy(), system.release().to_string_lossy());
     let mut findings = vec![Finding { level: Level::Ok, name: "kernel", text: kernel, remedy: None }];
-    findings.push(Finding {
-        level: Level::Warn,
-        name: "sandbox",
-        text: "profile none only: this version has no kernel sandbox, so nothing above stage 3".to_owned(),
-        remedy: None,
-    });
+    findings.extend(strict()?);
     findings.push(git(tools));
     findings.push(home(context));
     for (program, what) in [
@@ -90,7 +84,70 @@ fn examine(context: &Context) -> Vec<Finding> {
             remedy: None,
         });
     }
-    findings
+    Ok(findings)
+}
+
+/// Whether the sandbox can be had, found out by building one; and what of it is weaker than it could be.
+fn strict() -> Result<Vec<Finding>, CommandError> {
+    let scratch = std::env::temp_dir().join(format!("cto-doctor-{}", std::process::id()));
+    std::fs::create_dir_all(&scratch)?;
+    let found = harness::availability(&std::env::current_exe()?, &scratch);
+    let _ = std::fs::remove_dir_all(&scratch);
+    if let Some(shortfall) = found.shortfall {
+        let text = format!("profile strict cannot be applied: {}", shortfall.text);
+        let remedy = Some(shortfall.remedy.to_owned());
+        return Ok(vec![Finding { level: Level::Missing, name: "sandbox", text, remedy }]);
+    }
+    let landlock = found.landlock_abi.map_or_else(|| "no Landlock".to_owned(), |abi| format!("Landlock ABI {abi}"));
+    let ok = |name, text| Finding { level: Level::Ok, name, text, remedy: None };
+    let warn = |name, text: &str, remedy: &str| Finding {
+        level: Level::Warn,
+        name,
+        text: text.to_owned(),
+        remedy: Some(remedy.to_owned()),
+    };
+    let mut findings = vec![ok("sandbox", format!("profile strict, built and probed; {landlock}"))];
+    findings.push(match found.cgroups.first() {
+        Some(place) => ok("limits", format!("by cgroup in {}", place.path.display())),
+        None => warn(
+            "limits",
+            "by rlimit, for each process only",
+            "run in a delegated cgroup: systemd-run --user --scope -p Delegate=yes cto ...",
+        ),
+    });
+    if found.overlay == Some(false) {
+        findings.push(warn(
+            "overlay",
+            "layers cannot be joined: no setup, slow large trees",
+            "use Linux 5.11 or newer",
+        ));
+    }
+    if found.recorded == Some(false) {
+        findings.push(warn(
+            "recorders",
+            "refused calls are not recorded",
+            "do not run inside another seccomp supervisor",
+        ));
+    }
+    Ok(findings)
+}
+
+/// What a sandbox shows of the operator's search path.
+fn shown_paths(tools: &harness::Tools) -> Vec<Finding> {
+    let searched = tools.path(&[], Profile::Strict);
+    let everywhere = tools.path(&[], Profile::None);
+    let shown = searched.iter().map(|dir| (Level::Ok, dir, "searched in every sandbox", None));
+    let hidden = everywhere.iter().filter(|dir| !searched.contains(dir)).map(|dir| {
+        let remedy = format!("environment: {{mounts: [{{source: {0}, target: {0}}}], path: [{0}]}}", dir.display());
+        (Level::Warn, dir, "not shown in a sandbox unless a contract names it", Some(remedy))
+    });
+    let finding = |(level, dir, text, remedy): (Level, &std::path::PathBuf, &str, Option<String>)| Finding {
+        level,
+        name: "path",
+        text: format!("{} {text}", dir.display()),
+        remedy,
+    };
+    shown.chain(hidden).map(finding).collect()
 }
 
 fn git(tools: &harness::Tools) -> Finding {

@@ -16,6 +16,7 @@ mod recover;
 mod reverify;
 mod run;
 mod runs;
+mod sandbox;
 mod schema;
 mod show;
 mod verify;
@@ -76,7 +77,10 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
     match cli.command {
         Command::Demo => demo::demo(&context()?),
         Command::Init { dir } => init::init(&context()?, &dir),
-        Command::Doctor => doctor::doctor(&context()?),
+        Command::Doctor { paths } => doctor::doctor(&context()?, paths),
+        Command::Sandbox { dir, contract, timeout, argv } => {
+            sandbox::sandbox(&context()?, &argv, &dir, contract.as_deref(), timeout)
+        }
         Command::Decide(asked) => decide::decide(&context()?, &asked),
         Command::Run { asked, timeout, keep_workspace } => run::run(&context()?, &asked, timeout, keep_workspace),
         Command::Matrix { engine, cheats, jobs, junit } => {
