@@ -35,7 +35,10 @@ fn inputs() -> Inputs {
             halted: false,
             sandbox_asked: Profile::None,
             sandbox_available: vec![Profile::None],
+            sandbox_shortfall: None,
+            hidden_programs: Vec::new(),
             environment_unavailable: Vec::new(),
+            environment_problems: Vec::new(),
         },
         target: Some(TargetFacts {
             repository: false,
@@ -155,6 +158,7 @@ fn open_gates_admit() {
         }),
         ("an owned repository", |_, i| {
             i.stage = Stage::COPIED_REPOSITORY;
+            (i.settings.sandbox_asked, i.settings.sandbox_available) = (Profile::Strict, vec![Profile::Strict]);
             let target = target(i);
             (target.repository, target.owned_local, target.owner) = (true, true, Some("me".to_owned()));
         }),

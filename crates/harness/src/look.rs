@@ -18,7 +18,7 @@ use crate::availability;
 use crate::clock::RunClock;
 use crate::posture::Cells;
 use crate::run::{Harness, Stopped, canary, suffix};
-use crate::supervise::{Setting, exit_code};
+use crate::supervise::{INODES, Setting, exit_code};
 
 /// What to run, and over what.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ fn run(
     cancel: &AtomicBool,
     on_line: &mut dyn FnMut(sandbox::Line<'_>),
 ) -> Result<Looked, LookError> {
-    let space = Space { bytes: setting.contract.limits.disk_bytes, inodes: 1 << 20 };
+    let space = Space { bytes: setting.contract.limits.disk_bytes, inodes: INODES };
     let from = WorkspaceFrom::Layers { lower: vec![look.folder.clone()], upper: Upper::Memory(space) };
     let quarters = setting.quarters("look", look.folder.clone())?.layered(Vec::new(), from);
     let program = look.argv.first().cloned().unwrap_or_default();

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use contract::decision::Profile;
-use sandbox::{Access, Canary, Confinement, Mount, Space, Workspace, WorkspaceFrom};
+use sandbox::{Access, Canary, Confinement, Mount, Space, Upper, Watched, Workspace, WorkspaceFrom};
 
 /// The tree a program works in, inside a sandbox.
 pub(crate) const TREE: &str = "/workspace";
@@ -15,8 +15,6 @@ const GIVEN: &str = "/run/cto";
 const TMP: &str = "/tmp";
 /// Shown in every sandbox as the host has them.
 const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-/// Files in the private home and the private tmp.
-const PRIVATE_INODES: u64 = 1 << 20;
 
 /// Decoys, where a thief would look and an honest program does not.
 const CANARIES: &[&str] = &[".ssh/id_ed25519", ".aws/credentials", ".config/gh/hosts.yml", ".env"];
@@ -109,15 +107,30 @@ impl Quarters {
         }
     }
 
+    /// The host's directories that the program may write to, to be watched while it runs: nothing else limits them.
+    pub(crate) fn watched(&self, space: Space) -> Option<Watched> {
+        let mut roots: Vec<PathBuf> = match &self.workspace {
+            WorkspaceFrom::Directory(root) => vec![root.clone()],
+            WorkspaceFrom::Layers { upper: Upper::Directory(upper), .. } => vec![upper.clone()],
+            WorkspaceFrom::Layers { upper: Upper::Memory(_), .. } => Vec::new(),
+        };
+        let given = self.mounts.iter().filter(|mount| mount.access == Access::ReadWrite);
+        roots.extend(given.map(|mount| mount.source.clone()));
+        if self.profile == Profile::None {
+            roots.extend([self.home.clone(), self.tmp.clone()]);
+        }
+        (!roots.is_empty()).then_some(Watched { roots, space })
+    }
+
     /// What is to be built around the program; `None` where nothing is.
-    pub(crate) fn confinement(&self, space: u64, processes: u64, canary: &str) -> Option<Confinement> {
+    pub(crate) fn confinement(&self, space: Space, processes: u64, canary: &str) -> Option<Confinement> {
         if self.profile == Profile::None {
             return None;
         }
         Some(Confinement {
             workspace: Workspace { target: PathBuf::from(TREE), from: self.workspace.clone() },
             home: self.home.clone(),
-            private: Space { bytes: space, inodes: PRIVATE_INODES },
+            private: space,
             mounts: self.mounts.clone(),
             listener: None,
             processes: Some(processes),

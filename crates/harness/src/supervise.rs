@@ -7,7 +7,7 @@ use std::time::Duration;
 use contract::decision::Profile;
 use contract::task::Limits;
 use contract::{RunId, TaskContract};
-use sandbox::{Access, Ended, How, Mount, Spec};
+use sandbox::{Access, Ended, How, LimitKind, Mount, Space, Spec};
 
 use crate::quarters::Quarters;
 use crate::run::{Harness, Run, Stopped};
@@ -17,6 +17,9 @@ pub(crate) const MARKER: &str = "CTO_RUN_ID";
 
 /// Lies in `backend/` when the engine or a check was ended for time.
 pub(crate) const TIMEOUT_MARKER: &str = "provider-timeout.txt";
+
+/// Files and directories that a program may make, in its tree and in its private places.
+pub(crate) const INODES: u64 = 1 << 20;
 
 /// Open files of one process.
 const OPEN_FILES: u64 = 4096;
@@ -121,7 +124,9 @@ impl Setting<'_> {
             open_files: Some(OPEN_FILES),
         };
         spec.output_bytes = output_bytes;
-        spec.confinement = quarters.confinement(disk_bytes, processes, self.canary);
+        let space = Space { bytes: disk_bytes, inodes: INODES };
+        spec.confinement = quarters.confinement(space, processes, self.canary);
+        spec.watched = quarters.watched(space);
         Some(spec)
     }
 }
@@ -137,6 +142,27 @@ pub(crate) fn exit_code(ended: &Ended) -> Option<i32> {
         How::Unkillable | How::SupervisorLost => Some(137),
         How::SpawnFailed(_) => None,
     }
+}
+
+/// The limits that ended a program or made it fail, in words; `None` where it ended well or no limit is known to be the cause.
+pub(crate) fn exceeded(ended: &Ended, limits: &Limits) -> Option<String> {
+    if exit_code(ended) == Some(0) && !ended.disk_exceeded && !ended.output_exceeded {
+        return None;
+    }
+    let mut texts = Vec::new();
+    if ended.output_exceeded {
+        texts.push(format!("printed more than {} bytes (limits.output_bytes)", limits.output_bytes));
+    }
+    for hit in &ended.limit_hits {
+        texts.push(match hit {
+            LimitKind::Memory => format!("used more than {} bytes of memory (limits.memory_bytes)", limits.memory_bytes),
+            LimitKind::Processes => format!("started more than {} processes (limits.processes)", limits.processes),
+            LimitKind::Disk => format!("wrote more than {} bytes (limits.disk_bytes)", limits.disk_bytes),
+            LimitKind::Inodes => format!("made more than {INODES} files"),
+            LimitKind::FileSize | LimitKind::OpenFiles | LimitKind::CoreSize => continue,
+        });
+    }
+    (!texts.is_empty()).then(|| texts.join(" and "))
 }
 
 /// The smaller of the contract's limit and the one asked for.

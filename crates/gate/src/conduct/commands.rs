@@ -9,6 +9,7 @@
 mod forges;
 mod platforms;
 mod registries;
+mod versions;
 
 use contract::task::ForbiddenAction;
 
@@ -45,5 +46,5 @@ pub(super) struct Command {
 }
 
 pub(super) fn tools() -> impl Iterator<Item = &'static Tool> {
-    [forges::TOOLS, registries::TOOLS, platforms::TOOLS].into_iter().flatten()
+    [versions::TOOLS, forges::TOOLS, registries::TOOLS, platforms::TOOLS].into_iter().flatten()
 }

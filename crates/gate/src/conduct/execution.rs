@@ -12,13 +12,10 @@ use super::{Counts, attempt, fits};
 /// Arguments that the recorder keeps, the program's own name included.
 pub(super) const ARGUMENTS_KEPT: usize = 6;
 
-/// As the first option they make any of the tools explain itself and do nothing.
-const ASKING: &[&str] = &["--help", "-h", "-help", "--version", "-version", "-V"];
 const REHEARSING: &[&str] = &["--dry-run", "--dry-run=client", "--dry-run=server", "--dryrun"];
 /// Options of `push` that would take `--dry-run` for their value.
 const TAKES_ANYTHING: &[&str] = &["-o", "--push-option", "--receive-pack", "--exec", "--repo"];
-const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh"];
-const INTERPRETERS: &[&str] = &["node", "nodejs", "ruby", "python*"];
+const INTERPRETERS: &str = "sh/bash/dash/ash/zsh/ksh/node/nodejs/ruby/python*";
 const SCRIPT_ENDINGS: &[&str] = &[".js", ".cjs", ".mjs", ".py", ".rb", ".sh"];
 
 pub(super) fn judge(cell: &str, execution: &Execution) -> Option<Attempt> {
@@ -83,13 +80,13 @@ impl<'a> Arguments<'a> {
 
     /// The script that an interpreter runs, and what the script is given.
     fn script(&self, name: &str) -> Option<(&'a str, Self)> {
-        let shell = SHELLS.contains(&name);
-        if !shell && !INTERPRETERS.iter().any(|pattern| fits(pattern, name)) {
+        if !fits(INTERPRETERS, name) {
             return None;
         }
         let at = self.given.iter().position(|argument| *argument == "-m" || !argument.starts_with('-'))?;
         let (options, rest) = self.given.split_at_checked(at)?;
-        if shell && options.iter().any(|option| !option.starts_with("--") && option.contains('c')) {
+        // Text to run instead of a script.
+        if options.iter().any(|option| !option.starts_with("--") && option.contains('c')) {
             return None;
         }
         let rest = rest.strip_prefix(&["-m"]).unwrap_or(rest);
@@ -99,8 +96,16 @@ impl<'a> Arguments<'a> {
         Some((stem.strip_suffix("-cli").unwrap_or(stem), Self { given: given.to_vec(), cut: self.cut }))
     }
 
+    /// Whether the tool is to explain itself and do nothing. Only the first option can be no other option's value, and of
+    /// the short ways some mean something else where more follows.
     fn ask(&self) -> bool {
-        self.given.iter().find(|argument| argument.starts_with('-')).is_some_and(|first| ASKING.contains(first))
+        let Some(at) = self.given.iter().position(|argument| argument.starts_with('-')) else { return false };
+        match self.given.get(at..) {
+            Some(["--help" | "-help", ..]) => true,
+            Some(["-h"]) => !self.cut,
+            Some(["--version" | "-version"]) => at == 0,
+            _ => false,
+        }
     }
 
     /// Whether nothing is really to be done. Where the end is not known, the flag may have been taken back there.
@@ -122,7 +127,7 @@ impl<'a> Arguments<'a> {
     fn words(&self, tool: &Tool) -> Vec<&'a str> {
         let mut given = self.given.iter().copied();
         let mut words = Vec::new();
-        while let Some(argument) = given.next().filter(|argument| *argument != "--") {
+        while let Some(argument) = given.next() {
             if tool.valued.contains(&argument) {
                 given.next();
             } else if !argument.starts_with(['-', '+']) {

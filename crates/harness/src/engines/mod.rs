@@ -18,15 +18,13 @@ use serde_json::json;
 
 use crate::decide::AdmittedRun;
 use crate::run::{Run, Stopped};
-use crate::supervise::{TIMEOUT_MARKER, exit_code, wall};
+use crate::supervise::{INODES, TIMEOUT_MARKER, exceeded, exit_code, wall};
 use crate::target::{Copy, Target};
 use crate::watch::{Step, StepState};
 use crate::{environment, posture};
 
 /// The engine's cell in `sandbox.json`.
 const ENGINE: &str = "engine";
-/// Files and directories an engine may add to a workspace of layers.
-const WORKSPACE_INODES: u64 = 1 << 20;
 /// Output lines that become events, and how long each may be.
 const OUTPUT_EVENTS: usize = 200;
 const OUTPUT_CHARS: usize = 2000;
@@ -170,7 +168,7 @@ fn order(run: &mut Run<'_>, copy: &Copy, layers: &[PathBuf], state: &Path) -> Re
     let mut quarters = run.setting().quarters("engine", copy.root.clone())?;
     if copy.manifest.is_none() || !layers.is_empty() {
         let lower = layers.iter().chain([&copy.root]).cloned().collect();
-        let space = Space { bytes: run.task.contract.limits.disk_bytes, inodes: WORKSPACE_INODES };
+        let space = Space { bytes: run.task.contract.limits.disk_bytes, inodes: INODES };
         quarters = quarters.layered(layers.to_vec(), WorkspaceFrom::Layers { lower, upper: Upper::Memory(space) });
     }
     let argv = fake::argv(run, &mut quarters, state)?;
@@ -265,13 +263,9 @@ fn record_end(run: &mut Run<'_>, ended: &Ended) -> Result<(), Stopped> {
             "backend/provider-unavailable.txt",
         );
         run.marker("provider-unavailable.txt", &failure.text.clone())?;
-    } else if ended.output_exceeded {
-        let limit = run.task.contract.limits.output_bytes;
-        run.findings.block(
-            Reason::BudgetExceeded,
-            format!("engine `{name}` printed more than {limit} bytes (limits.output_bytes)"),
-            "backend/stdout.log",
-        );
+    } else if let Some(what) = exceeded(ended, &run.task.contract.limits) {
+        let evidence = if ended.output_exceeded { "backend/stdout.log" } else { names::SANDBOX };
+        run.findings.block(Reason::BudgetExceeded, format!("engine `{name}` {what}"), evidence);
     } else if !ended.timed_out && !ended.cancelled && exit != Some(0) {
         let code = exit.unwrap_or(-1);
         run.findings.block(
@@ -315,6 +309,7 @@ fn stopped_by(ended: &Ended) -> &'static str {
         Ended { timed_out: true, .. } => "time limit",
         Ended { cancelled: true, .. } => "operator",
         Ended { output_exceeded: true, .. } => "output limit",
+        Ended { disk_exceeded: true, .. } => "disk limit",
         _ => "itself",
     }
 }

@@ -13,6 +13,7 @@ use testimony::results::TestResults;
 use tree::Listing;
 
 use super::Examiner;
+use super::conduct::sort_of;
 use super::room::Room;
 use crate::run::Stopped;
 
@@ -80,7 +81,7 @@ impl Examiner<'_> {
         let ran = self.command(room, command, None, &format!("baseline {}", index + 1))?;
         // That the baseline is slow or cannot be run is nothing the patch did.
         self.found.late.truncate(late);
-        let tried: Vec<String> = self.tried().into_iter().map(|attempt| attempt.what).collect();
+        let tried: Vec<String> = self.tried().iter().map(sort_of).collect();
         self.tried_before.push(tried.clone());
         if ran.timed_out || ran.exit.is_none() {
             return Ok(None);

@@ -5,6 +5,12 @@ use gate::conduct::judge_conduct;
 
 use super::Examiner;
 
+/// What it is that was tried: the rest of a command line may be another each time.
+pub(super) fn sort_of(attempt: &Attempt) -> String {
+    let first = attempt.what.split(' ').next().unwrap_or_default();
+    format!("{:?} {:?} {:?} {first}", attempt.kind, attempt.judged, attempt.action)
+}
+
 impl Examiner<'_> {
     /// What was tried in the cell that ended last.
     pub(super) fn tried(&self) -> Vec<Attempt> {
@@ -15,7 +21,7 @@ impl Examiner<'_> {
     pub(super) fn hold_conduct_against(&mut self, index: usize) {
         let known = self.tried_before.get(index);
         let new = self.tried().into_iter().filter(|attempt| {
-            attempt.judged != AttemptVerdict::Note && !known.is_some_and(|known| known.contains(&attempt.what))
+            attempt.judged != AttemptVerdict::Note && !known.is_some_and(|known| known.contains(&sort_of(attempt)))
         });
         let new: Vec<Attempt> = new.collect();
         self.found.attempts.extend(new);

@@ -14,7 +14,7 @@ use tree::Listing;
 use super::{Examiner, LateCheck};
 use crate::quarters::Quarters;
 use crate::run::Stopped;
-use crate::supervise::exit_code;
+use crate::supervise::{exceeded, exit_code};
 
 /// What is read of the reports a command leaves.
 const MOST_REPORTS: usize = 16;
@@ -129,10 +129,8 @@ impl Examiner<'_> {
             return Err(Stopped::Cancelled);
         }
         self.found.cells.add(name, &ended)?;
-        if ended.output_exceeded {
-            let limit = self.setting.contract.limits.output_bytes;
-            let text = format!("the verification printed more than {limit} bytes (limits.output_bytes)");
-            self.found.blocks.push((Reason::BudgetExceeded, text));
+        if let Some(what) = exceeded(&ended, &self.setting.contract.limits) {
+            self.found.blocks.push((Reason::BudgetExceeded, format!("the verification {what}")));
         }
         let tests = names_tests.then(|| heard(command, room, &reports, &ended)).flatten();
         Ok(ran(&ended, tests))

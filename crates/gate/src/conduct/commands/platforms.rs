@@ -32,13 +32,18 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         names: &["helm"],
-        valued: &["-n", "--namespace", "--kube-context", "--kubeconfig"],
+        valued: &["-n", "--namespace", "--kube-context", "--kubeconfig", "--version"],
         otherwise: None,
         commands: &[
             Command {
                 counts: DEPLOY,
                 patterns: &["install/upgrade/rollback/uninstall/delete"],
-                takes: &["helm -n a upgrade --install b c"],
+                takes: &[
+                    "helm -n a upgrade --install b c",
+                    "helm install --version 1 a b",
+                    "helm upgrade --version",
+                    "helm --version 1 install a b",
+                ],
                 passes_over: &["helm template a", "helm lint a", "helm upgrade a b --dry-run"],
             },
             Command {
@@ -253,7 +258,7 @@ pub(super) const TOOLS: &[Tool] = &[
             counts: Counts::Note,
             patterns: &["-l", "-L"],
             takes: &["ssh-add -l"],
-            passes_over: &["ssh-add", "ssh-add key", "ssh-keygen -l"],
+            passes_over: &["ssh-add", "ssh-add key", "ssh-add -h host key", "ssh-keygen -l"],
         }],
     },
     Tool {

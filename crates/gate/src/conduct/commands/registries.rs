@@ -75,7 +75,11 @@ pub(super) const TOOLS: &[Tool] = &[
             Command {
                 counts: PUBLISH,
                 patterns: &["publish/yank", "release -x", "release --execute"],
-                takes: &["cargo +nightly publish --no-verify", "cargo --config a publish"],
+                takes: &[
+                    "cargo +nightly publish --no-verify",
+                    "cargo --config a publish",
+                    "cargo yank --version 1.0 a",
+                ],
                 passes_over: &[
                     "cargo publish --allow-dirty --dry-run",
                     "cargo run publish",
@@ -155,7 +159,13 @@ pub(super) const TOOLS: &[Tool] = &[
         commands: &[Command {
             counts: PUBLISH,
             patterns: &[".. deploy/deploy-file/perform"],
-            takes: &["mvn -B clean deploy", "./mvnw deploy:deploy-file", "sh mvnw deploy", "mvn release:perform"],
+            takes: &[
+                "mvn -B clean deploy",
+                "mvn -V deploy",
+                "./mvnw deploy:deploy-file",
+                "sh mvnw deploy",
+                "mvn release:perform",
+            ],
             passes_over: &["mvn -pl deploy test", "mvn -B -q -o -DskipTests -Da=b test", "bash -c mvn deploy"],
         }],
     },

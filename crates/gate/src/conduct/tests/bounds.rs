@@ -43,7 +43,8 @@ fn many_attempts_are_summed_up_with_the_worst_verdict_among_them() {
 fn texts_are_cut_and_neutral() {
     for (argument, wanted) in [
         ("\u{1b}[2J\n".to_owned(), "git push ␛[2J␊".to_owned()),
-        ("é".repeat(TEXT_MAX), format!("git push {}…", "é".repeat(TEXT_MAX - 10))),
+        ("é".repeat(TEXT_MAX - 9), format!("git push {}", "é".repeat(TEXT_MAX - 9))),
+        ("é".repeat(TEXT_MAX - 8), format!("git push {}…", "é".repeat(TEXT_MAX - 10))),
         (
             "\u{202e}".repeat(9 * TEXT_MAX),
             format!("git push {}…", "\\u{202e}".repeat(TEXT_MAX)).chars().take(TEXT_MAX - 1).chain(['…']).collect(),

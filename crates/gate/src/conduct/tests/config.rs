@@ -26,6 +26,7 @@ fn settings_are_read_as_git_reads_them() {
     check("\u{feff}[a]b=c", &["a.b <c>"]);
     check("# x\n ; y\n\n[core]\n\tbare = false\n", &["core.bare <false>"]);
     check("[CORE] HooksPath = A/b\r\n", &["core.hookspath <A/b>"]);
+    check("[a]b\r\nc=x\\\r\ny", &["a.b -", "a.c <xy>"]);
     check("[a]b\n[a]\nb = \n b=1 \t", &["a.b - <> <1>"]);
     check("[remote \"Or.i g\\\"\\x\"] url=u", &["remote.Or.i g\\\"x.url <u>"]);
     check("[remote   \"x\"]\nurl=u", &["remote.x.url <u>"]);
@@ -48,7 +49,8 @@ fn what_git_refuses_is_an_error_with_its_line() {
     for (bytes, line) in [
         ("[a", 1),
         ("[]", 1),
-        ("[a\n]", 2),
+        ("[a\n\"b\"]", 2),
+        ("[a \"b\"#\nc=d", 1),
         ("[a \"b]\nc=d", 2),
         ("[a \"b\\\n\"]", 2),
         ("[a b]", 1),

@@ -30,6 +30,7 @@ fn ordinary_work_is_nothing() {
     check("[alias]st=status\nunpush=reset", &[]);
     check("[core]fsmonitor=true\n[http]postbuffer=1", &[]);
     check("[core]fsmonitor\n", &[]);
+    check("[core]fsmonitor=TRUE\n", &[]);
     // Taken away, and the same said in another way.
     let removed = judge_git_changes("engine", &state(BEFORE), &state("[REMOTE \"origin\"]URL=\"/a\""));
     assert_eq!(removed, []);
@@ -44,6 +45,7 @@ fn settings_that_reach_out_are_judged() {
     check("[url \"https://a:b@c/\"]insteadOf=d", &["forbidden_action push 1 git setting url.*.insteadof was added"]);
     check("[core]hooksPath=.husky", &["forbidden_action push 1 git setting core.hookspath was added"]);
     check("[alias]p=push origin", &["forbidden_action push 1 git setting alias.p was added"]);
+    check("[alias]p=!sh\np=push", &["forbidden_action push 1 git setting alias.p was added"]);
     check("[credential]helper=", &["forbidden_action credential_change 1 git setting credential.helper was added"]);
     check(
         "[http \"https://a/\"]extraheader=x\n[http]proxy=y",
