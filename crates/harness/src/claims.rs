@@ -2,7 +2,7 @@
 //! speaks against it.
 
 use std::os::fd::AsFd as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use contract::Reason;
 use contract::claim::{Saying, Speech};
@@ -35,8 +35,10 @@ pub(crate) fn look_up(run: &Run<'_>, workspace: &Path, layers: Option<&Layered>,
         if commits.iter().any(|(known, _)| known == id) {
             continue;
         }
+        let beneath: Vec<PathBuf> =
+            layers.map(|layered| layered.layers.clone()).into_iter().flatten().chain([workspace.to_owned()]).collect();
         let found = match layers {
-            Some(layered) => tree::find_commit_in_layer(layered.changes.as_fd(), id),
+            Some(layered) => tree::find_commit_in_layer(layered.changes.as_fd(), &beneath, id),
             None => tree::find_commit(workspace, id),
         };
         let holds = match found {

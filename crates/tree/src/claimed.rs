@@ -1,9 +1,10 @@
 //! Looking one commit up in a repository that somebody else wrote, without git: only a loose object of that very name is
 //! read, and only if its content has that digest.
 
+use std::collections::HashSet;
 use std::io::Read as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::fsdir::{names, open_dir, open_regular, open_root, read_limited};
 use crate::oid::Oid;
@@ -27,18 +28,23 @@ const SHORTEST_ID: usize = 7;
 /// Looks for the commit `id`, whole or shortened, in the repository of the work tree `root`.
 pub fn find_commit(root: &Path, id: &str) -> FoundCommit {
     // The one pack the workspace began with holds the baseline and nothing the engine made.
-    open_root(root).map_or(FoundCommit::Absent, |top| search(top.as_fd(), id, 1))
+    open_root(root).map_or(FoundCommit::Absent, |top| search(top.as_fd(), id, |packs| packs.len() > 1))
 }
 
-/// The same in the layer that took a workspace's changes, where the pack it began with lies beneath.
-pub fn find_commit_in_layer(upper: BorrowedFd<'_>, id: &str) -> FoundCommit {
-    search(upper, id, 0)
+/// The same in the layer that took a workspace's changes. Packs that a directory of `lower` has by the same name were there
+/// before: git touches what it uses, and an overlay copies that up.
+pub fn find_commit_in_layer(upper: BorrowedFd<'_>, lower: &[PathBuf], id: &str) -> FoundCommit {
+    let older: HashSet<Vec<u8>> = lower
+        .iter()
+        .filter_map(|root| objects(open_root(root).ok()?.as_fd()))
+        .flat_map(|objects| packs(&objects))
+        .collect();
+    search(upper, id, |packs| packs.iter().any(|pack| !older.contains(pack)))
 }
 
-fn search(top: BorrowedFd<'_>, id: &str, own_packs: usize) -> FoundCommit {
+fn search(top: BorrowedFd<'_>, id: &str, repacked: impl FnOnce(&[Vec<u8>]) -> bool) -> FoundCommit {
     let hex = (SHORTEST_ID..=40).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let objects = open_dir(top, b".git").and_then(|git| open_dir(git, b"objects"));
-    let Some(objects) = objects.ok().filter(|_| hex) else { return FoundCommit::Absent };
+    let Some(objects) = objects(top).filter(|_| hex) else { return FoundCommit::Absent };
     let id = id.to_ascii_lowercase();
     let (folder, rest) = id.split_at(2);
     let loose = open_dir(&objects, folder.as_bytes()).ok();
@@ -47,9 +53,16 @@ fn search(top: BorrowedFd<'_>, id: &str, own_packs: usize) -> FoundCommit {
             return FoundCommit::Tree(tree);
         }
     }
-    let packs = open_dir(&objects, b"pack").ok();
-    let packs = names_in(packs.as_ref()).filter(|name| name.ends_with(b".pack")).count();
-    if packs > own_packs { FoundCommit::Unknown } else { FoundCommit::Absent }
+    if repacked(&packs(&objects)) { FoundCommit::Unknown } else { FoundCommit::Absent }
+}
+
+fn objects(top: BorrowedFd<'_>) -> Option<OwnedFd> {
+    open_dir(top, b".git").and_then(|git| open_dir(git, b"objects")).ok()
+}
+
+fn packs(objects: &OwnedFd) -> Vec<Vec<u8>> {
+    let dir = open_dir(objects, b"pack").ok();
+    names_in(dir.as_ref()).filter(|name| name.ends_with(b".pack")).collect()
 }
 
 fn names_in(dir: Option<&OwnedFd>) -> impl Iterator<Item = Vec<u8>> {

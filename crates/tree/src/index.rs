@@ -44,8 +44,8 @@ impl IndexEntry {
     }
 }
 
-/// The bytes of a version 2 index; the entries must be sorted by path and stage.
-pub(crate) fn encode(entries: &[IndexEntry]) -> Result<Vec<u8>, TreeError> {
+/// The bytes of a version 2 index; the entries must be sorted by path and stage, the extensions be whole ones.
+pub(crate) fn encode(entries: &[IndexEntry], extensions: &[u8]) -> Result<Vec<u8>, TreeError> {
     let count = u32::try_from(entries.len()).map_err(|_| malformed("index", "too many entries"))?;
     let mut out = Vec::with_capacity(entries.len() * 100 + 32);
     out.extend_from_slice(b"DIRC");
@@ -54,6 +54,7 @@ pub(crate) fn encode(entries: &[IndexEntry]) -> Result<Vec<u8>, TreeError> {
     for entry in entries {
         encode_entry(entry, &mut out);
     }
+    out.extend_from_slice(extensions);
     let checksum: [u8; CHECKSUM] = Sha1::digest(&out).into();
     out.extend_from_slice(&checksum);
     Ok(out)
@@ -175,7 +176,7 @@ impl Decoder<'_> {
 /// The index of a listing nobody has checked out.
 pub(crate) fn encode_listing(listing: &Listing) -> Result<Vec<u8>, TreeError> {
     let entries: Vec<IndexEntry> = listing.0.iter().map(|(path, entry)| IndexEntry::new(path, entry, [0; 9])).collect();
-    encode(&entries)
+    encode(&entries, &[])
 }
 
 /// The listing an index holds; an unfinished merge has none.

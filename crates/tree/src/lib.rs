@@ -5,6 +5,7 @@
 //! prints nothing and reads no environment.
 
 mod batch;
+mod cache_tree;
 mod capture;
 mod checkout;
 mod claimed;

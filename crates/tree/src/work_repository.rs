@@ -7,6 +7,7 @@ use std::path::Path;
 
 use rustix::fs::Stat;
 
+use crate::cache_tree;
 use crate::error::{Doing, TreeError};
 use crate::fsdir::{Cursor, lstat, open_root};
 use crate::git::{Call, Input};
@@ -40,7 +41,7 @@ pub fn work_repository(
         fs::create_dir(&path).doing("creating directory", &path)?;
     }
     copy_history(store, commit, &git_dir)?;
-    let index = index::encode(&checked_out(root, listing)?)?;
+    let index = index::encode(&checked_out(root, listing)?, &cache_tree::extension(listing)?)?;
     write(&git_dir, "index", &index)?;
     write(&git_dir, "config", config(author).as_bytes())?;
     write(&git_dir, "refs/heads/main", format!("{commit}\n").as_bytes())?;

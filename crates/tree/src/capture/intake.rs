@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{Stat, readlinkat};
+use rustix::fs::readlinkat;
 use rustix::io::Errno;
 
 use super::before::Before;
 use super::{Capture, Limits, Refused, RefusedWhy};
 use crate::error::{Doing, Limit, TreeError};
-use crate::fsdir::{lstat, open_dir, open_regular, read_limited};
+use crate::fsdir::{names, open_dir, open_regular, read_limited};
 use crate::link::Links;
 use crate::listing::Entry;
 use crate::oid::Oid;
@@ -29,6 +29,19 @@ pub(super) struct Intake<'a> {
     bytes: u64,
 }
 
+/// A directory of a workspace.
+pub(super) struct Opened {
+    pub(super) dir: OwnedFd,
+    pub(super) names: Vec<Vec<u8>>,
+}
+
+impl Opened {
+    /// The root, without which there is nothing to capture.
+    pub(super) fn root(dir: OwnedFd) -> Result<Opened, TreeError> {
+        Ok(Opened { names: names(&dir).doing_at("reading directory", b".")?, dir })
+    }
+}
+
 impl<'a> Intake<'a> {
     pub(super) fn new(before: Before<'a>, store: &'a Store, limits: &'a Limits) -> Intake<'a> {
         let (links, changed) = (Links::new(), BTreeSet::new());
@@ -46,24 +59,14 @@ impl<'a> Intake<'a> {
         self.out.refused.push(Refused { path: path.to_vec(), why });
     }
 
-    /// What a name is; none, and a refusal, where the harness may not look.
-    pub(super) fn look(&mut self, dir: &OwnedFd, name: &[u8], path: &[u8]) -> Result<Option<Stat>, TreeError> {
-        let stat = lstat(dir, name);
-        self.allowed(stat, "looking at", path)
-    }
-
-    /// An open directory; none, and a refusal, where the harness may not enter.
-    pub(super) fn enter(&mut self, dir: &OwnedFd, name: &[u8], path: &[u8]) -> Result<Option<OwnedFd>, TreeError> {
-        let below = open_dir(dir, name);
-        self.allowed(below, "opening directory", path)
-    }
-
-    fn allowed<T>(&mut self, got: Result<T, Errno>, doing: &'static str, path: &[u8]) -> Result<Option<T>, TreeError> {
-        if matches!(got, Err(Errno::ACCESS)) {
+    /// An open directory and the names in it; none, and a refusal, where the harness may not enter or not read it.
+    pub(super) fn enter(&mut self, dir: &OwnedFd, name: &[u8], path: &[u8]) -> Result<Option<Opened>, TreeError> {
+        let opened = open_dir(dir, name).and_then(|dir| Ok(Opened { names: names(&dir)?, dir }));
+        if matches!(opened, Err(Errno::ACCESS)) {
             self.refuse(path, RefusedWhy::Unreadable);
             return Ok(None);
         }
-        got.doing_at(doing, path).map(Some)
+        opened.doing_at("opening directory", path).map(Some)
     }
 
     /// Where a link leads.

@@ -3,18 +3,18 @@
 //! The result depends on what the program saw and on what it left, never on how the overlay wrote it down: a path that a setup
 //! layer showed to it and that it left alike is as the baseline has it.
 
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 
 use rustix::fs::{FileType, Stat};
 
 use super::before::Before;
 use super::beneath::{Beneath, Seen, Under, require_plain_root};
-use super::intake::Intake;
+use super::intake::{Intake, Opened};
 use super::marks::{hides_beneath, is_whiteout, shows};
 use super::refuse::{judge, links_before};
 use super::{Capture, Limits, RefusedWhy, unfinished};
 use crate::error::{Doing, TreeError};
-use crate::fsdir::{kind, names, open_dir};
+use crate::fsdir::{kind, lstat, open_dir};
 use crate::listing::{Entry, Mode};
 use crate::name::{descend, folds_to_git, parent};
 use crate::stat::FileStat;
@@ -31,7 +31,7 @@ pub(super) struct LayerWalk<'a> {
 
 /// A directory of the layer.
 struct Place {
-    dir: OwnedFd,
+    opened: Opened,
     under: Under,
     /// Nothing beneath shows through it.
     covered: bool,
@@ -51,7 +51,7 @@ impl<'a> LayerWalk<'a> {
         if let Ok(git) = open_dir(&dir, b".git") {
             self.intake.out.unfinished = unfinished(&git, shows);
         }
-        let top = Place { dir, under: Under::root(self.beneath)?, covered: false, depth: 0 };
+        let top = Place { opened: Opened::root(dir)?, under: Under::root(self.beneath)?, covered: false, depth: 0 };
         self.directory(&top, &mut Vec::new())?;
         self.report_empty();
         self.complete_links()?;
@@ -60,13 +60,12 @@ impl<'a> LayerWalk<'a> {
 
     fn directory(&mut self, at: &Place, path: &mut Vec<u8>) -> Result<(), TreeError> {
         self.intake.require_depth(at.depth, path)?;
-        let names = names(&at.dir).doing_at("reading directory", path)?;
         if at.covered {
-            self.cover(at, path, &names)?;
+            self.cover(at, path)?;
         }
-        for name in &names {
+        for name in &at.opened.names {
             if name == b".git" {
-                if at.depth > 0 && shows(&at.dir, name) {
+                if at.depth > 0 && shows(&at.opened.dir, name) {
                     self.intake.out.nested_repositories.push(path.clone());
                 }
                 continue;
@@ -79,9 +78,9 @@ impl<'a> LayerWalk<'a> {
     }
 
     /// Where nothing shows through, every name that is not in the layer is gone.
-    fn cover(&mut self, at: &Place, path: &mut Vec<u8>, names: &[Vec<u8>]) -> Result<(), TreeError> {
+    fn cover(&mut self, at: &Place, path: &mut Vec<u8>) -> Result<(), TreeError> {
         for name in self.beneath.baseline.children(path) {
-            if names.binary_search_by(|held| held.as_slice().cmp(name)).is_err() {
+            if at.opened.names.binary_search_by(|held| held.as_slice().cmp(name)).is_err() {
                 let length = descend(path, name);
                 self.gone(at, name, path)?;
                 path.truncate(length);
@@ -100,11 +99,8 @@ impl<'a> LayerWalk<'a> {
     }
 
     fn entry(&mut self, at: &Place, name: &[u8], path: &mut Vec<u8>) -> Result<(), TreeError> {
-        let Some(stat) = self.intake.look(&at.dir, name, path)? else {
-            self.take_away(path);
-            return Ok(());
-        };
-        if is_whiteout(&at.dir, name, &stat, path)? {
+        let stat = lstat(&at.opened.dir, name).doing_at("looking at", path)?;
+        if is_whiteout(&at.opened.dir, name, &stat, path)? {
             // A mark over nothing is not the kernel's work: it must not be had without end.
             return if self.gone(at, name, path)? { Ok(()) } else { self.intake.count_entry(path) };
         }
@@ -129,11 +125,11 @@ impl<'a> LayerWalk<'a> {
     }
 
     fn subdirectory(&mut self, at: &Place, name: &[u8], path: &mut Vec<u8>, seen: Seen<'_>) -> Result<(), TreeError> {
-        let Some(dir) = self.intake.enter(&at.dir, name, path)? else {
+        let Some(opened) = self.intake.enter(&at.opened.dir, name, path)? else {
             self.take_away(path);
             return Ok(());
         };
-        let covered = hides_beneath(&dir, path)? || at.covered;
+        let covered = hides_beneath(&opened.dir, path)? || at.covered;
         let under = match seen {
             Seen::Directory(under) => under,
             Seen::Nothing => Under::nothing(),
@@ -143,17 +139,17 @@ impl<'a> LayerWalk<'a> {
             }
         };
         if let Some(entry) = self.intake.before.entry(path).filter(|entry| entry.mode == Mode::Gitlink) {
-            return self.gitlink(&dir, path, entry);
+            return self.gitlink(&opened, path, entry);
         }
         if !under.is_setup() {
             self.directories.push(path.clone());
         }
-        self.directory(&Place { dir, under, covered, depth: at.depth + 1 }, path)
+        self.directory(&Place { opened, under, covered, depth: at.depth + 1 }, path)
     }
 
     /// A submodule is an empty directory in the checkout; what a setup layer put there is not the program's.
-    fn gitlink(&mut self, dir: &OwnedFd, path: &[u8], entry: Entry) -> Result<(), TreeError> {
-        if names(dir).doing_at("reading directory", path)?.iter().any(|name| shows(dir, name)) {
+    fn gitlink(&mut self, opened: &Opened, path: &[u8], entry: Entry) -> Result<(), TreeError> {
+        if opened.names.iter().any(|name| shows(&opened.dir, name)) {
             self.intake.refuse(path, RefusedWhy::GitlinkChanged);
         }
         self.put(path, entry);
@@ -161,7 +157,7 @@ impl<'a> LayerWalk<'a> {
     }
 
     fn link(&mut self, at: &Place, name: &[u8], path: &[u8], seen: &Seen<'_>) -> Result<(), TreeError> {
-        let target = self.intake.target(&at.dir, name, path)?;
+        let target = self.intake.target(&at.opened.dir, name, path)?;
         if seen.is_link(name, &target, path)? {
             return Ok(());
         }
@@ -175,7 +171,7 @@ impl<'a> LayerWalk<'a> {
     fn regular(&mut self, at: &Place, name: &[u8], path: &[u8], seen: &Seen<'_>, stat: &Stat) -> Result<(), TreeError> {
         let now = FileStat::of(stat);
         let mode = now.regular_mode();
-        let Some(bytes) = self.intake.content(&at.dir, name, path, &now)? else {
+        let Some(bytes) = self.intake.content(&at.opened.dir, name, path, &now)? else {
             self.take_away(path);
             return Ok(());
         };

@@ -5,11 +5,11 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{FileType, Stat};
 
 use super::before::Before;
-use super::intake::Intake;
+use super::intake::{Intake, Opened};
 use super::refuse::judge;
 use super::{Capture, Limits, RefusedWhy};
 use crate::error::{Doing, TreeError};
-use crate::fsdir::{kind, names};
+use crate::fsdir::{kind, lstat};
 use crate::listing::{Entry, Mode};
 use crate::manifest::Manifest;
 use crate::name::{descend, folds_to_git};
@@ -26,30 +26,30 @@ impl<'a> Walk<'a> {
     }
 
     pub(super) fn run(mut self, top: OwnedFd) -> Result<Capture, TreeError> {
-        self.directory(&top, &mut Vec::new(), 0)?;
+        self.directory(&Opened::root(top)?, &mut Vec::new(), 0)?;
         judge(self.intake)
     }
 
     /// Walks one open directory; whether anything in it was carried.
-    fn directory(&mut self, dir: &OwnedFd, path: &mut Vec<u8>, depth: usize) -> Result<bool, TreeError> {
+    fn directory(&mut self, at: &Opened, path: &mut Vec<u8>, depth: usize) -> Result<bool, TreeError> {
         self.intake.require_depth(depth, path)?;
         let mut carried = false;
-        for name in names(dir).doing_at("reading directory", path)? {
+        for name in &at.names {
             if name == b".git" {
                 if depth > 0 {
                     self.intake.out.nested_repositories.push(path.clone());
                 }
                 continue;
             }
-            let length = descend(path, &name);
-            carried |= self.entry(dir, &name, path, depth)?;
+            let length = descend(path, name);
+            carried |= self.entry(&at.dir, name, path, depth)?;
             path.truncate(length);
         }
         Ok(carried)
     }
 
     fn entry(&mut self, dir: &OwnedFd, name: &[u8], path: &mut Vec<u8>, depth: usize) -> Result<bool, TreeError> {
-        let Some(stat) = self.intake.look(dir, name, path)? else { return Ok(false) };
+        let stat = lstat(dir, name).doing_at("looking at", path)?;
         self.intake.count_entry(path)?;
         if folds_to_git(name) {
             self.intake.refuse(path, RefusedWhy::GitName);
@@ -87,8 +87,8 @@ impl<'a> Walk<'a> {
     }
 
     /// A submodule was made as an empty directory and must have stayed one.
-    fn gitlink(&mut self, dir: &OwnedFd, path: &[u8], entry: Entry) -> Result<bool, TreeError> {
-        if !names(dir).doing_at("reading directory", path)?.is_empty() {
+    fn gitlink(&mut self, below: &Opened, path: &[u8], entry: Entry) -> Result<bool, TreeError> {
+        if !below.names.is_empty() {
             self.intake.refuse(path, RefusedWhy::GitlinkChanged);
         }
         self.carry(path, entry)

@@ -106,7 +106,7 @@ impl IndexCopy {
     }
 
     fn write(&self, path: &Path) -> Result<(), TreeError> {
-        fs::write(path, index::encode(&self.entries)?).doing("writing index", path)?;
+        fs::write(path, index::encode(&self.entries, &[])?).doing("writing index", path)?;
         let Some(written) = self.written else { return Ok(()) };
         let file = fs::File::options().write(true).open(path).doing("opening index", path)?;
         futimens(&file, &Timestamps { last_access: written, last_modification: written }).doing("dating index", path)

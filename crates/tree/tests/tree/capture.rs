@@ -6,15 +6,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use tree::{
-    Capture, Entry, Limit, Limits, Listing, Manifest, Mode, Oid, RefusedWhy, TreeError, capture, changes, ignored,
-};
+use tree::{Capture, Limit, Limits, Listing, Manifest, TreeError, capture, changes, ignored};
 
-use crate::support::{Node, World, files, git, program, text, write};
+use crate::layer::Twice;
+use crate::support::{Node, World, files, program, text, write};
 
 const BASE: &[(&str, &str)] = &[("a.py", "1\n"), ("d/b", "2\n"), ("old.pyc", "3"), ("__pycache__/k.txt", "4")];
 
-fn summary(c: &Capture) -> String {
+pub(crate) fn summary(c: &Capture) -> String {
     let list =
         |what: &str, paths: &[Vec<u8>]| paths.iter().map(|p| format!("{what} {}; ", text(p))).collect::<String>();
     let refused: String = c.refused.iter().map(|r| format!("{:?} {}; ", r.why, text(&r.path))).collect();
@@ -30,22 +29,22 @@ fn summary(c: &Capture) -> String {
     )
 }
 
-/// One deed in a workspace, what the capture says of it, and the paths that changed.
+/// One deed in a workspace, a copy and one of layers, what the captures say of it, and the paths that changed.
 fn check(name: &str, deed: impl Fn(&Path), says: &str, changed: &[&str]) {
-    let world = World::new();
     let mut nodes = files(BASE);
     nodes.insert(b"abs".to_vec(), Node::Link(b"/etc/hostname".to_vec()));
     nodes.insert(b"via".to_vec(), Node::Link(b"q/up/..".to_vec()));
-    let mut base = world.put(&nodes);
-    base.0.insert(b"mod".to_vec(), Entry { mode: Mode::Gitlink, oid: Oid([7; 20]) });
-    let commit = world.commit(&base, &[]);
-    let (root, manifest) = world.workspace("work", &base);
-    tree::work_repository(&root, &world.store, commit, &base, crate::support::AUTHOR).unwrap();
-    deed(&root);
-    let found = world.capture(&root, &manifest);
-    assert_eq!(summary(&found).trim(), says, "{name}");
-    let paths: Vec<String> = changes(&base, &found.listing).iter().map(|c| text(&c.path)).collect();
-    assert_eq!(paths, changed, "{name}");
+    let twice = Twice::new(&nodes, &[b"mod"]);
+    let upper = twice.layer("upper", &[], |overlay| deed(overlay.root()));
+    deed(&twice.copy);
+    for (of, found) in [("layer", twice.capture_layer(&upper, &[])), ("copy", twice.capture_copy())] {
+        assert_eq!(summary(&found).trim(), says, "{name}, {of}");
+        assert_eq!(changed_paths(&twice.base, &found), changed, "{name}, {of}");
+    }
+}
+
+pub(crate) fn changed_paths(base: &Listing, found: &Capture) -> Vec<String> {
+    changes(base, &found.listing).iter().map(|change| text(&change.path)).collect()
 }
 
 fn socket(path: &Path) {
@@ -110,7 +109,7 @@ fn refusals() {
     check("empty directories", |r| fs::create_dir_all(r.join("e/f/g")).unwrap(), "empty e;", &[]);
     check(
         "nested repository",
-        |r| (write(&r.join("n/f"), b"1"), git(&r.join("n"), &["init", "-q"])).0,
+        |r| (write(&r.join("n/f"), b"1"), write(&r.join("n/.git/HEAD"), b"ref: refs/heads/main\n")).0,
         "nested n;",
         &["n/f"],
     );
@@ -283,10 +282,9 @@ fn unreadable_matter_is_refused_not_skipped() {
         println!("skipped: root reads everything");
         return;
     }
-    let world = World::new();
-    let (root, manifest) = world.workspace("work", &world.put(&files(BASE)));
-    write(&root.join("secret"), b"x");
-    fs::set_permissions(root.join("secret"), fs::Permissions::from_mode(0o000)).unwrap();
-    let found = world.capture(&root, &manifest);
-    assert_eq!(found.refused.iter().map(|r| r.why).collect::<Vec<_>>(), [RefusedWhy::Unreadable]);
+    let closed = |path: &Path, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    check("a file", |r| (write(&r.join("n"), b"x"), closed(&r.join("n"), 0)).1, "Unreadable n;", &[]);
+    check("a directory", |r| closed(&r.join("d"), 0), "Unreadable d;", &["d/b"]);
+    check("names without what they are", |r| closed(&r.join("d"), 0o444), "Unreadable d;", &["d/b"]);
+    check("what cannot be listed", |r| closed(&r.join("d"), 0o111), "Unreadable d;", &["d/b"]);
 }

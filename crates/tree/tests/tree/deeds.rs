@@ -75,10 +75,8 @@ impl Deed {
                 fs::set_permissions(&to, mode).unwrap();
             }
             Deed::Remove(_) => remove(&to, kind),
-            Deed::Rename(_, other) if kind != Kind::Nothing && !other.starts_with(path) && way(root, other) => {
-                if kind_of(&at(root, other)) == Kind::Nothing {
-                    rename(&to, &at(root, other));
-                }
+            Deed::Rename(_, other) if kind != Kind::Nothing && !other.starts_with(path) && free(root, other) => {
+                rename(&to, &at(root, other));
             }
             Deed::MakeDirectory(_) if kind == Kind::Nothing => fs::create_dir(&to).unwrap(),
             Deed::RemakeDirectory(_) if kind == Kind::Directory => {
@@ -95,10 +93,8 @@ impl Deed {
                 fs::write(to.join("a"), bytes).unwrap();
             }
             Deed::Link(_, target) if kind == Kind::Nothing => symlink(OsStr::from_bytes(target), &to).unwrap(),
-            Deed::HardLink(_, other) if kind == Kind::File && way(root, other) => {
-                if kind_of(&at(root, other)) == Kind::Nothing {
-                    fs::hard_link(&to, at(root, other)).unwrap();
-                }
+            Deed::HardLink(_, other) if kind == Kind::File && free(root, other) => {
+                fs::hard_link(&to, at(root, other)).unwrap();
             }
             Deed::Executable(_, yes) if kind == Kind::File => {
                 fs::set_permissions(&to, fs::Permissions::from_mode(if *yes { 0o755 } else { 0o644 })).unwrap();
@@ -141,6 +137,10 @@ fn way(root: &Path, path: &[u8]) -> bool {
         }
     }
     true
+}
+
+fn free(root: &Path, path: &[u8]) -> bool {
+    way(root, path) && kind_of(&at(root, path)) == Kind::Nothing
 }
 
 fn write(to: &Path, kind: Kind, bytes: &[u8]) {
@@ -226,7 +226,8 @@ pub(crate) fn node() -> impl Strategy<Value = Node> {
     ]
 }
 
-/// Deeds of a setup: no links and nothing that no tree carries, so that they can be told from a program's.
+/// Deeds of a setup: nothing that no tree carries, so that they can be told from a program's, and no links, since an overlay
+/// parts hard links when it copies one up.
 pub(crate) fn setup_deed() -> impl Strategy<Value = Deed> {
     on(plain_path().boxed())
 }
@@ -235,6 +236,7 @@ pub(crate) fn deed() -> impl Strategy<Value = Deed> {
     prop_oneof![
         8 => on(path().boxed()),
         1 => (path(), target()).prop_map(|(path, target)| Deed::Link(path, target)),
+        1 => (path(), path()).prop_map(|(from, to)| Deed::HardLink(from, to)),
         1 => path().prop_map(Deed::Fifo),
     ]
 }
@@ -252,7 +254,6 @@ fn on(path: BoxedStrategy<Vec<u8>>) -> impl Strategy<Value = Deed> {
         2 => path().prop_map(Deed::RemakeDirectory),
         1 => (path(), contents()).prop_map(|(path, bytes)| Deed::DirectoryByFile(path, bytes)),
         1 => (path(), contents()).prop_map(|(path, bytes)| Deed::FileByDirectory(path, bytes)),
-        1 => (path(), path()).prop_map(|(from, to)| Deed::HardLink(from, to)),
         1 => (path(), any::<bool>()).prop_map(|(path, yes)| Deed::Executable(path, yes)),
     ]
 }

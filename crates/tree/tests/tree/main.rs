@@ -9,6 +9,7 @@ mod hostile;
 mod layer;
 mod overlay;
 mod patch;
+mod setup;
 mod source;
 mod support;
 mod work_repository;

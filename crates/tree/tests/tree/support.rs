@@ -28,6 +28,15 @@ pub(crate) struct World {
     pub(crate) store: Store,
 }
 
+impl Drop for World {
+    fn drop(&mut self) {
+        // What a test closed to its owner could not be removed.
+        if !rustix::process::geteuid().is_root() {
+            let _ = program("chmod").args(["-R", "u+rwX"]).arg(self.dir.path()).status();
+        }
+    }
+}
+
 impl World {
     pub(crate) fn new() -> World {
         let dir = TempDir::new().unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tree::{Source, materialise, work_repository};
 
-use crate::support::{AUTHOR, Node, World, files, git, repository, write};
+use crate::support::{AUTHOR, Node, World, files, git, program, repository, write};
 
 fn lines(text: &str) -> BTreeSet<String> {
     text.lines().map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect()
@@ -24,6 +24,17 @@ fn check(root: &Path) {
     for absent in ["objects/info/alternates", "hooks", "logs", "packed-refs", "info/attributes"] {
         assert!(!root.join(".git").join(absent).exists(), "{absent}");
     }
+}
+
+/// Where device, inode, ctime and owner are others, as through an overlay, the index still tells that nothing changed:
+/// `diff-files` reads no file.
+fn unread_elsewhere(world: &World, root: &Path) {
+    let elsewhere = world.path("elsewhere");
+    assert!(program("cp").arg("-a").args([root, &elsewhere]).status().unwrap().success());
+    assert_eq!(git(&elsewhere, &["diff-files", "--name-only"]), "");
+    assert_eq!(git(&elsewhere, &["status", "--porcelain"]), "");
+    write(&elsewhere.join("lf.txt"), b"b\n");
+    assert_eq!(git(&elsewhere, &["status", "--porcelain"]), " M lf.txt", "the same size, and seen all the same");
 }
 
 #[test]
@@ -46,8 +57,18 @@ fn of_one_commit() {
     work_repository(&root, &world.store, commit, &base, AUTHOR).unwrap();
     check(&root);
     assert_eq!(git(&root, &["rev-parse", "HEAD"]), commit.to_string());
+    unread_elsewhere(&world, &root);
     write(&root.join("d/e/f"), b"changed\n");
     assert_eq!(git(&root, &["status", "--porcelain"]), " M d/e/f");
+    git(&root, &["commit", "-qam", "changed"]);
+    let mut changed = base.clone();
+    changed.0.insert(b"d/e/f".to_vec(), world.put(&files(&[("f", "changed\n")])).0[b"f".as_slice()]);
+    assert_eq!(
+        git(&root, &["rev-parse", "HEAD^{tree}"]),
+        changed.tree_id().to_string(),
+        "trees of the index are right"
+    );
+    assert_eq!(git(&root, &["fsck", "--full", "--strict"]), "");
     assert!(git(&root, &["config", "user.email"]).contains('@'));
 }
 
