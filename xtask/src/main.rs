@@ -9,6 +9,7 @@ mod ci;
 mod exam;
 mod process;
 mod schema;
+mod soak;
 mod test;
 mod tools;
 
@@ -21,7 +22,8 @@ Usage: cargo xtask CHORE
   ci [--without-test]       test, then formatting, lints, documentation and drift of schemas and exam set
   schema [--check]          write docs/formats/schemas, or say where they differ from what the program says
   exam [--check]            write the tables of docs/formats/exam-set.md, or say that they differ from the program's
-  bench run|verify|ledger [--rounds N] [--dir DIR] [--write]
+  soak [NAME]               what the tests take a sample of, thousands of times: kills
+  bench run|verify|ledger|exam|sandbox|workspace [--rounds N] [--dir DIR] [--write]
                             measure against floors; --write puts the table into docs/performance.md
 ";
 
@@ -49,6 +51,7 @@ fn chore(arguments: &[&str]) -> Outcome {
         ["schema", "--check"] => schema::check(),
         ["exam"] => exam::write(),
         ["exam", "--check"] => exam::check(),
+        ["soak", rest @ ..] => soak::chore(rest),
         ["bench", name, rest @ ..] => bench::chore(name, rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

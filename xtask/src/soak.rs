@@ -1,0 +1,38 @@
+//! `cargo xtask soak`: what the everyday suite takes a sample of, done thousands of times. Run before a release, and before an
+//! issue about crashes is called resolved.
+
+use crate::Outcome;
+use crate::process::{cargo, run};
+use crate::tools;
+
+/// A test that takes its number of repetitions from a variable.
+struct Soak {
+    name: &'static str,
+    test: &'static str,
+    variable: &'static str,
+    times: u32,
+}
+
+const SOAKS: &[Soak] = &[Soak {
+    name: "kills",
+    test: "strict::survive::a_killed_harness_leaves_nothing",
+    variable: "CTO_TEST_KILLS",
+    times: 200,
+}];
+
+pub(crate) fn chore(wanted: &[&str]) -> Outcome {
+    if let Some(unknown) = wanted.iter().find(|name| SOAKS.iter().all(|soak| soak.name != **name)) {
+        let names: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
+        return Err(format!("there is no soak `{unknown}`; there are: {}", names.join(", ")));
+    }
+    for soak in SOAKS.iter().filter(|soak| wanted.is_empty() || wanted.contains(&soak.name)) {
+        println!("soak {}: {} times", soak.name, soak.times);
+        let mut command = cargo(&["test", "-p", "cto", "--test", "it", "--", "--nocapture", "--exact", soak.test]);
+        command.env(soak.variable, soak.times.to_string());
+        for (variable, made) in tools::made() {
+            command.env(variable, made?);
+        }
+        run(&mut command)?;
+    }
+    Ok(())
+}
