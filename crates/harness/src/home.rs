@@ -21,6 +21,8 @@ pub struct Home {
 pub enum OpenHomeError {
     Missing(PathBuf),
     NotADirectory(PathBuf),
+    /// On a file system of another machine.
+    Network(PathBuf, &'static str),
     Io(PathBuf, io::Error),
     Ledger(ledger::OpenLedgerError),
     Key(evidence::key::ReadKeyError),
@@ -31,6 +33,13 @@ impl fmt::Display for OpenHomeError {
         match self {
             Self::Missing(path) => write!(f, "there is no home at {}", path.display()),
             Self::NotADirectory(path) => write!(f, "{} is not a directory, so it cannot be the home", path.display()),
+            Self::Network(path, kind) => {
+                write!(
+                    f,
+                    "{} is on a network file system ({kind}), where locks and renames do not hold",
+                    path.display()
+                )
+            }
             Self::Io(path, error) => write!(f, "cannot use {} as the home: {error}", path.display()),
             Self::Ledger(error) => error.fmt(f),
             Self::Key(error) => error.fmt(f),
@@ -45,7 +54,7 @@ impl OpenHomeError {
     pub fn remedy(&self) -> String {
         match self {
             Self::Missing(_) => "run something first (cto demo), or name another with --home".to_owned(),
-            Self::NotADirectory(_) | Self::Io(..) => {
+            Self::NotADirectory(_) | Self::Network(..) | Self::Io(..) => {
                 "name a directory you can write with --home DIR or CTO_HOME".to_owned()
             }
             Self::Ledger(error) => error.remedy().to_owned(),
@@ -54,7 +63,25 @@ impl OpenHomeError {
     }
 }
 
-const FOLDERS: &[&str] = &["active", "harness-runs", "work", "cache", "keys", "trust", "logs"];
+const FOLDERS: &[&str] = &["active", "harness-runs", "work", "reserve", "cache", "keys", "trust", "logs"];
+
+/// File systems of other machines, by the kernel's numbers: locks and renames there are not what the ledger and the seal
+/// rest on.
+const NETWORK: &[(rustix::fs::FsWord, &str)] = &[
+    (0x6969, "NFS"),
+    (0x517b, "SMB"),
+    (0xff53_4d42, "CIFS"),
+    (0xfe53_4d42, "SMB2"),
+    (0x0102_1997, "9P"),
+    (0x5346_414f, "AFS"),
+    (0x00c3_6400, "Ceph"),
+    (0x0bd0_0bd0, "Lustre"),
+];
+
+fn network(path: &Path) -> Option<&'static str> {
+    let kind = rustix::fs::statfs(path).ok()?.f_type;
+    NETWORK.iter().find(|(number, _)| *number == kind).map(|(_, name)| *name)
+}
 
 impl Home {
     /// Makes the folders where they are missing.
@@ -70,7 +97,10 @@ impl Home {
                 DirBuilder::new().mode(0o700).recursive(true).create(&path).map_err(|error| home.failed(error))?;
             }
         }
-        Ok(home)
+        match network(&home.root) {
+            Some(kind) => Err(OpenHomeError::Network(home.root, kind)),
+            None => Ok(home),
+        }
     }
 
     /// A home that is there already; makes nothing.
@@ -119,6 +149,11 @@ impl Home {
     /// Signed statements about a sealed run, made after its seal.
     pub fn statements(&self, run: &RunId) -> PathBuf {
         self.root.join("statements").join(run.as_str())
+    }
+
+    /// Space that a run has set aside.
+    pub(crate) fn reserve(&self, run: &RunId) -> PathBuf {
+        self.root.join("reserve").join(run.as_str())
     }
 
     pub fn cache(&self) -> PathBuf {

@@ -20,6 +20,7 @@ mod posture;
 mod quarters;
 mod recover;
 mod report;
+mod reserve;
 mod result;
 mod reverify;
 mod run;

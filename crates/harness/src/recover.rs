@@ -26,6 +26,7 @@ use crate::decide::Ask;
 use crate::findings::Findings;
 use crate::home::Home;
 use crate::report::{Evidence, ledger_entry, remove_work};
+use crate::reserve::Reserve;
 use crate::run::{Harness, Run, Stopped};
 use crate::supervise::MARKER;
 use crate::task::{Origin, Task};
@@ -235,6 +236,7 @@ fn seal_dead(
 ) -> Result<Sealed, RecoverError> {
     let failed = |error: String| RecoverError::Seal(run_id.to_string(), error);
     sandbox::sweep(&(MARKER.to_owned(), run_id.to_string()));
+    Reserve::release(&harness.home, run_id);
     let entries = entries(harness, run_id)?;
     let started = entries
         .iter()
@@ -310,6 +312,7 @@ impl<'a> Scene<'a> {
         let mut run = Run {
             canary: String::new(),
             layer: None,
+            reserve: None,
             harness: self.harness,
             task: self.task,
             ask: self.ask,

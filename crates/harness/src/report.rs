@@ -107,6 +107,7 @@ impl<'a> Evidence<'a> {
             Self::Verified(run) => run,
         };
         run.step(Step::Seal, StepState::Began, "");
+        run.reserve = None;
         common_coverage(&mut run);
         keep_baseline(&mut run)?;
         let sandbox = posture::document(&run)?;

@@ -22,6 +22,7 @@ use crate::environment::Layer;
 use crate::findings::Findings;
 use crate::home::{Home, OpenHomeError};
 use crate::host::{self, GatherHostError, Tools};
+use crate::reserve::Reserve;
 use crate::supervise::Setting;
 use crate::task::Task;
 use crate::watch::{Step, StepState, Watch};
@@ -188,6 +189,8 @@ pub(crate) struct Run<'a> {
     pub(crate) work: PathBuf,
     /// A supervising stage that is ready before it is needed; only an ungated request never gets one.
     pub(crate) stage: Option<Stage>,
+    /// Given back when the run is sealed.
+    pub(crate) reserve: Option<Reserve>,
     /// What the decoys in this run's sandboxes hold.
     pub(crate) canary: String,
     /// What setup made of the baseline, where the contract has one.
@@ -222,6 +225,10 @@ impl<'a> Run<'a> {
         let clock = RunClock::start().map_err(OpenRunError::Clock)?;
         let contract_digest = task.contract.digest().map_err(OpenRunError::Encode)?;
         let (run_id, dir, lock) = claim(harness, task, &clock)?;
+        let reserve = Reserve::take(&harness.home, &run_id).map_err(|error| {
+            let _ = fs::remove_dir(&dir);
+            OpenRunError::Io(harness.home.root().to_owned(), error)
+        })?;
         let ledger = harness.ledger();
         let before = ledger.head().map_err(OpenRunError::ReadLedger)?;
         let intent = RunStarted {
@@ -256,6 +263,7 @@ impl<'a> Run<'a> {
             stage: None,
             canary: canary().map_err(|error| OpenRunError::Io("random numbers".into(), error))?,
             layer: None,
+            reserve: Some(reserve),
             findings: Findings::default(),
         })
     }
