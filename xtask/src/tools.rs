@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::Outcome;
-use crate::process::{cache, cargo, is_there, output, program, run};
+use crate::process::{cache, cargo, is_there, output, program, run, target};
 
 /// Program and the Debian package it comes in.
 const PROGRAMS: [(&str, &str); 4] =
@@ -62,6 +62,7 @@ pub(crate) fn made() -> Vec<(&'static str, Outcome<PathBuf>)> {
         ("CTO_TEST_GO", go()),
         ("CTO_TEST_GO_CACHE", go_cache()),
         ("CTO_TEST_NEXTEST", nextest()),
+        ("CTO_TEST_STOPPABLE", stoppable()),
     ]
 }
 
@@ -144,6 +145,14 @@ fn nextest() -> Outcome<PathBuf> {
         mark(&folder, "nextest", NEXTEST)?;
     }
     Ok(nextest)
+}
+
+/// The binary with its stop points, put aside so that the build without them finds its place free.
+fn stoppable() -> Outcome<PathBuf> {
+    run(&mut cargo(&["build", "--quiet", "-p", "cto", "--features", "stop-points"]))?;
+    let (built, kept) = (target().join("debug/cto"), cache()?.join("cto-stoppable"));
+    std::fs::copy(&built, &kept).map_err(|error| format!("cannot copy {}: {error}", built.display()))?;
+    Ok(kept)
 }
 
 fn pip(python: &Path, packages: &[&str]) -> Outcome {

@@ -10,6 +10,7 @@ pub mod key;
 pub mod patch;
 pub mod render;
 pub mod seal;
+pub mod stop;
 pub mod verify;
 
 pub use artifact::{Draft, WriteArtifactError};

@@ -16,7 +16,7 @@ use contract::{BUNDLE_VERSION, Digest, EventKind, canonical_bytes, canonical_dig
 
 use crate::artifact::{Draft, WriteArtifactError};
 use crate::key::HarnessKey;
-use crate::{dsse, names, render};
+use crate::{dsse, names, render, stop};
 
 /// Why a bundle could not be sealed.
 #[derive(Debug)]
@@ -78,17 +78,24 @@ pub fn seal(mut draft: Draft, mut report: Report, signing: &Signing<'_>, to: &Pa
         return Err(SealBundleError::NotCompleted);
     }
     draft.close_logs();
+    stop::here("seal.logs_closed");
     let finished = report.run_finished_at;
     draft.write(names::REPORT_MD, render::report_md(&report).as_bytes(), finished)?;
+    stop::here("seal.report_md_written");
     let report_bytes = complete_report(&mut report, &draft)?;
     draft.write(names::REPORT, &report_bytes, finished)?;
+    stop::here("seal.report_written");
     let statement = statement(&report, &draft, signing)?;
     let attestation = dsse::sign(&statement, signing.key)?;
     draft.write(names::ATTESTATION, &attestation, finished)?;
+    stop::here("seal.attestation_written");
     make_durable(&draft)?;
+    stop::here("seal.flushed");
     fs::rename(draft.dir(), to).map_err(|error| SealBundleError::Sync(to.to_owned(), error))?;
+    stop::here("seal.renamed");
     // A rename is one change of the file system: it is durable once the directory that got the name is.
     to.parent().map_or(Ok(()), sync_path)?;
+    stop::here("seal.durable");
     let files = draft.files().len();
     Ok(Sealed { dir: to.to_owned(), report, report_bytes, attestation_sha256: Digest::of(&attestation), files })
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use contract::decision::{HiddenProgram, Inputs, Profile, SettingFacts, TargetFacts};
 use contract::task::Environment;
 use contract::{Decision, EventKind, Gate, Purpose, Reason, Stage};
-use evidence::names;
+use evidence::{names, stop};
 use gate::{Admission, Judged, Refused};
 use serde_json::json;
 use tree::Listing;
@@ -198,14 +198,18 @@ impl<'a> Run<'a> {
         let (judged, target) = match first {
             Judged::Pending(_) => {
                 self.prepare_stage()?;
+                stop::here("work.making");
                 self.make_work()?;
+                stop::here("work.made");
                 let target = inspect(self.harness, self.task, self.ask.sandbox, &self.work)?;
                 self.trace("preflight.target", json!(target.facts))?;
                 (self.judge(Some(target.facts.clone()))?, Some(target))
             }
             judged => (judged, None),
         };
+        stop::here("decision.made");
         self.record_decision(judged.decision())?;
+        stop::here("decision.recorded");
         let passed = judged.decision().passed_gates.len();
         let required = judged.decision().required_gates.len();
         let detail = format!("{passed} of {required}");

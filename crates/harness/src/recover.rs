@@ -158,6 +158,7 @@ fn recover_active(harness: &Harness, run_id: &RunId, done: &mut Recovered) -> Re
         return Ok(());
     }
     if entries(harness, run_id)?.is_empty() {
+        Reserve::release(&harness.home, run_id);
         remove_all(&dir)?;
         done.removed.push(run_id.to_string());
         return Ok(());

@@ -8,9 +8,9 @@ use contract::report::{
 };
 use contract::statement::SealedBy;
 use contract::{BUNDLE_VERSION, Digest, EventKind, MutationMode, RENDERER_VERSION, RULES_VERSION, Reason, RunId};
-use evidence::names;
 use evidence::render::failure_reason;
 use evidence::seal::{Sealed, Signing, seal};
+use evidence::{names, stop};
 use gate::{Admission, Refused};
 use ledger::{RunSealed, Verdict};
 use serde_json::json;
@@ -108,8 +108,10 @@ impl<'a> Evidence<'a> {
         };
         run.step(Step::Seal, StepState::Began, "");
         run.reserve = None;
+        stop::here("report.beginning");
         common_coverage(&mut run);
         keep_baseline(&mut run)?;
+        stop::here("baseline.kept");
         let sandbox = posture::document(&run)?;
         let at = run.clock.now();
         run.draft.write_json(names::SANDBOX, &sandbox, at)?;
@@ -122,6 +124,7 @@ impl<'a> Evidence<'a> {
         let completed = json!({"backend_exit_code": report.backend_exit_code, "blockers": report.blocker_reasons, "status": report.status});
         let carried = run.findings.carried_by(EventKind::RunCompleted);
         run.draft.event(report.run_finished_at, EventKind::RunCompleted, crate::run::with(carried, completed))?;
+        stop::here("run.completed");
         Ok(Reported { run, report })
     }
 }
@@ -139,7 +142,9 @@ impl Reported<'_> {
                 scope.spawn(move || remove_work(&run.harness.home, &run_id));
             }
             let sealed = seal(run.draft, report, &signing, &to)?;
+            stop::here("ledger.telling");
             run.harness.ledger().run_sealed(&ledger_entry(&sealed, &run.clock.now().to_string()))?;
+            stop::here("ledger.told");
             Ok::<_, Stopped>(sealed)
         })?;
         run.watch.observer.step(Step::Seal, StepState::Ended, &format!("{} files", sealed.files));

@@ -6,7 +6,7 @@ use std::os::fd::AsFd as _;
 use contract::paths::{PathRules, PathVerdict};
 use contract::text::{path_text, shown};
 use contract::{Decision, Digest, Ecosystem, EventKind, Reason};
-use evidence::names;
+use evidence::{names, stop};
 use serde_json::json;
 use tree::{Beneath, Capture, Change, Limits, Listing, Oid, Proof, Refused, RefusedWhy, TreeError};
 
@@ -53,6 +53,7 @@ impl<'a> Worked<'a> {
         } else if changes.len() > MOST_FILES {
             unverifiable = Some("the result has too many files");
         }
+        stop::here("result.taken");
         check_source(&mut run, &copy)?;
         let commits = claims::look_up(&run, &copy.root, layers.as_ref(), tree);
         Ok(Captured { run, baseline: copy.baseline, listing, rules, tree, commits, unverifiable })

@@ -11,7 +11,7 @@ use contract::decision::Shortfall;
 use contract::report::HostFacts;
 use contract::statement::SignedLedger;
 use contract::{Digest, EventKind, RunId};
-use evidence::{Draft, HarnessKey, WriteArtifactError};
+use evidence::{Draft, HarnessKey, WriteArtifactError, stop};
 use ledger::{Ledger, RunStarted};
 use sandbox::{Stage, Supervisor};
 use serde_json::{Map, Value, json};
@@ -225,10 +225,12 @@ impl<'a> Run<'a> {
         let clock = RunClock::start().map_err(OpenRunError::Clock)?;
         let contract_digest = task.contract.digest().map_err(OpenRunError::Encode)?;
         let (run_id, dir, lock) = claim(harness, task, &clock)?;
+        stop::here("run.claimed");
         let reserve = Reserve::take(&harness.home, &run_id).map_err(|error| {
             let _ = fs::remove_dir(&dir);
             OpenRunError::Io(harness.home.root().to_owned(), error)
         })?;
+        stop::here("run.reserved");
         let ledger = harness.ledger();
         let before = ledger.head().map_err(OpenRunError::ReadLedger)?;
         let intent = RunStarted {
@@ -244,6 +246,7 @@ impl<'a> Run<'a> {
             let _ = fs::remove_dir(&dir);
             return Err(OpenRunError::Ledger(error));
         }
+        stop::here("run.intended");
         let work = harness.home.work_run(&run_id);
         let head = before.hash.parse().unwrap_or(Digest::ZERO);
         let ledger_at_start = SignedLedger { id: ledger.ledger_id().to_owned(), head, seq: before.seq };

@@ -2,7 +2,7 @@
 
 use contract::report::CheckResult;
 use contract::{Coverage, EventKind, Reason};
-use evidence::names;
+use evidence::{names, stop};
 use serde_json::json;
 
 use crate::exam::{Examined, Examiner, Furnished, Trees};
@@ -43,8 +43,11 @@ impl<'a> Captured<'a> {
         let examined = examined?;
         let patch =
             patch.map_err(|_| Stopped::Io(names::PATCH.into(), std::io::Error::other("the thread ended early")))?;
+        stop::here("exam.held");
         record_patch(&mut run, &patch?, tree)?;
+        stop::here("patch.recorded");
         record(&mut run, examined)?;
+        stop::here("exam.recorded");
         if run.findings.engine.timed_out {
             late_engine(&mut run);
         }

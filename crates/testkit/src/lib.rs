@@ -8,6 +8,7 @@ mod process;
 mod skip;
 mod tamper;
 mod tools;
+mod who;
 mod world;
 
 pub use bundle::{copy_bundle, files_of, resign};
@@ -15,5 +16,6 @@ pub use case::contract_text;
 pub use process::{git, left_running, program, run_git, wait_for};
 pub use skip::{python, skip};
 pub use tamper::Forger;
-pub use tools::{cargo, go, go_cache, go_environment, nextest, node, python_environment, same_place};
+pub use tools::{cargo, go, go_cache, go_environment, nextest, node, python_environment, same_place, stoppable};
+pub use who::Who;
 pub use world::{Ran, World, content_digest};

@@ -45,6 +45,11 @@ pub fn same_place(path: &Path) -> Value {
     json!({"source": path, "target": path})
 }
 
+/// The binary with its stop points.
+pub fn stoppable(test: &str) -> Option<PathBuf> {
+    given(test, "CTO_TEST_STOPPABLE", "cto-stoppable")
+}
+
 /// The program behind `cargo nextest`.
 pub fn nextest(test: &str) -> Option<PathBuf> {
     given(test, "CTO_TEST_NEXTEST", "cargo-nextest")

@@ -13,11 +13,15 @@ use contract::Digest;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::who::{self, Who};
+
 /// A place of its own for one test: a home, a HOME, a directory to work in, and the binary under test.
 #[derive(Debug)]
 pub struct World {
     dir: TempDir,
     binary: PathBuf,
+    /// Whose it is, where that is another user than the test's own.
+    uid: Option<u32>,
 }
 
 /// What one call of the binary came to.
@@ -61,7 +65,38 @@ impl World {
         for name in ["user", "here", "tmp"] {
             fs::create_dir(dir.path().join(name)).expect("a directory");
         }
-        Self { dir, binary: binary.into() }
+        Self { dir, binary: binary.into(), uid: None }
+    }
+
+    /// A world of this user's: everything in it is theirs, nobody else sees it, and the binary runs as them.
+    pub fn of(binary: &str, who: Who) -> Self {
+        let (world, uid) = (Self::new(binary), who.other_uid());
+        let world = Self { binary: who::binary_for(&world.binary, uid), uid, ..world };
+        world.give();
+        world
+    }
+
+    /// Makes everything that the test has put here the user's.
+    pub fn give(&self) {
+        if let Some(uid) = self.uid {
+            who::give(self.path(), uid);
+        }
+    }
+
+    /// The binary that this world runs.
+    pub fn binary(&self) -> &Path {
+        &self.binary
+    }
+
+    /// Any program as the user of this world, with the environment that the binary gets.
+    #[expect(clippy::disallowed_methods, reason = "a test starts programs beside the binary under test")]
+    pub fn program(&self, name: &str) -> Command {
+        let ours = self.command::<&str>([]);
+        let mut command = Command::new(name);
+        command.env_clear().envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.current_dir(self.here()).stdin(Stdio::null());
+        who::run_as(&mut command, self.uid);
+        command
     }
 
     /// A world that all tests of a program share. A static is never dropped, so a child removes the folder when the
@@ -78,6 +113,11 @@ impl World {
 
     pub fn path(&self) -> &Path {
         self.dir.path()
+    }
+
+    /// Leaves the folder to whoever removes it.
+    pub(crate) fn keep(self) -> PathBuf {
+        self.dir.keep()
     }
 
     /// `CTO_HOME` of this world; made by the first run.
@@ -115,6 +155,7 @@ impl World {
             .or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".rustup").into()));
         command.env("RUSTUP_HOME", rustup.unwrap_or_default());
         command.current_dir(self.here()).args(args).stdin(Stdio::null());
+        who::run_as(&mut command, self.uid);
         command
     }
 

@@ -13,6 +13,7 @@ mod matrix;
 mod parallel;
 mod reverify;
 mod smoke;
+mod stops;
 mod tamper;
 
 use testkit::World;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use contract::fake::Review;
 use contract::text::shown;
 use contract::{Coverage, EventKind, Gate, Reason, canonical_digest};
-use evidence::names;
+use evidence::{names, stop};
 use gate::conduct::{GitState, judge_conduct, judge_git_changes};
 use sandbox::{Confined, Ended, How, Line, Space, Spec, Stage, Stream, SuperviseError, Upper, WorkspaceFrom};
 use serde_json::json;
@@ -112,10 +112,12 @@ impl<'a> AdmittedRun<'a> {
         run.step(Step::Workspace, StepState::Began, "");
         let files = announce(&mut run, &copy)?;
         run.trace("admitted", json!({"decision_id": admission.decision().decision_id}))?;
+        stop::here("workspace.announced");
         let layers = match environment::prepare(&mut run, &copy)? {
             Ok(layers) => layers,
             Err(why) => return blocked(run, Reason::ProviderUnavailable, &why).map(Prepared::Unconfined),
         };
+        stop::here("environment.prepared");
         let state = run.work_dir("engine/state")?;
         let spec = order(&mut run, &copy, &layers, &state)?;
         let stage = run.take_stage()?;
@@ -204,16 +206,21 @@ impl<'a> Workspace<'a> {
         let inputs = run.findings.decision.as_ref().map(|decision| &decision.inputs);
         let intent =
             json!({"argv_sha256": run.findings.engine.argv_sha256, "engine": run.ask.engine, "inputs": inputs});
+        stop::here("engine.intending");
         run.harness.ledger().engine_starting(run.id().as_str(), &run.clock.now().to_string(), &intent)?;
+        stop::here("engine.intended");
         run.findings.engine.started = true;
         let seconds = wall(&run).as_secs();
         run.event(EventKind::EngineStarted, json!({"engine": run.ask.engine, "wall_seconds": seconds}))?;
         // The verification's stage starts while the engine works.
         run.prepare_stage()?;
+        stop::here("engine.starting");
         let ended = supervise(&mut run, cell)?;
+        stop::here("engine.ended");
         record_end(&mut run, &ended)?;
         conduct(&mut run, &ended, &git, &git::state(&copy.root, layers.as_ref()))?;
         collect(&mut run, &ended, &state)?;
+        stop::here("engine.collected");
         if ended.cancelled {
             return Err(Stopped::Cancelled);
         }

@@ -1,0 +1,126 @@
+//! A run that is stopped dead, or whose disk is full, before and after each of its effects: whatever happened, every run that
+//! started has a bundle that verifies, nothing is left lying about, and the next run works.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on must stop")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use testkit::{World, left_running, skip, stoppable};
+
+/// A run that passes every place and takes no longer than it must.
+const QUICK: &[(&str, &str)] = &[("verification_commands", "[[\"true\"]]")];
+
+/// The places a run passes, in order.
+fn places(world: &World, case: &Path) -> Vec<String> {
+    let list = world.path().join("places");
+    let output = world.command(["run".as_ref(), case.as_os_str()]).env("CTO_STOP_LIST", &list).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let places: Vec<String> = fs::read_to_string(list).unwrap().lines().map(str::to_owned).collect();
+    assert!(places.len() >= 30, "{places:?}");
+    assert_eq!(places.iter().collect::<BTreeSet<_>>().len(), places.len(), "each has a name of its own");
+    places
+}
+
+fn names_in(home: &Path, folder: &str) -> BTreeSet<String> {
+    let entries = fs::read_dir(home.join(folder)).expect("a folder");
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+fn rows(world: &World) -> Vec<Value> {
+    let rows = world.cto(["runs", "--json", "--limit", "1000"]).expect(0).text();
+    rows.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// What must hold after any stop and a recovery.
+fn check(world: &World, place: &str) -> BTreeSet<String> {
+    let _ = world.cto(["recover"]).expect(0);
+    let rows = rows(world);
+    let ids: BTreeSet<String> = rows.iter().map(|row| row["run_id"].as_str().unwrap().to_owned()).collect();
+    assert!(rows.iter().all(|row| row["status"] != "running"), "{place}: every run is over");
+    assert_eq!(names_in(&world.home(), "harness-runs"), ids, "{place}: one bundle for each run of the ledger");
+    for folder in ["active", "work", "reserve"] {
+        assert_eq!(names_in(&world.home(), folder), BTreeSet::new(), "{place}: {folder}/ is empty");
+    }
+    let left: Vec<String> = ids.iter().flat_map(|run| left_running(run)).collect();
+    assert_eq!(left, Vec::<String>::new(), "{place}: no process is left");
+    ids
+}
+
+#[test]
+fn killed_at_every_place() {
+    let Some(binary) = stoppable("stops::killed_at_every_place") else { return };
+    let world = World::new(binary.to_str().unwrap());
+    let case = world.case("case", QUICK);
+    let mut known = BTreeSet::new();
+    for place in places(&world, &case) {
+        let output = world.command(["run".as_ref(), case.as_os_str()]).env("CTO_STOP_AT", &place).output().unwrap();
+        assert_eq!(output.status.code(), None, "{place}: it is killed there: {output:?}");
+        let ids = check(&world, &place);
+        let new: Vec<&String> = ids.difference(&known).collect();
+        let verified = world.cto(["verify"].into_iter().chain(new.iter().map(|id| id.as_str())));
+        assert!(new.is_empty() || verified.code == 0, "{place}: {}{}", verified.text(), verified.stderr);
+        let intended = !["run.claimed", "run.reserved"].contains(&place.as_str());
+        assert!(!intended || !new.is_empty(), "{place}: a run that was intended is accounted for");
+        known = ids;
+    }
+    let _ = world.cto(["run".as_ref(), case.as_os_str()]).expect(0);
+    let ids = check(&world, "the next run");
+    let _ = world.cto(["verify"].into_iter().chain(ids.iter().map(String::as_str))).expect(0);
+    let doctor = world.cto(["doctor"]).expect(0).text();
+    assert!(doctor.contains("chain holds"), "{doctor}");
+}
+
+/// In a mount namespace of its own, with a home of a few megabytes that is filled to the last byte at the place.
+const FULL: &str = r#"
+set -u
+mount -t tmpfs -o size=24m none "$CTO_HOME" || exit 90
+"$CTO" run "$CASE" >/dev/null 2>&1 || exit 91
+CTO_STOP_AT="$PLACE" CTO_STOP_DO="fill:$CTO_HOME" "$CTO" run "$CASE" > "$OUT/run.out" 2> "$OUT/run.err"
+echo $? > "$OUT/run.code"
+rm -f "$CTO_HOME/filler"
+"$CTO" recover > "$OUT/recover.out" 2>&1 || { cat "$OUT/recover.out"; exit 92; }
+"$CTO" runs --status running --json > "$OUT/running"
+test -s "$OUT/running" && exit 93
+for run in "$CTO_HOME"/harness-runs/*; do "$CTO" verify "$run" > "$OUT/verify.out" 2>&1 || { cat "$OUT/verify.out"; exit 94; }; done
+test "$(ls "$CTO_HOME/harness-runs" | wc -l)" = "$("$CTO" runs --json | wc -l)" || exit 95
+test -z "$(ls "$CTO_HOME/active" "$CTO_HOME/reserve" 2>/dev/null | grep -v :$ | grep .)" || exit 96
+"$CTO" doctor | grep -q "chain holds" || exit 97
+"$CTO" run "$CASE" >/dev/null 2>&1 || exit 98
+"#;
+
+#[test]
+fn a_full_disk_at_every_place() {
+    const TEST: &str = "stops::a_full_disk_at_every_place";
+    let Some(binary) = stoppable(TEST) else { return };
+    if !rustix::process::geteuid().is_root() {
+        return skip(TEST, "only root may mount a small file system");
+    }
+    let world = World::new(binary.to_str().unwrap());
+    let case = world.case("case", QUICK);
+    let (mut failed, mut felt) = (Vec::new(), 0);
+    for place in places(&world, &case) {
+        let out = world.path().join("out").join(&place);
+        fs::create_dir_all(&out).unwrap();
+        let mut command = world.program("unshare");
+        command.args(["--mount", "--", "sh", "-c", FULL]);
+        command.env("CTO", world.binary()).env("CASE", &case).env("PLACE", &place).env("OUT", &out);
+        let output = command.output().unwrap();
+        let said = |name: &str| fs::read_to_string(out.join(name)).unwrap_or_default();
+        if !output.status.success() {
+            failed.push(format!(
+                "{place}: {:?}\n{}{}\nrun: {} {}",
+                output.status,
+                String::from_utf8_lossy(&output.stdout),
+                String::from_utf8_lossy(&output.stderr),
+                said("run.code"),
+                said("run.err")
+            ));
+        }
+        felt += usize::from(said("run.code").trim() != "0");
+        assert!(!said("run.err").contains("panicked"), "{place}: {}", said("run.err"));
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert!(felt >= 20, "control: a full disk is felt at most places: {felt}");
+}

@@ -1,0 +1,69 @@
+//! Who a test lets the binary run as: root and an ordinary user, as far as the test itself can choose.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, lchown};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::{World, program, skip};
+
+/// Given to nobody by any system, and not the number that stands for unknown owners.
+const ORDINARY: u32 = 12_345;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    Root,
+    Ordinary,
+}
+
+impl Who {
+    /// Everybody that a test can be; what cannot be tried is said.
+    pub fn all(test: &str) -> Vec<Self> {
+        if is_root() {
+            return vec![Self::Root, Self::Ordinary];
+        }
+        skip(test, "the half as root, which this test is not");
+        vec![Self::Ordinary]
+    }
+
+    /// The uid to change to, where that is not our own.
+    pub(crate) fn other_uid(self) -> Option<u32> {
+        (self == Self::Ordinary && is_root()).then_some(ORDINARY)
+    }
+}
+
+pub(crate) fn is_root() -> bool {
+    fs::metadata("/proc/self").expect("/proc").uid() == 0
+}
+
+/// Lets a command run as a user, and without the groups of ours.
+pub(crate) fn run_as(command: &mut Command, uid: Option<u32>) {
+    if let Some(uid) = uid {
+        command.uid(uid).gid(uid);
+    }
+}
+
+/// Makes a path and everything below it the user's. Links are changed, never followed.
+pub(crate) fn give(path: &Path, uid: u32) {
+    lchown(path, Some(uid), Some(uid)).expect("another owner");
+    if path.symlink_metadata().expect("a path").is_dir() {
+        fs::read_dir(path).expect("a directory").flatten().for_each(|entry| give(&entry.path(), uid));
+    }
+}
+
+/// The binary, or a copy that is this user's own, for as long as the test's process lives.
+pub(crate) fn binary_for(binary: &Path, uid: Option<u32>) -> PathBuf {
+    static COPY: OnceLock<PathBuf> = OnceLock::new();
+    let Some(uid) = uid else { return binary.to_owned() };
+    let copy = || {
+        let place = World::shared(&binary.display().to_string()).keep();
+        // By another process: a descriptor of ours for writing could be inherited, and then nobody can execute the file.
+        let copied = program("cp", &place).arg("--").arg(binary).arg("cto").status().expect("cp starts");
+        assert!(copied.success(), "cp: {copied}");
+        give(&place, uid);
+        place.join("cto")
+    };
+    COPY.get_or_init(copy).clone()
+}
