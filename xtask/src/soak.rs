@@ -13,12 +13,15 @@ struct Soak {
     times: u32,
 }
 
-const SOAKS: &[Soak] = &[Soak {
-    name: "kills",
-    test: "strict::survive::a_killed_harness_leaves_nothing",
-    variable: "CTO_TEST_KILLS",
-    times: 200,
-}];
+const SOAKS: &[Soak] = &[
+    Soak {
+        name: "kills",
+        test: "strict::survive::a_killed_harness_leaves_nothing",
+        variable: "CTO_TEST_KILLS",
+        times: 2000,
+    },
+    Soak { name: "writes", test: "stops::a_broken_disk_at_every_write", variable: "CTO_TEST_WRITES", times: 1 },
+];
 
 pub(crate) fn chore(wanted: &[&str]) -> Outcome {
     if let Some(unknown) = wanted.iter().find(|name| SOAKS.iter().all(|soak| soak.name != **name)) {

@@ -7,8 +7,8 @@ use crate::Outcome;
 use crate::process::{cache, cargo, is_there, output, program, run, target};
 
 /// Program and the Debian package it comes in.
-const PROGRAMS: [(&str, &str); 4] =
-    [("git", "git"), ("python3", "python3"), ("node", "nodejs"), ("ssh-keygen", "openssh-client")];
+const PROGRAMS: [(&str, &str); 5] =
+    [("git", "git"), ("python3", "python3"), ("node", "nodejs"), ("npm", "npm"), ("ssh-keygen", "openssh-client")];
 
 /// Other people's implementations that must agree with ours, and a runner whose words we read.
 const LIBRARIES: [&str; 4] =
@@ -55,6 +55,11 @@ const SYSTEM_PYTHON: &str = "/usr/bin/python3";
 
 const NEXTEST: &str = "0.9.143";
 
+/// Two versions of one small package each, so that a lock file can be changed; installed by tests without a network.
+const NPM_PACKAGES: [&str; 2] = ["is-number@7.0.0", "is-number@6.0.0"];
+const WHEELS: [&str; 2] = ["six==1.17.0", "six==1.16.0"];
+const CRATES: [&str; 2] = ["itoa = \"=1.0.11\"", "itoa = \"=1.0.10\""];
+
 /// What is made ready for tests, and the variable that tells them where it is.
 pub(crate) fn made() -> Vec<(&'static str, Outcome<PathBuf>)> {
     vec![
@@ -62,6 +67,9 @@ pub(crate) fn made() -> Vec<(&'static str, Outcome<PathBuf>)> {
         ("CTO_TEST_GO", go()),
         ("CTO_TEST_GO_CACHE", go_cache()),
         ("CTO_TEST_NEXTEST", nextest()),
+        ("CTO_TEST_NPM_CACHE", npm_cache()),
+        ("CTO_TEST_WHEELS", wheels()),
+        ("CTO_TEST_CARGO_HOME", cargo_home()),
         ("CTO_TEST_STOPPABLE", stoppable()),
     ]
 }
@@ -153,6 +161,51 @@ fn stoppable() -> Outcome<PathBuf> {
     let (built, kept) = (target().join("debug/cto"), cache()?.join("cto-stoppable"));
     std::fs::copy(&built, &kept).map_err(|error| format!("cannot copy {}: {error}", built.display()))?;
     Ok(kept)
+}
+
+/// A cache of npm's own with the packages in it, from whatever registry npm is configured for.
+fn npm_cache() -> Outcome<PathBuf> {
+    let folder = cache()?.join("npm");
+    if !is_marked(&folder, "packages", &NPM_PACKAGES.join("\n")) {
+        eprintln!("xtask: downloading {}", NPM_PACKAGES.join(", "));
+        let words = ["cache", "add"].iter().chain(&NPM_PACKAGES);
+        output(program("npm", words).arg("--cache").arg(&folder))?;
+        mark(&folder, "packages", &NPM_PACKAGES.join("\n"))?;
+    }
+    Ok(folder)
+}
+
+fn wheels() -> Outcome<PathBuf> {
+    let (python, folder) = (python()?, cache()?.join("wheels"));
+    if !is_marked(&folder, "packages", &WHEELS.join("\n")) {
+        eprintln!("xtask: downloading {}", WHEELS.join(", "));
+        for wheel in WHEELS {
+            let words = ["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", wheel];
+            output(program(&python, words).arg("--dest").arg(&folder))?;
+        }
+        mark(&folder, "packages", &WHEELS.join("\n"))?;
+    }
+    Ok(folder)
+}
+
+/// A home of cargo's own, with a registry that holds the crates alone.
+fn cargo_home() -> Outcome<PathBuf> {
+    let folder = cache()?.join("cargo-home");
+    if !is_marked(&folder, "packages", &CRATES.join("\n")) {
+        eprintln!("xtask: downloading {}", CRATES.join(", "));
+        let primer = cache()?.join("cargo-primer");
+        let manifest = primer.join("Cargo.toml");
+        let fail = |error: std::io::Error| format!("cannot write {}: {error}", primer.display());
+        std::fs::create_dir_all(primer.join("src")).map_err(fail)?;
+        std::fs::write(primer.join("src/lib.rs"), "").map_err(fail)?;
+        for named in CRATES {
+            let package = "[package]\nname = \"primer\"\nedition = \"2021\"\n\n[workspace]\n";
+            std::fs::write(&manifest, format!("{package}\n[dependencies]\n{named}\n")).map_err(fail)?;
+            output(cargo(&["fetch", "--quiet", "--manifest-path"]).arg(&manifest).env("CARGO_HOME", &folder))?;
+        }
+        mark(&folder, "packages", &CRATES.join("\n"))?;
+    }
+    Ok(folder)
 }
 
 fn pip(python: &Path, packages: &[&str]) -> Outcome {

@@ -40,9 +40,31 @@ pub fn python_environment(test: &str) -> Option<Value> {
     Some(json!({"mounts": mounts, "path": [python.parent()?]}))
 }
 
+/// A cache of npm's with a small package in two versions, and npm itself.
+pub fn npm_cache(test: &str) -> Option<PathBuf> {
+    given(test, "CTO_TEST_NPM", "npm")?;
+    made(test, "CTO_TEST_NPM_CACHE")
+}
+
+/// A folder with a small wheel in two versions.
+pub fn wheels(test: &str) -> Option<PathBuf> {
+    made(test, "CTO_TEST_WHEELS")
+}
+
+/// A home of cargo's whose registry has a small crate in two versions.
+pub fn cargo_home(test: &str) -> Option<PathBuf> {
+    made(test, "CTO_TEST_CARGO_HOME")
+}
+
 /// A mount that is seen where the host has it.
 pub fn same_place(path: &Path) -> Value {
     json!({"source": path, "target": path})
+}
+
+/// How often a test repeats something: what the variable says, or the everyday number.
+#[expect(clippy::disallowed_methods, reason = "a soak tells tests by the environment how often")]
+pub fn times(variable: &str, everyday: u32) -> u32 {
+    std::env::var(variable).ok().and_then(|number| number.parse().ok()).unwrap_or(everyday)
 }
 
 /// The binary with its stop points.
@@ -63,6 +85,15 @@ pub fn node(test: &str) -> Option<PathBuf> {
 #[expect(clippy::disallowed_methods, reason = "cargo tells by the environment which one it is")]
 pub fn cargo() -> PathBuf {
     std::env::var_os("CARGO").map(PathBuf::from).expect("tests run through cargo")
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests are told by the environment what was made for them")]
+fn made(test: &str, variable: &str) -> Option<PathBuf> {
+    let found = std::env::var_os(variable).map(PathBuf::from);
+    if found.is_none() {
+        skip(test, &format!("no {variable}; run through cargo xtask test"));
+    }
+    found
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests are told by the environment which programs there are")]

@@ -124,3 +124,53 @@ fn a_full_disk_at_every_place() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
     assert!(felt >= 20, "control: a full disk is felt at most places: {felt}");
 }
+
+/// The library that breaks writes and flushes, built by the compiler that Rust itself links with.
+fn broken_disk(world: &World) -> std::path::PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/stops/eio.c");
+    let library = world.path().join("eio.so");
+    let mut command = testkit::program("cc", world.path());
+    let output =
+        command.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(source).args(["-ldl"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    library
+}
+
+/// Everything a run writes and flushes below its home fails once, and from some point on for good.
+#[test]
+fn a_broken_disk_at_every_write() {
+    let world = crate::world();
+    let (case, library) = (world.case("case", QUICK), broken_disk(&world));
+    let run = |at: u64, stays: bool| {
+        let mut command = world.command(["run".as_ref(), case.as_os_str()]);
+        command.env("LD_PRELOAD", &library).env("EIO_BELOW", world.home()).env("EIO_AT", at.to_string());
+        command.env("EIO_COUNT", world.path().join("count"));
+        if stays {
+            command.env("EIO_STAYS", "1");
+        }
+        command.output().unwrap()
+    };
+    let _ = world.cto(["run".as_ref(), case.as_os_str()]).expect(0);
+    assert!(run(0, false).status.success(), "control: it only counts");
+    let writes: u64 = fs::read_to_string(world.path().join("count")).unwrap().trim().parse().unwrap();
+    assert!(writes > 50, "{writes}");
+    let step = if testkit::times("CTO_TEST_WRITES", 0) > 0 { 1 } else { 7 };
+    let mut felt = 0;
+    for at in (1..=writes).step_by(step) {
+        for stays in [false, true] {
+            let output = run(at, stays);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(!said.contains("panicked"), "write {at}: {said}");
+            felt += u64::from(!output.status.success());
+            let place = format!("write {at} of {writes}, stays: {stays}: {said}");
+            let ids = check(&world, &place);
+            let last = ids.iter().next_back().unwrap();
+            let verified = world.cto(["verify", last]);
+            assert_eq!(verified.code, 0, "{place}: {}", verified.text());
+        }
+    }
+    assert!(felt > 10, "control: it is felt: {felt}");
+    let _ = world.cto(["run".as_ref(), case.as_os_str()]).expect(0);
+    let ids = check(&world, "the next run");
+    let _ = world.cto(["verify"].into_iter().chain(ids.iter().map(String::as_str))).expect(0);
+}
