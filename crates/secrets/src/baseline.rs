@@ -1,0 +1,92 @@
+//! Which of the shapes found in what a run wrote stood in its baseline already.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::known::{Known, KnownClass};
+use crate::read::wrapped;
+use crate::rule::RuleSet;
+use crate::scanner::{Scanner, Source};
+
+/// The values of shapes that were found. They are held in memory and shown to nobody.
+#[derive(Clone, Default)]
+pub struct Suspects(BTreeSet<Vec<u8>>);
+
+/// The values of shapes that stand in the baseline.
+#[derive(Clone, Default)]
+pub struct Baseline(BTreeSet<Vec<u8>>);
+
+impl Scanner {
+    /// The values of the shapes in `bytes`. Most runs have none, and then the baseline need not be read at all.
+    pub fn suspects(&self, bytes: &[u8]) -> Suspects {
+        let mut values = BTreeSet::new();
+        self.each_match(bytes, 0, bytes.len(), |found, value| {
+            if !matches!(found.source, Source::Known(_)) {
+                values.insert(bare(value));
+            }
+        });
+        Suspects(values)
+    }
+}
+
+impl Suspects {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn extend(&mut self, other: Suspects) {
+        self.0.extend(other.0);
+    }
+
+    /// Those that stand anywhere in the given files of the baseline, in any of the encodings.
+    pub fn standing_in<'a>(&self, files: impl IntoIterator<Item = &'a [u8]>) -> Baseline {
+        let values: Vec<&Vec<u8>> = self.0.iter().collect();
+        let known = values.iter().map(|value| Known::new("suspect", KnownClass::Credential, value));
+        let scanner = Scanner::with_all(known.collect(), RuleSet::none());
+        let mut standing = BTreeSet::new();
+        for file in files {
+            scanner.each_match(file, 0, file.len(), |found, _| {
+                if let Source::Known(number) = found.source
+                    && let Some(value) = values.get(number)
+                {
+                    standing.insert((*value).clone());
+                }
+            });
+        }
+        Baseline(standing)
+    }
+}
+
+impl Baseline {
+    pub(crate) fn holds(&self, value: &[u8]) -> bool {
+        !self.0.is_empty() && self.0.contains(&bare(value))
+    }
+}
+
+/// A value without its line breaks and their indentation, whether they are written out or escaped: a key is the same
+/// key however it is wrapped.
+fn bare(value: &[u8]) -> Vec<u8> {
+    let (mut bare, mut at) = (Vec::with_capacity(value.len()), 0);
+    while let Some(byte) = value.get(at) {
+        match wrapped(value, at) {
+            Some((indented, _)) => at = indented,
+            None => {
+                bare.push(*byte);
+                at += 1;
+            }
+        }
+    }
+    bare
+}
+
+impl fmt::Debug for Suspects {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Suspects({})", self.0.len())
+    }
+}
+
+impl fmt::Debug for Baseline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Baseline({})", self.0.len())
+    }
+}

@@ -1,0 +1,105 @@
+//! Whether a rule's secret really stands where one of its literals does.
+
+use std::ops::Range;
+
+use regex_automata::meta::Regex;
+use regex_automata::{Anchored, Input};
+
+use crate::check;
+use crate::read::hex_pair;
+use crate::rule::{After, Before, Rule};
+use crate::view::Edge;
+
+/// Text with a rule's literal in it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hay<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// Where the literal begins.
+    pub(crate) at: usize,
+    pub(crate) start: Edge,
+    pub(crate) end: Edge,
+}
+
+/// The place of the secret in the hay.
+pub(crate) fn secret(rule: &Rule, regex: &Regex, hay: &Hay<'_>) -> Option<Range<usize>> {
+    let start = start(rule, hay)?;
+    if rule.holds.is_some_and(|byte| {
+        memchr::memchr2(byte, b'\n', &hay.bytes[hay.at..]).is_none_or(|at| hay.bytes[hay.at + at] == b'\n')
+    }) {
+        return None;
+    }
+    let mut slots = [None; 6];
+    let used = regex.group_info().slot_len().min(slots.len());
+    regex.search_slots(&Input::new(hay.bytes).range(hay.at..).anchored(Anchored::Yes), &mut slots[..used])?;
+    let group = match slots.map(|slot| slot.map(|slot| slot.get())) {
+        [_, _, Some(start), Some(end), ..] | [_, _, _, _, Some(start), Some(end)] => start..end,
+        [_, Some(end), ..] => start..end,
+        _ => return None,
+    };
+    let stands = ends_a_word(rule, hay, group.end) && !is_announced_as_harmless(rule, hay);
+    (stands && check::passes(rule.check, &hay.bytes[group.clone()])).then_some(group)
+}
+
+/// Whether the pattern fits up to the very end of the hay, so that more of it may show more.
+pub(crate) fn may_go_on(regex: &Regex, hay: &Hay<'_>) -> bool {
+    let found = regex.search_half(&Input::new(hay.bytes).range(hay.at..).anchored(Anchored::Yes));
+    found.is_some_and(|found| found.offset() == hay.bytes.len())
+}
+
+/// Where the secret would begin, if what stands before the literal lets one begin at all.
+pub(crate) fn start(rule: &Rule, hay: &Hay<'_>) -> Option<usize> {
+    let start = lead_start(rule, hay)?;
+    (rule.before == Before::Anything || begins_a_word(hay, start)).then_some(start)
+}
+
+/// Where the characters begin that belong to the secret and stand before the literal.
+fn lead_start(rule: &Rule, hay: &Hay<'_>) -> Option<usize> {
+    let before = hay.bytes[..hay.at].iter().rev();
+    let len = before.take(rule.lead.longest()).take_while(|byte| rule.lead.holds(**byte)).count();
+    (len >= rule.lead.shortest()).then(|| hay.at - len)
+}
+
+/// Whether the word right before the literal says that what follows is no secret, as in `next_page_token`.
+fn is_announced_as_harmless(rule: &Rule, hay: &Hay<'_>) -> bool {
+    let before = &hay.bytes[..hay.at];
+    let before = before.strip_suffix(b"_").or(before.strip_suffix(b"-")).unwrap_or(before);
+    let ends_with = |word: &&str| {
+        let tail = before.len().checked_sub(word.len()).map(|at| &before[at..]);
+        tail.is_some_and(|tail| tail.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    rule.unless_after.iter().any(ends_with)
+}
+
+fn begins_a_word(hay: &Hay<'_>, at: usize) -> bool {
+    match hay.bytes[..at].last() {
+        None => hay.start == Edge::Ended,
+        Some(last) => !last.is_ascii_alphanumeric() || ends_an_escape(&hay.bytes[..at]),
+    }
+}
+
+/// Letters and digits that belong to an escape are no word: `\n`, `%3D`, `\u003d`, and a terminal's colours.
+fn ends_an_escape(text: &[u8]) -> bool {
+    let escaped = |width: usize, opening: &[u8]| {
+        let written = text.len().checked_sub(width).map(|at| &text[at..]);
+        let digits = written.and_then(|written| written.strip_prefix(opening));
+        digits.and_then(|digits| hex_pair(digits.get(digits.len().checked_sub(2)?..)?))
+    };
+    match text {
+        [.., b'\\', b'n' | b'r' | b't'] => true,
+        [.., b'm'] => {
+            let start = text[..text.len() - 1].iter().rposition(|byte| !byte.is_ascii_digit() && *byte != b';');
+            start.is_some_and(|start| text[start] == b'[')
+        }
+        _ => [escaped(3, b"%"), escaped(6, b"\\u"), escaped(4, b"\\x")]
+            .into_iter()
+            .flatten()
+            .any(|byte| !byte.is_ascii_alphanumeric()),
+    }
+}
+
+fn ends_a_word(rule: &Rule, hay: &Hay<'_>, at: usize) -> bool {
+    match hay.bytes.get(at) {
+        None => hay.end == Edge::Ended || hay.end == Edge::More && rule.after == After::Anything,
+        Some(next) => !rule.after.forbids(*next),
+    }
+}

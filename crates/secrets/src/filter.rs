@@ -1,0 +1,242 @@
+//! The one pass over all bytes: which of thousands of literals may begin where.
+//!
+//! Each literal is entered under four of its bytes, its gram, with letters folded. The pass looks up every gram of the
+//! text in one table that fits the first levels of cache and does no more work for more literals; an automaton of the
+//! same literals was eight times slower and took longer to build than a small run takes. What passes is compared in
+//! full.
+
+/// Something to look for. What it stands for is the owner's business.
+#[derive(Debug, Clone)]
+pub(crate) struct Literal<T> {
+    pub(crate) text: Vec<u8>,
+    /// Letters match in either case.
+    pub(crate) fold: bool,
+    pub(crate) target: T,
+}
+
+const GRAM: usize = 4;
+
+/// How many places are looked at together.
+const BLOCK: usize = 2 * GRAM;
+
+/// How many bits of a gram's hash choose its byte in the table. Three more choose the bit.
+const TABLE_BITS: u32 = 16;
+
+/// Which grams occur in any literal, by hash.
+#[derive(Clone)]
+pub(crate) struct Grams(Box<[u8]>);
+
+/// How many bits of a gram's hash choose its entries. Few, so that all of it stays in the cache.
+const HEAD_BITS: u32 = 12;
+
+/// The literals themselves, by their grams.
+pub(crate) struct Index<T> {
+    /// The gram of each entry, in the order of their hashes.
+    grams: Vec<u32>,
+    entries: Vec<Entry<T>>,
+    /// By hash: where its entries begin. One more at the end.
+    heads: Vec<u32>,
+}
+
+struct Entry<T> {
+    /// Where the gram lies in the literal.
+    gram_at: usize,
+    literal: Literal<T>,
+}
+
+impl<T> Index<T> {
+    /// Literals shorter than a gram are left out; whoever makes them makes them long enough.
+    pub(crate) fn new(mut literals: Vec<Literal<T>>) -> Index<T> {
+        // The shortest have the least choice.
+        literals.sort_by_key(|literal| literal.text.len());
+        let mut taken = Grams::none();
+        let mut found = Vec::with_capacity(literals.len());
+        for literal in literals {
+            if let Some((gram_at, gram)) = best_gram(&literal.text, &taken) {
+                taken.mark(gram);
+                found.push((gram, Entry { gram_at, literal }));
+            }
+        }
+        found.sort_by_key(|(gram, _)| hash(*gram, HEAD_BITS));
+        let mut heads = vec![0; (1 << HEAD_BITS) + 1];
+        for (gram, _) in &found {
+            heads[hash(*gram, HEAD_BITS) + 1] += 1;
+        }
+        for head in 1..heads.len() {
+            heads[head] += heads[head - 1];
+        }
+        let (grams, entries) = found.into_iter().unzip();
+        Index { grams, entries, heads }
+    }
+
+    /// The literals that stand in `bytes` with their gram at `at`, each with the place where it begins.
+    pub(crate) fn standing_at(&self, bytes: &[u8], at: usize) -> impl Iterator<Item = (usize, &T)> {
+        let gram = bytes.get(at..at + GRAM).map_or(0, folded);
+        let head = hash(gram, HEAD_BITS);
+        let near = self.heads[head] as usize..self.heads[head + 1] as usize;
+        near.filter(move |number| self.grams[*number] == gram).filter_map(move |number| {
+            let Entry { gram_at, literal } = &self.entries[number];
+            let start = at.checked_sub(*gram_at)?;
+            literal.stands_at(bytes, start).then_some((start, &literal.target))
+        })
+    }
+}
+
+/// The gram to enter a literal under, and its place: one that is rare in text, or one that another literal has already,
+/// since each gram less makes the pass quicker.
+fn best_gram(literal: &[u8], taken: &Grams) -> Option<(usize, u32)> {
+    const WORTH: u32 = 10;
+    const CHOICES: usize = 12;
+    let cost = |(_, gram): &(usize, &[u8])| {
+        let cost: u32 = gram.iter().map(|byte| commonness(*byte)).sum();
+        if taken.has(folded(gram)) { cost.saturating_sub(WORTH) } else { cost }
+    };
+    literal.windows(GRAM).take(CHOICES).enumerate().min_by_key(cost).map(|(at, gram)| (at, folded(gram)))
+}
+
+impl<T> Literal<T> {
+    fn stands_at(&self, bytes: &[u8], at: usize) -> bool {
+        let found = bytes.get(at..at + self.text.len());
+        found.is_some_and(|found| match self.fold {
+            true => found.eq_ignore_ascii_case(&self.text),
+            false => found == self.text,
+        })
+    }
+}
+
+impl Grams {
+    pub(crate) fn none() -> Grams {
+        Grams(vec![0; 1 << TABLE_BITS].into_boxed_slice())
+    }
+
+    pub(crate) fn add<T>(&mut self, index: &Index<T>) {
+        index.grams.iter().for_each(|gram| self.mark(*gram));
+    }
+
+    fn mark(&mut self, gram: u32) {
+        self.0[hash(gram, TABLE_BITS)] |= bit(gram);
+    }
+
+    /// Calls `found` with each place in `from..to` where a gram begins that some literal has.
+    pub(crate) fn each(&self, bytes: &[u8], from: usize, to: usize, mut found: impl FnMut(usize)) {
+        let Ok(table) = <&[u8; 1 << TABLE_BITS]>::try_from(&*self.0) else { return };
+        let marked = |bytes: u64| table[hash(bytes as u32, TABLE_BITS)];
+        let mut at = from;
+        while at + BLOCK <= to
+            && let Some([a, b, c, d, e, f, g, h, i, j, k, l]) = bytes.get(at..).and_then(|rest| rest.first_chunk())
+        {
+            let low = u64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h]) | FOLD;
+            let high = u64::from_le_bytes([*e, *f, *g, *h, *i, *j, *k, *l]) | FOLD;
+            let any_low = marked(low) | marked(low >> 8) | marked(low >> 16) | marked(low >> 24);
+            let any_high = marked(high) | marked(high >> 8) | marked(high >> 16) | marked(high >> 24);
+            // Most blocks have none: one branch for all of their grams, and no bit is looked at.
+            if any_low | any_high != 0 {
+                for place in 0..BLOCK {
+                    let grams = if place < GRAM { low } else { high };
+                    if self.has((grams >> (8 * (place % GRAM))) as u32) {
+                        found(at + place);
+                    }
+                }
+            }
+            at += BLOCK;
+        }
+        for at in at..to {
+            if bytes.get(at..at + GRAM).is_some_and(|gram| self.has(folded(gram))) {
+                found(at);
+            }
+        }
+    }
+
+    fn has(&self, gram: u32) -> bool {
+        self.0[hash(gram, TABLE_BITS)] & bit(gram) != 0
+    }
+}
+
+/// Makes letters of either case the same, and keeps apart most of what is no letter.
+const FOLD: u64 = 0x2020_2020_2020_2020;
+
+fn folded(gram: &[u8]) -> u32 {
+    u32::from_le_bytes([gram[0], gram[1], gram[2], gram[3]]) | FOLD as u32
+}
+
+fn hash(folded: u32, bits: u32) -> usize {
+    (folded.wrapping_mul(0x9e37_79b1) >> (32 - bits)) as usize
+}
+
+/// The bit of a gram in its byte of the table.
+fn bit(folded: u32) -> u8 {
+    1 << (hash(folded, TABLE_BITS + 3) & 7)
+}
+
+/// How often a byte is met in text, roughly; only the order matters.
+pub(crate) fn commonness(byte: u8) -> u32 {
+    const ALL: [u8; 256] = {
+        let mut all = [0; 256];
+        let mut byte = 0;
+        while byte < all.len() {
+            all[byte] = of_byte(byte as u8);
+            byte += 1;
+        }
+        all
+    };
+    u32::from(ALL[usize::from(byte)])
+}
+
+const fn of_byte(byte: u8) -> u8 {
+    match byte.to_ascii_lowercase() {
+        b'e' | b't' | b'a' | b'o' | b'i' | b'n' | b's' | b'r' | b' ' => 12,
+        b'h' | b'l' | b'd' | b'c' | b'u' | b'm' | b'p' | b'0' | b'1' | b'2' | b'/' | b'.' | b':' => 8,
+        b'f' | b'g' | b'w' | b'y' | b'b' | b'v' | b'3'..=b'9' | b'-' | b'_' | b'"' | b'=' => 6,
+        b'%' | b'\\' | b'k' | b'x' | b'j' | b'q' | b'z' => 3,
+        // Written in more than one way, so a poor choice wherever there is another.
+        0x80.. => 24,
+        _ => 1,
+    }
+}
+
+impl<T> std::fmt::Debug for Index<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Index({} literals)", self.entries.len())
+    }
+}
+
+impl std::fmt::Debug for Grams {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Grams")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_literal_is_found_wherever_it_stands() {
+        let texts = ["abcd", "Zebra-", "%41%42", "password", "////"];
+        let literal = |(target, text): (usize, &&str)| Literal { text: text.as_bytes().to_vec(), fold: false, target };
+        let index = Index::new(texts.iter().enumerate().map(literal).collect());
+        let mut grams = Grams::none();
+        grams.add(&index);
+        for (target, text) in texts.iter().enumerate() {
+            for (before, after) in (0..20).flat_map(|before| (0..12).map(move |after| (before, after))) {
+                let bytes = [&b"~".repeat(before), text.as_bytes(), &b"~".repeat(after)].concat();
+                let mut found = Vec::new();
+                grams.each(&bytes, 0, bytes.len(), |at| found.extend(index.standing_at(&bytes, at).map(copied)));
+                assert_eq!(found, [(before, target)], "{text} {before} {after}");
+            }
+        }
+    }
+
+    fn copied((at, target): (usize, &usize)) -> (usize, usize) {
+        (at, *target)
+    }
+
+    #[test]
+    fn case_counts_unless_folded() {
+        for (fold, expected) in [(true, 1), (false, 0)] {
+            let index = Index::new(vec![Literal { text: b"token".to_vec(), fold, target: () }]);
+            let found = (0..8).flat_map(|at| index.standing_at(b"my TOKEN", at).collect::<Vec<_>>()).count();
+            assert_eq!(found, expected);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What was found: where and by which rule, never the value.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// What a found value is to the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// A credential the harness injected.
+    Credential,
+    /// An endpoint value: a host, a base URL.
+    Endpoint,
+    /// The run token: redacted and counted, but worthless outside the run.
+    Token,
+    /// Bait that nobody has a reason to touch.
+    Canary,
+    /// A well-known shape.
+    Shape,
+    /// A well-known shape whose value stands in the baseline.
+    Baseline,
+}
+
+impl Class {
+    /// Whether a hit of this class is a `secret_leak`. A touched canary is a finding of its own.
+    pub fn is_leak(self) -> bool {
+        match self {
+            Class::Credential | Class::Endpoint | Class::Shape => true,
+            Class::Token | Class::Canary | Class::Baseline => false,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Credential => "credential",
+            Class::Endpoint => "endpoint",
+            Class::Token => "token",
+            Class::Canary => "canary",
+            Class::Shape => "shape",
+            Class::Baseline => "baseline",
+        }
+    }
+}
+
+/// How the value was written where it was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Encoding {
+    Plain,
+    Base64,
+    Hex,
+    Url,
+    Json,
+}
+
+impl Encoding {
+    pub fn name(self) -> &'static str {
+        match self {
+            Encoding::Plain => "plain",
+            Encoding::Base64 => "base64",
+            Encoding::Hex => "hex",
+            Encoding::Url => "url",
+            Encoding::Json => "json",
+        }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hit {
+    /// Where it begins in what was scanned, before any redaction.
+    pub offset: u64,
+    /// How many bytes it takes there, as it is written there.
+    pub len: u64,
+    /// The id of a rule, or the name of a known value.
+    pub rule: Arc<str>,
+    pub class: Class,
+    pub encoding: Encoding,
+}

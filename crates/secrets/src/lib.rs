@@ -1,0 +1,46 @@
+//! Finding and redacting secrets in bytes.
+//!
+//! Two things are looked for: the exact values that the caller knows, in every encoding they are usually met in, and
+//! well-known secret shapes, as a table of rules. Bytes go in; hits, which never hold a value, and redacted bytes come
+//! out.
+//!
+//! Pure: no clock, no file system, no process, no network. Whatever comes in, nothing here panics, time is linear in
+//! its length and memory is bounded. What is found does not depend on the pieces a text comes in.
+
+mod baseline;
+mod check;
+mod confirm;
+mod filter;
+mod hit;
+mod known;
+mod literal;
+mod marker;
+mod needle;
+mod page;
+mod read;
+mod redact;
+mod rule;
+mod rules;
+mod scanner;
+mod settle;
+mod spelling;
+mod stream;
+mod view;
+
+pub use baseline::{Baseline, Suspects};
+pub use hit::{Class, Encoding, Hit};
+pub use known::{Known, KnownClass, SHORTEST};
+pub use page::rules_page;
+pub use redact::Keep;
+pub use rule::{After, Before, Check, Lead, Rule, RuleSet};
+pub use scanner::Scanner;
+pub use stream::Redactor;
+
+/// The longest stretch of text that one hit can take, as it is written there.
+pub const SPAN: usize = 32 * 1024;
+
+/// How far before a place something may begin that is found there.
+pub(crate) const LOOKBACK: usize = 2048;
+
+/// How far after a place the text must be there to tell what is found at it.
+pub(crate) const LOOKAHEAD: usize = SPAN + 1024;

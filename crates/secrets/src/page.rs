@@ -1,0 +1,121 @@
+//! `docs/formats/secret-rules.md`, made from the tables.
+
+use std::fmt::Write as _;
+
+use crate::rule::{After, Before, Check, Lead, Rule, RuleSet};
+use crate::{SHORTEST, SPAN};
+
+/// The page. A test fails where it differs from the file; `cargo run -p secrets --example rules_page` prints it.
+pub fn rules_page() -> String {
+    let rules: Vec<&Rule> = RuleSet::standard().rules().collect();
+    let mut page = HEAD
+        .replace("{count}", &rules.len().to_string())
+        .replace("{shortest}", &SHORTEST.to_string())
+        .replace("{span}", &(SPAN / 1024).to_string());
+    for rule in &rules {
+        let general = if rule.general { " (general)" } else { "" };
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            page,
+            "| `{}`{general} | {} | {} | {} |",
+            rule.id,
+            rule.what,
+            code(rule.pattern),
+            conditions(rule)
+        );
+    }
+    page.push_str(TAIL);
+    page
+}
+
+/// In a table a bar would end the cell, and a backtick the code.
+fn code(pattern: &str) -> String {
+    let fence = if pattern.contains('`') { "``" } else { "`" };
+    format!("{fence}{}{fence}", pattern.replace('|', "\\|"))
+}
+
+fn conditions(rule: &Rule) -> String {
+    let mut all: Vec<&str> = Vec::new();
+    if rule.fold {
+        all.push("either case");
+    }
+    let lead = match rule.lead {
+        Lead::None => String::new(),
+        Lead::Digits { min, max } => format!("after {min} to {max} digits"),
+        Lead::Token { min, max } if min == max => format!("after {min} word characters"),
+        Lead::Token { min, max } => format!("after {min} to {max} word characters"),
+    };
+    if !lead.is_empty() {
+        all.push(&lead);
+    }
+    if rule.before == Before::NoLetterOrDigit {
+        all.push("begins a word");
+    }
+    if rule.after != After::Anything {
+        all.push("ends a word");
+    }
+    all.push(checked(rule.check));
+    all.retain(|condition| !condition.is_empty());
+    all.join(", ")
+}
+
+fn checked(check: Check) -> &'static str {
+    match check {
+        Check::Shape => "",
+        Check::Random => "no placeholder",
+        Check::Crc32Base62 => "CRC-32 fits",
+        Check::Jwt => "header names an algorithm",
+        Check::NamePassword => "base64 of name and password",
+        Check::PrivateKey => "base64 of a PEM key",
+        Check::Password => "looks like a password",
+        Check::UrlPassword => "looks like a password of eight or more",
+        Check::Assigned => "long and random",
+    }
+}
+
+const HEAD: &str = "# Secret shapes
+
+<!-- Made from the tables in crates/secrets/src/rules by `cargo run -p secrets --example rules_page`. -->
+
+What the scanner looks for besides the values it is given. A hit is named by rule, file and offset, never by its value; in the file
+`[redacted:RULE]` stands in its place.
+
+Each of the {count} rules is found as it is and in four encodings: base64 (standard and URL-safe, at any offset within a longer text, also
+wrapped), hex, URL-encoded and JSON-escaped (single characters or all of them). Patterns are matched on bytes, from the literal they begin
+with; the group, where there is one, is the secret.
+
+- *no placeholder*: not a repeated character or block, not an alphabet in order, no word such as `example` or `changeme`.
+- *looks like a password*: three kinds of characters, or two and twelve characters long; no word such as `test`, no expression.
+- *long and random*: sixteen characters or more with letters and digits, high entropy, no UUID, not made of words.
+- *CRC-32 fits*: the last six characters are the checksum of the rest, in base 62.
+- *general*: gives way where another rule finds something.
+
+Bounds: a hit takes at most {span} KiB as it is written; of a longer key block the first part is redacted. Known values shorter than
+{shortest} characters are not searched for. A shape whose first characters are torn apart by a line break of wrapped base64 is not found;
+a known value is. Not found at all: what is encrypted, compressed, encoded twice, or cut into pieces and joined later.
+
+| rule | what | pattern | conditions |
+| --- | --- | --- | --- |
+";
+
+const TAIL: &str = "
+## Adding a rule
+
+1. A row in a table under `crates/secrets/src/rules/`, with examples that must match and that must not, each in pieces so that no file
+   holds one whole.
+2. Literals of four bytes or more, as rare as can be; every occurrence costs time. A pattern with a group is deterministic; a test says so.
+3. A kind in `crates/secrets/tests/it/evaluation/kinds.rs`, made from what the vendor says, not from the rule.
+4. `cargo run -p secrets --example rules_page > docs/formats/secret-rules.md`, `cargo xtask bench secrets`.
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_the_one_in_the_repository() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats/secret-rules.md");
+        let stored = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(stored == rules_page(), "cargo run -p secrets --example rules_page > docs/formats/secret-rules.md");
+    }
+}

@@ -1,0 +1,206 @@
+//! What a rule is, and the set of them that a scanner uses.
+
+use std::sync::{Arc, OnceLock};
+
+use regex_automata::meta::Regex;
+use regex_automata::util::syntax;
+
+use crate::filter::{Grams, Index};
+use crate::literal::{Form, literals};
+use crate::rules;
+
+/// A well-known secret shape. The tables in `rules/` are made of these; [`RULE`](crate::rules::RULE) has the defaults.
+#[derive(Debug, Clone, Copy)]
+pub struct Rule {
+    /// Names the rule in hits and markers: lower case, digits, dashes.
+    pub id: &'static str,
+    /// For people.
+    pub what: &'static str,
+    /// One of these stands where the pattern begins. Four bytes at least, or three that a letter, digit, `-` or `_`
+    /// follows.
+    pub literals: &'static [&'static str],
+    /// Letters of literals and pattern match in either case.
+    pub fold: bool,
+    /// Matched from the literal on. The group that took part is the secret; without one, all of it.
+    pub pattern: &'static str,
+    /// A character that every match holds, in the line that it begins in. Where there is none the pattern is not tried.
+    pub holds: Option<u8>,
+    /// Characters before the literal that belong to the secret.
+    pub lead: Lead,
+    /// Whether the secret, or the literal that announces it, must not continue a word.
+    pub before: Before,
+    /// Words right before the literal that say that what follows is no secret.
+    pub unless_after: &'static [&'static str],
+    /// What must not follow the secret.
+    pub after: After,
+    /// What a match must pass besides.
+    pub check: Check,
+    /// Gives way where a rule that is not general finds something.
+    pub general: bool,
+    /// How many bytes the pattern may look at.
+    pub span: usize,
+    /// Examples that must match and that must not, each in pieces, so that no file here holds one whole.
+    pub yes: &'static [&'static [&'static str]],
+    pub no: &'static [&'static [&'static str]],
+}
+
+/// How many characters of which kind stand before the literal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lead {
+    None,
+    Digits {
+        min: usize,
+        max: usize,
+    },
+    /// Letters and digits, `-`, `_`, `~` and `.`.
+    Token {
+        min: usize,
+        max: usize,
+    },
+}
+
+impl Lead {
+    pub(crate) fn longest(self) -> usize {
+        match self {
+            Lead::None => 0,
+            Lead::Digits { max, .. } | Lead::Token { max, .. } => max,
+        }
+    }
+
+    pub(crate) fn shortest(self) -> usize {
+        match self {
+            Lead::None => 0,
+            Lead::Digits { min, .. } | Lead::Token { min, .. } => min,
+        }
+    }
+
+    pub(crate) fn holds(self, byte: u8) -> bool {
+        match self {
+            Lead::None => false,
+            Lead::Digits { .. } => byte.is_ascii_digit(),
+            Lead::Token { .. } => byte.is_ascii_alphanumeric() || b"-_~.".contains(&byte),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Before {
+    Anything,
+    NoLetterOrDigit,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum After {
+    Anything,
+    NoLetterOrDigit,
+    /// Letters and digits, `-`, `_` and `(`.
+    NoToken,
+    /// Letters and digits, `+`, `/`, `=` and `(`.
+    NoBase64,
+    /// `(`: what looks like a value is a function.
+    NoCall,
+}
+
+impl After {
+    pub(crate) fn forbids(self, byte: u8) -> bool {
+        let word = byte.is_ascii_alphanumeric();
+        match self {
+            After::Anything => false,
+            After::NoLetterOrDigit => word,
+            After::NoToken => word || b"-_(".contains(&byte),
+            After::NoBase64 => word || b"+/=(".contains(&byte),
+            After::NoCall => byte == b'(',
+        }
+    }
+}
+
+/// What a match must pass besides its pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// Nothing: the shape says it all.
+    Shape,
+    /// Not a placeholder: no runs, no alphabet in order, no word such as `example`, and a mix of characters.
+    Random,
+    /// As `Random`, and the last six characters are the CRC-32 of the thirty before them, in base 62.
+    Crc32Base62,
+    /// Three parts, the first of them base64 of a JSON object that names an algorithm or a type.
+    Jwt,
+    /// Base64 of `name:password`.
+    NamePassword,
+    /// Base64 of a PEM private key.
+    PrivateKey,
+    /// A password somebody chose: several kinds of characters, no placeholder, no expression of a program.
+    Password,
+    /// The same where its place already says that it is a password: eight characters of two kinds are enough.
+    UrlPassword,
+    /// A long random value: letters and digits, high entropy, no placeholder, no words, no path, no UUID.
+    Assigned,
+}
+
+/// The rules of a scanner, ready for use.
+pub struct RuleSet {
+    rules: Vec<Compiled>,
+    pub(crate) index: Index<(usize, Form)>,
+    pub(crate) grams: Grams,
+}
+
+struct Compiled {
+    rule: &'static Rule,
+    name: Arc<str>,
+    /// Compiled when the first candidate turns up: most rules meet none.
+    regex: OnceLock<Option<Regex>>,
+}
+
+impl RuleSet {
+    /// All rules this crate has.
+    pub fn standard() -> &'static RuleSet {
+        static STANDARD: OnceLock<RuleSet> = OnceLock::new();
+        STANDARD.get_or_init(|| RuleSet::of(rules::all()))
+    }
+
+    /// No rule: known values alone.
+    pub fn none() -> &'static RuleSet {
+        static NONE: OnceLock<RuleSet> = OnceLock::new();
+        NONE.get_or_init(|| RuleSet::of([]))
+    }
+
+    fn of(rules: impl IntoIterator<Item = &'static Rule>) -> RuleSet {
+        let compiled = |rule: &'static Rule| Compiled { rule, name: rule.id.into(), regex: OnceLock::new() };
+        let rules: Vec<Compiled> = rules.into_iter().map(compiled).collect();
+        let targeted = rules.iter().enumerate().flat_map(|(number, compiled)| literals(compiled.rule, number));
+        let index = Index::new(targeted.collect());
+        let mut grams = Grams::none();
+        grams.add(&index);
+        RuleSet { rules, index, grams }
+    }
+
+    pub fn rules(&self) -> impl Iterator<Item = &'static Rule> {
+        self.rules.iter().map(|compiled| compiled.rule)
+    }
+
+    pub(crate) fn rule(&self, number: usize) -> Option<&'static Rule> {
+        self.rules.get(number).map(|compiled| compiled.rule)
+    }
+
+    pub(crate) fn name(&self, number: usize) -> Option<Arc<str>> {
+        self.rules.get(number).map(|compiled| compiled.name.clone())
+    }
+
+    /// None where a pattern is none; a test keeps the tables free of those.
+    pub(crate) fn regex(&self, number: usize) -> Option<&Regex> {
+        let Compiled { rule, regex, .. } = self.rules.get(number)?;
+        regex.get_or_init(|| compile(rule)).as_ref()
+    }
+}
+
+impl std::fmt::Debug for RuleSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "RuleSet({} rules)", self.rules.len())
+    }
+}
+
+fn compile(rule: &Rule) -> Option<Regex> {
+    let bytes =
+        syntax::Config::new().unicode(false).utf8(false).case_insensitive(rule.fold).dot_matches_new_line(false);
+    Regex::builder().syntax(bytes).build(rule.pattern).ok()
+}

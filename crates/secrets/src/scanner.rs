@@ -1,0 +1,186 @@
+//! The scanner: candidates from the filter, each checked where it stands.
+
+use std::sync::Arc;
+
+use crate::baseline::Baseline;
+use crate::confirm::{Hay, may_go_on, secret, start};
+use crate::filter::{Grams, Index};
+use crate::known::Known;
+use crate::literal::Form;
+use crate::marker;
+use crate::needle::{Lead, Needles};
+use crate::rule::{Rule, RuleSet};
+use crate::settle::Settler;
+use crate::view::{Edge, View};
+use crate::{Class, Encoding, Hit};
+
+/// Finds known values and secret shapes. Made once for a run, used for everything the run wrote; it can be shared
+/// between threads.
+#[derive(Debug)]
+pub struct Scanner {
+    rules: &'static RuleSet,
+    known: Vec<Known>,
+    needles: Needles,
+    index: Index<Lead>,
+    grams: Grams,
+    baseline: Baseline,
+}
+
+/// Something found, before it is settled what overlaps what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Match {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) source: Source,
+    pub(crate) class: Class,
+    pub(crate) encoding: Encoding,
+}
+
+/// In the order of who is named where several are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Source {
+    Known(usize),
+    Rule(usize),
+    GeneralRule(usize),
+}
+
+impl Scanner {
+    pub fn new(known: &[Known], rules: &'static RuleSet) -> Scanner {
+        Scanner::with_all(known.iter().filter(|known| known.is_searched_for()).cloned().collect(), rules)
+    }
+
+    /// The same for values of any length.
+    pub(crate) fn with_all(known: Vec<Known>, rules: &'static RuleSet) -> Scanner {
+        let mut needles = Needles::default();
+        for (number, known) in known.iter().enumerate() {
+            needles.add(number, &known.value);
+        }
+        let index = Index::new(std::mem::take(&mut needles.literals));
+        let mut grams = rules.grams.clone();
+        grams.add(&index);
+        Scanner { rules, known, needles, index, grams, baseline: Baseline::default() }
+    }
+
+    /// The same scanner, to which shapes are no leak whose value stands in the baseline.
+    pub fn with_baseline(self, baseline: Baseline) -> Scanner {
+        Scanner { baseline, ..self }
+    }
+
+    /// All hits, in the order they stand.
+    pub fn scan(&self, bytes: &[u8]) -> Vec<Hit> {
+        let mut settler = Settler::default();
+        self.each_match(bytes, 0, bytes.len(), |found, _| settler.add(found));
+        settler.settle(self, bytes.len())
+    }
+
+    pub(crate) fn name(&self, source: Source) -> Arc<str> {
+        match source {
+            Source::Known(number) => self.known.get(number).map(|known| known.name.clone()),
+            Source::Rule(number) | Source::GeneralRule(number) => self.rules.name(number),
+        }
+        .unwrap_or_default()
+    }
+
+    /// Calls `found` with whatever a gram in `from..to` leads to and, where it is a shape, its value. `text` must hold
+    /// everything before and after that range, or a [`LOOKBACK`](crate::LOOKBACK) and a
+    /// [`LOOKAHEAD`](crate::LOOKAHEAD) of it.
+    pub(crate) fn each_match(&self, text: &[u8], from: usize, to: usize, mut found: impl FnMut(Match, &[u8])) {
+        self.grams.each(text, from, to, |at| {
+            for (start, lead) in self.index.standing_at(text, at) {
+                if let Some(known) = self.known_at(text, start, *lead) {
+                    found(known, &[]);
+                }
+            }
+            for (start, (number, form)) in self.rules.index.standing_at(text, at) {
+                self.shape_at(text, start, *number, *form, &mut found);
+            }
+        });
+    }
+
+    fn known_at(&self, text: &[u8], at: usize, lead: Lead) -> Option<Match> {
+        let (number, standing) = self.needles.standing(lead, text, at)?;
+        let class = self.known.get(number)?.class.into();
+        let (start, end) = (standing.start, standing.end);
+        Some(Match { start, end, source: Source::Known(number), class, encoding: standing.encoding })
+    }
+
+    fn shape_at(&self, text: &[u8], at: usize, number: usize, form: Form, found: &mut impl FnMut(Match, &[u8])) {
+        let Some(rule) = self.rules.rule(number) else { return };
+        let mut report = |start, end, encoding, value: &[u8]| {
+            if !marker::touching(text, at.min(start), end) {
+                let source = if rule.general { Source::GeneralRule(number) } else { Source::Rule(number) };
+                let class = if self.baseline.holds(value) { Class::Baseline } else { Class::Shape };
+                found(Match { start, end, source, class, encoding }, value);
+            }
+        };
+        if form == Form::Plain {
+            let hay = plain(text, at, rule);
+            if start(rule, &hay).is_none() {
+                return;
+            }
+            if let Some(secret) = self.rules.regex(number).and_then(|regex| secret(rule, regex, &hay)) {
+                let low = at - hay.at;
+                report(low + secret.start, low + secret.end, Encoding::Plain, &hay.bytes[secret]);
+                return;
+            }
+            if !is_escaped(text, at, rule) {
+                return;
+            }
+        }
+        if let Some((view, secret)) = self.decoded(text, at, form, rule, number)
+            && let Some((start, end)) = view.place(&secret)
+        {
+            report(start, end, view.encoding, &view.bytes[secret]);
+        }
+    }
+
+    fn decoded(
+        &self,
+        text: &[u8],
+        at: usize,
+        form: Form,
+        rule: &Rule,
+        number: usize,
+    ) -> Option<(View, std::ops::Range<usize>)> {
+        let regex = self.rules.regex(number)?;
+        // A few bytes show whether something begins here at all, some more whether it goes on.
+        for ahead in [1, GLANCE, rule.span] {
+            let view = View::new(text, at, form, back(rule), ahead.min(rule.span))?;
+            let hay = hay(&view);
+            start(rule, &hay)?;
+            if ahead > 1 {
+                let secret = secret(rule, regex, &hay);
+                if view.end != Edge::More || ahead >= rule.span || !may_go_on(regex, &hay) {
+                    return Some((view, secret?));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// How much of an encoded text is decoded before it is clear that the pattern fits.
+const GLANCE: usize = 512;
+
+fn plain<'a>(text: &'a [u8], at: usize, rule: &Rule) -> Hay<'a> {
+    let low = at.saturating_sub(back(rule));
+    let high = text.len().min(at + rule.span);
+    let edge = |more| if more { Edge::More } else { Edge::Ended };
+    Hay { bytes: &text[low..high], at: at - low, start: edge(low > 0), end: edge(high < text.len()) }
+}
+
+fn hay(view: &View) -> Hay<'_> {
+    Hay { bytes: &view.bytes, at: view.at, start: view.start, end: view.end }
+}
+
+/// How far before the literal a rule looks: the lead, and enough to tell where a word begins.
+fn back(rule: &Rule) -> usize {
+    rule.lead.longest() + 16
+}
+
+/// Whether reading escapes could change what the rule sees: one stands close by, in the same line.
+fn is_escaped(text: &[u8], at: usize, rule: &Rule) -> bool {
+    const CLOSE: usize = 160;
+    let close = &text[at..text.len().min(at + CLOSE.min(rule.span))];
+    memchr::memchr3(b'%', b'\\', b'\n', close).is_some_and(|found| close[found] != b'\n')
+}
