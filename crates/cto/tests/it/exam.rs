@@ -3,7 +3,6 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on must stop")]
 
 use serde_json::{Value, json};
-use testkit::World;
 
 use crate::world;
 
