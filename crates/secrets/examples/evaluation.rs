@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     for (number, planted) in planted::all(SEED, 2).into_iter().enumerate() {
         let kind = planted.kind.replace([' ', ','], "-");
-        let name = format!("{number:04}-{kind}-{:?}.txt", planted.encoded);
+        let name = format!("{number:04}-{kind}-{:?}-at-{}.txt", planted.encoded, planted.at.start);
         fs::write(folder.join("planted").join(name), planted.text)?;
     }
     for file in lookalike::files(SEED, CLEAN) {

@@ -13,12 +13,12 @@ use contract::text::shown;
 use contract::{Coverage, EventKind, Gate, Reason, canonical_digest};
 use evidence::{names, stop};
 use gate::conduct::{GitState, judge_conduct, judge_git_changes};
-use sandbox::{Confined, Ended, How, Line, Space, Spec, Stage, Stream, SuperviseError, Upper, WorkspaceFrom};
+use sandbox::{Confined, Ended, How, Line, Spec, Stage, Stream, SuperviseError, Upper, WorkspaceFrom};
 use serde_json::json;
 
 use crate::decide::AdmittedRun;
 use crate::run::{Run, Stopped};
-use crate::supervise::{INODES, TIMEOUT_MARKER, exceeded, exit_code, wall};
+use crate::supervise::{TIMEOUT_MARKER, exceeded, exit_code, space, wall};
 use crate::target::{Copy, Target};
 use crate::watch::{Step, StepState};
 use crate::{environment, posture};
@@ -64,7 +64,7 @@ pub(crate) struct Unconfined<'a> {
 /// What preparing comes to.
 pub(crate) enum Prepared<'a> {
     Ready(Box<Workspace<'a>>),
-    Unconfined(Unconfined<'a>),
+    Unconfined(Box<Unconfined<'a>>),
 }
 
 /// A copy in which an engine has worked and whose processes are dead.
@@ -77,7 +77,7 @@ pub(crate) struct Worked<'a> {
 /// An engine that has not started.
 enum Ready {
     Open(Stage, Box<Spec>),
-    Confined(Confined),
+    Confined(Box<Confined>),
 }
 
 impl Ready {
@@ -85,7 +85,7 @@ impl Ready {
         if spec.confinement.is_none() {
             return Ok(Self::Open(stage, Box::new(spec)));
         }
-        stage.confine(spec).map(Self::Confined)
+        stage.confine(spec).map(|confined| Self::Confined(Box::new(confined)))
     }
 
     /// Where the changes of a workspace of layers go.
@@ -115,7 +115,7 @@ impl<'a> AdmittedRun<'a> {
         stop::here("workspace.announced");
         let layers = match environment::prepare(&mut run, &copy)? {
             Ok(layers) => layers,
-            Err(why) => return blocked(run, Reason::ProviderUnavailable, &why).map(Prepared::Unconfined),
+            Err(why) => return blocked(run, Reason::ProviderUnavailable, &why).map(Box::new).map(Prepared::Unconfined),
         };
         stop::here("environment.prepared");
         let state = run.work_dir("engine/state")?;
@@ -127,7 +127,7 @@ impl<'a> AdmittedRun<'a> {
                 let open: Vec<_> = probes.iter().filter(|probe| !probe.refused).map(|probe| &probe.name).collect();
                 run.trace("sandbox.failed", json!({"failure": failure, "open": open}))?;
                 let why = format!("sandbox profile `{}` could not be built: {}", run.ask.sandbox, failure.text);
-                return blocked(run, Reason::SandboxUnavailable, &why).map(Prepared::Unconfined);
+                return blocked(run, Reason::SandboxUnavailable, &why).map(Box::new).map(Prepared::Unconfined);
             }
             Err(error) => return Err(error.into()),
         };
@@ -170,7 +170,7 @@ fn order(run: &mut Run<'_>, copy: &Copy, layers: &[PathBuf], state: &Path) -> Re
     let mut quarters = run.setting().quarters("engine", copy.root.clone())?;
     if copy.manifest.is_none() || !layers.is_empty() {
         let lower = layers.iter().chain([&copy.root]).cloned().collect();
-        let space = Space { bytes: run.task.contract.limits.disk_bytes, inodes: INODES };
+        let space = space(&run.task.contract.limits);
         quarters = quarters.layered(layers.to_vec(), WorkspaceFrom::Layers { lower, upper: Upper::Memory(space) });
     }
     let argv = fake::argv(run, &mut quarters, state)?;
