@@ -57,7 +57,7 @@ const NEXTEST: &str = "0.9.143";
 
 /// Two versions of one small package each, so that a lock file can be changed; installed by tests without a network.
 const NPM_PACKAGES: [&str; 2] = ["is-number@7.0.0", "is-number@6.0.0"];
-const WHEELS: [&str; 2] = ["six==1.17.0", "six==1.16.0"];
+const WHEELS: [&str; 2] = ["inflection==0.5.1", "inflection==0.5.0"];
 const CRATES: [&str; 2] = ["itoa = \"=1.0.11\"", "itoa = \"=1.0.10\""];
 
 /// What is made ready for tests, and the variable that tells them where it is.
@@ -84,6 +84,11 @@ pub(crate) fn programs() {
     if let Err(message) = install(&packages) {
         eprintln!("xtask: not installed, tests that need it are skipped: {}\n{message}", packages.join(", "));
     }
+}
+
+/// Installs a program where it is missing and we may; an error where it stays missing.
+pub(crate) fn need(name: &str, package: &str) -> Outcome {
+    if is_there(name) { Ok(()) } else { install(&[package]) }
 }
 
 /// The Python to check formats and run tests with, made on first use and kept.

@@ -201,6 +201,9 @@ pub(crate) enum Command {
     /// Evaluation cases
     #[command(subcommand)]
     Case(CaseCommand),
+    /// What a repository needs to build and test
+    #[command(subcommand)]
+    Environment(EnvironmentCommand),
     /// The harness's and the operator's signing keys
     #[command(subcommand)]
     Key(KeyCommand),
@@ -290,6 +293,19 @@ pub(crate) enum CaseCommand {
         /// Case ids or folders
         #[arg(required = true)]
         cases: Vec<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EnvironmentCommand {
+    /// Draft a contract's environment from what lies in a repository
+    #[command(
+        after_help = "Prints the block with the reason for each part; nothing is run and nothing is written.\n\nExamples:\n  cto environment suggest ~/src/site\n  cto environment suggest ~/src/site >> task.yaml\n  cto environment suggest --json\n\nExit codes: 0 drafted, 3 nothing was found that it knows."
+    )]
+    Suggest {
+        /// The repository
+        #[arg(value_name = "DIR", default_value = ".")]
+        dir: PathBuf,
     },
 }
 

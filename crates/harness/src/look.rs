@@ -12,13 +12,13 @@ use contract::decision::{Profile, Shortfall};
 use contract::sandbox::{Attempt, Cell};
 use contract::{RunId, TaskContract};
 use gate::conduct::judge_conduct;
-use sandbox::{Applied, Space, Upper, WorkspaceFrom};
+use sandbox::{Applied, Upper, WorkspaceFrom};
 
 use crate::availability;
 use crate::clock::RunClock;
 use crate::posture::Cells;
 use crate::run::{Harness, Stopped, canary, suffix};
-use crate::supervise::{INODES, Setting, exit_code};
+use crate::supervise::{Setting, exit_code, space};
 
 /// What to run, and over what.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ fn run(
     cancel: &AtomicBool,
     on_line: &mut dyn FnMut(sandbox::Line<'_>),
 ) -> Result<Looked, LookError> {
-    let space = Space { bytes: setting.contract.limits.disk_bytes, inodes: INODES };
+    let space = space(&setting.contract.limits);
     let from = WorkspaceFrom::Layers { lower: vec![look.folder.clone()], upper: Upper::Memory(space) };
     let quarters = setting.quarters("look", look.folder.clone())?.layered(Vec::new(), from);
     let program = look.argv.first().cloned().unwrap_or_default();

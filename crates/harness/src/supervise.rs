@@ -18,8 +18,10 @@ pub(crate) const MARKER: &str = "CTO_RUN_ID";
 /// Lies in `backend/` when the engine or a check was ended for time.
 pub(crate) const TIMEOUT_MARKER: &str = "provider-timeout.txt";
 
-/// Files and directories that a program may make, in its tree and in its private places.
-pub(crate) const INODES: u64 = 1 << 20;
+/// An empty file takes room too: so much of the kernel's memory, where it lies in memory.
+const INODE_BYTES: u64 = 1024;
+const INODES_MIN: u64 = 1024;
+const INODES_MAX: u64 = 1 << 20;
 
 /// Open files of one process.
 const OPEN_FILES: u64 = 4096;
@@ -124,11 +126,16 @@ impl Setting<'_> {
             open_files: Some(OPEN_FILES),
         };
         spec.output_bytes = output_bytes;
-        let space = Space { bytes: disk_bytes, inodes: INODES };
+        let space = space(&self.contract.limits);
         spec.confinement = quarters.confinement(space, processes, self.canary);
         spec.watched = quarters.watched(space);
         Some(spec)
     }
+}
+
+/// What a program may add to its tree, and as much to its private places.
+pub(crate) fn space(limits: &Limits) -> Space {
+    Space { bytes: limits.disk_bytes, inodes: (limits.disk_bytes / INODE_BYTES).clamp(INODES_MIN, INODES_MAX) }
 }
 
 /// The exit code as reports carry it: 124 for time, 128+n for a signal.
@@ -155,10 +162,12 @@ pub(crate) fn exceeded(ended: &Ended, limits: &Limits) -> Option<String> {
     }
     for hit in &ended.limit_hits {
         texts.push(match hit {
-            LimitKind::Memory => format!("used more than {} bytes of memory (limits.memory_bytes)", limits.memory_bytes),
+            LimitKind::Memory => {
+                format!("used more than {} bytes of memory (limits.memory_bytes)", limits.memory_bytes)
+            }
             LimitKind::Processes => format!("started more than {} processes (limits.processes)", limits.processes),
             LimitKind::Disk => format!("wrote more than {} bytes (limits.disk_bytes)", limits.disk_bytes),
-            LimitKind::Inodes => format!("made more than {INODES} files"),
+            LimitKind::Inodes => format!("made more than {} files (limits.disk_bytes)", space(limits).inodes),
             LimitKind::FileSize | LimitKind::OpenFiles | LimitKind::CoreSize => continue,
         });
     }

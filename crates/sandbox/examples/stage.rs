@@ -10,11 +10,12 @@ use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sandbox::{
-    Confinement, Ended, Limits, STAGE_ARG, Spec, SuperviseError, Supervisor, Watch, Watched, probe_host, stage_main,
-    sweep,
+    Confinement, Ended, Limits, Line, STAGE_ARG, Spec, SuperviseError, Supervisor, Watch, Watched, probe_host,
+    stage_main, sweep,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -43,6 +44,8 @@ struct Request {
     marker: (String, String),
     watched: Option<Watched>,
     confinement: Option<Confinement>,
+    /// The program is stopped as soon as it has said something.
+    stop_at_output: bool,
 }
 
 fn confined() -> Option<ExitCode> {
@@ -52,8 +55,12 @@ fn confined() -> Option<ExitCode> {
     let mut spec = Spec::new(request.argv, request.cwd, Duration::from_millis(request.wall_ms), request.marker);
     (spec.env, spec.limits, spec.output_bytes) = (request.env, request.limits, request.output_bytes);
     (spec.watched, spec.confinement) = (request.watched, request.confinement);
+    let said = AtomicBool::new(false);
+    let mut on_line = |_: Line<'_>| said.store(true, Ordering::Relaxed);
+    let mut watch = Watch { on_line: Some(&mut on_line), ..Watch::default() };
+    watch.stop = request.stop_at_output.then_some(&said);
     let mut upper = None;
-    let outcome = match run_confined(&spec, &mut upper) {
+    let outcome = match run_confined(&spec, &mut watch, &mut upper) {
         Ok(ended) => told(&ended, upper.as_ref()),
         Err(SuperviseError::ConfineProgram { failure, probes }) => json!({"failure": failure, "probes": probes}),
         Err(error) => json!({"error": error.to_string()}),
@@ -62,18 +69,18 @@ fn confined() -> Option<ExitCode> {
     Some(ExitCode::SUCCESS)
 }
 
-fn run_confined(spec: &Spec, upper: &mut Option<OwnedFd>) -> Result<Ended, SuperviseError> {
+fn run_confined(spec: &Spec, watch: &mut Watch<'_>, upper: &mut Option<OwnedFd>) -> Result<Ended, SuperviseError> {
     let exe = std::env::current_exe().unwrap_or_default();
     let stage = Supervisor::new(exe).prepare()?;
     if spec.confinement.is_none() {
-        return stage.run(spec, &mut Watch::default());
+        return stage.run(spec, watch);
     }
     let mut confined = stage.confine(spec.clone())?;
     *upper = confined.take_upper();
     if let Some(listener) = confined.take_listener() {
         std::thread::spawn(move || greet(&listener));
     }
-    confined.start(&mut Watch::default())
+    confined.start(watch)
 }
 
 /// The harness' side of the listener inside.
@@ -88,6 +95,7 @@ fn told(ended: &Ended, upper: Option<&OwnedFd>) -> Value {
     json!({
         "how": ended.how,
         "timed_out": ended.timed_out,
+        "stopped": ended.stopped,
         "output_exceeded": ended.output_exceeded,
         "disk_exceeded": ended.disk_exceeded,
         "stdout": text(&ended.stdout),

@@ -1,9 +1,9 @@
 //! What starting `true` costs, and what working inside costs, in time and in CPU: directly, supervised, confined, confined by a
 //! stage that was started ahead (as a harness does), and in bubblewrap with the same namespaces.
 //!
-//! `start [--rounds N] [--stage EXE] [ROW...]`. Rows take turns, so that a busy machine slows all of them alike. Prints one
-//! JSON object for each: `cargo xtask bench sandbox` makes a table of them. Build with `--release` for figures that mean
-//! something.
+//! `start [--rounds N] [--product EXE] [ROW...]`, where the product is an executable that has the stage in it as this one has,
+//! for rows of its own. Rows take turns, so that a busy machine slows all of them alike. Prints one JSON object for each:
+//! `cargo xtask bench sandbox` makes a table of them. Build with `--release` for figures that mean something.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use serde_json::json;
 const BATCH: u32 = 10;
 const ROUNDS: usize = 20;
 /// Enough for a stage to have started.
-const AHEAD: Duration = Duration::from_millis(10);
+const AHEAD: Duration = Duration::from_millis(20);
 const TRUE: [&str; 1] = ["/bin/true"];
 /// Many in one sandbox, so that its start hardly counts.
 const STATUS: [&str; 3] =
@@ -63,6 +63,8 @@ enum Way {
     None,
     Strict,
     Ahead,
+    Product,
+    ProductAhead,
     Bwrap,
 }
 
@@ -75,7 +77,7 @@ struct Row {
     cpu: Duration,
 }
 
-fn rows(wanted: &[String]) -> Vec<Row> {
+fn rows(wanted: &[String], product: bool) -> Vec<Row> {
     let row = |name, way, argv: &'static [&'static str], batch| Row {
         name,
         way,
@@ -90,28 +92,32 @@ fn rows(wanted: &[String]) -> Vec<Row> {
         row("none", Way::None, &TRUE, BATCH),
         row("strict", Way::Strict, &TRUE, BATCH),
         row("ahead", Way::Ahead, &TRUE, BATCH),
+        row("product", Way::Product, &TRUE, BATCH),
+        row("product ahead", Way::ProductAhead, &TRUE, BATCH),
         row("status outside", Way::Direct, &STATUS, 1),
         row("status inside", Way::Strict, &STATUS, 1),
         row("unittest outside", Way::Direct, &UNITTEST, 1),
         row("unittest inside", Way::Strict, &UNITTEST, 1),
     ];
-    all.into_iter().filter(|row| wanted.is_empty() || wanted.iter().any(|name| name == row.name)).collect()
+    let of_product = |row: &Row| matches!(row.way, Way::Product | Way::ProductAhead);
+    let is_wanted = |row: &Row| wanted.is_empty() || wanted.iter().any(|name| name == row.name);
+    all.into_iter().filter(|row| is_wanted(row) && (product || !of_product(row))).collect()
 }
 
 fn measure(args: &[String]) -> Outcome {
-    let (mut rounds, mut stage, mut wanted) = (ROUNDS, None, Vec::new());
+    let (mut rounds, mut product, mut wanted) = (ROUNDS, None, Vec::new());
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--rounds" => rounds = args.next().and_then(|text| text.parse().ok()).ok_or("--rounds needs a number")?,
-            "--stage" => stage = args.next().map(PathBuf::from),
+            "--product" => product = args.next().map(|exe| Supervisor::new(PathBuf::from(exe))),
             row => wanted.push(row.to_owned()),
         }
     }
     set_child_subreaper(Some(getpid())).map_err(|error| error.to_string())?;
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
-    let world = World::new(Supervisor::new(stage.unwrap_or(own)))?;
-    let mut rows = rows(&wanted);
+    let mut rows = rows(&wanted, product.is_some());
+    let world = World::new(Supervisor::new(own), product)?;
     let count = rows.len();
     // The first round warms up.
     for round in 0..=rounds {
@@ -139,13 +145,14 @@ fn report(row: &mut Row) {
 
 struct World {
     supervisor: Supervisor,
+    product: Option<Supervisor>,
     workspace: tempfile::TempDir,
     bwrap: Option<PathBuf>,
 }
 
 impl World {
     /// A repository of a thousand files, and a test.
-    fn new(supervisor: Supervisor) -> Outcome<Self> {
+    fn new(supervisor: Supervisor, product: Option<Supervisor>) -> Outcome<Self> {
         let workspace = tempfile::tempdir().map_err(|error| error.to_string())?;
         for folder in 0..20 {
             let folder = workspace.path().join(format!("folder-{folder}"));
@@ -156,7 +163,7 @@ impl World {
         fs::write(workspace.path().join("test_work.py"), TEST).map_err(|error| error.to_string())?;
         let git = "git init -q . && git add . && git -c user.name=n -c user.email=e commit -qm one && git status";
         let bwrap = find_program("bwrap", &["/usr/bin".into(), "/usr/local/bin".into()], Path::new("/"));
-        let world = Self { supervisor, workspace, bwrap };
+        let world = Self { supervisor, product, workspace, bwrap };
         world.command("/bin/sh", &["-c", git]).map(|()| world)
     }
 
@@ -172,28 +179,28 @@ impl World {
     }
 
     fn once(&self, row: &Row) -> Outcome<Duration> {
-        let mut started = Instant::now();
+        let started = Instant::now();
         match row.way {
             Way::Direct => self.command(row.argv[0], &row.argv[1..])?,
             Way::Bwrap => self.in_bwrap(row.argv)?,
-            Way::None | Way::Strict => self.supervised(&self.spec(row), None)?,
-            Way::Ahead => {
-                let stage = self.supervisor.prepare().map_err(|error| error.to_string())?;
-                std::thread::sleep(AHEAD);
-                started = Instant::now();
-                self.supervised(&self.spec(row), Some(stage))?;
+            Way::None | Way::Strict | Way::Ahead => return self.supervised(&self.supervisor, row),
+            Way::Product | Way::ProductAhead => {
+                return self.supervised(self.product.as_ref().ok_or("no product was given")?, row);
             }
         }
         Ok(started.elapsed())
     }
 
-    fn supervised(&self, spec: &Spec, stage: Option<sandbox::Stage>) -> Outcome {
-        let ended = match stage {
-            Some(stage) => stage.run(spec, &mut Watch::default()),
-            None => self.supervisor.run(spec, &mut Watch::default()),
-        };
-        let ended = ended.map_err(|error| format!("{error}: {error:?}"))?;
-        if ended.how == (How::Exited { code: 0 }) { Ok(()) } else { Err(format!("{ended:?}")) }
+    fn supervised(&self, supervisor: &Supervisor, row: &Row) -> Outcome<Duration> {
+        let spec = self.spec(row);
+        let mut started = Instant::now();
+        let stage = supervisor.prepare().map_err(|error| error.to_string())?;
+        if matches!(row.way, Way::Ahead | Way::ProductAhead) {
+            std::thread::sleep(AHEAD);
+            started = Instant::now();
+        }
+        let ended = stage.run(&spec, &mut Watch::default()).map_err(|error| format!("{error}: {error:?}"))?;
+        if ended.how == (How::Exited { code: 0 }) { Ok(started.elapsed()) } else { Err(format!("{ended:?}")) }
     }
 
     fn spec(&self, row: &Row) -> Spec {

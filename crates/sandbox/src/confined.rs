@@ -26,6 +26,8 @@ pub struct Confined {
     applied: Applied,
     listener: Option<TcpListener>,
     upper: Option<OwnedFd>,
+    /// What came from the stage behind the word that it is ready.
+    rest: Vec<u8>,
 }
 
 impl Confined {
@@ -41,14 +43,14 @@ impl Confined {
         };
         let received = if told { receive(&control) } else { Err(io::ErrorKind::BrokenPipe.into()) };
         match received {
-            Ok((Prepared::Ready { mut applied, listener, upper }, fds)) => {
+            Ok((Prepared::Ready { mut applied, listener, upper }, fds, rest)) => {
                 applied.limits.extend(spec.watched.iter().flat_map(Watched::rules));
                 let mut fds = fds.into_iter();
                 let listener = listener.then(|| fds.next()).flatten().map(TcpListener::from);
                 let upper = upper.then(|| fds.next()).flatten();
-                Ok(Self { spec, waiting: Some((child, control)), applied: *applied, listener, upper })
+                Ok(Self { spec, waiting: Some((child, control)), applied: *applied, listener, upper, rest })
             }
-            Ok((Prepared::Failed { failure, probes }, _)) => {
+            Ok((Prepared::Failed { failure, probes }, ..)) => {
                 bury(&mut child);
                 Err(SuperviseError::ConfineProgram { failure, probes })
             }
@@ -82,7 +84,20 @@ impl Confined {
             return Err(SuperviseError::bad_spec("the stage is gone"));
         };
         let told = control.write_all(b"g").is_ok();
-        Ok(Run::new(&self.spec, child, control, watcher).finish(told, watch))
+        Ok(self.run(child, control, watcher).finish(told, watch))
+    }
+
+    /// Follows a program that was ordered to start at once.
+    pub(crate) fn follow(mut self, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
+        let Some((child, control)) = self.waiting.take() else {
+            return Err(SuperviseError::bad_spec("the stage is gone"));
+        };
+        Ok(self.run(child, control, None).finish(true, watch))
+    }
+
+    fn run(&mut self, child: Child, control: UnixStream, watcher: Option<Watcher>) -> Run<'_> {
+        let (applied, rest) = (self.applied.clone(), std::mem::take(&mut self.rest));
+        Run::new(&self.spec, child, control, watcher).confined(applied, rest)
     }
 }
 
@@ -102,7 +117,7 @@ fn bury(child: &mut Child) {
     let _ = child.wait();
 }
 
-fn receive(control: &UnixStream) -> io::Result<(Prepared, Vec<OwnedFd>)> {
+fn receive(control: &UnixStream) -> io::Result<(Prepared, Vec<OwnedFd>, Vec<u8>)> {
     control.set_read_timeout(Some(READY_TIMEOUT))?;
     let (mut bytes, mut fds) = (Vec::new(), Vec::new());
     let mut buffer = vec![0; BUFFER];
@@ -113,9 +128,9 @@ fn receive(control: &UnixStream) -> io::Result<(Prepared, Vec<OwnedFd>)> {
         }
         fds.extend(received);
         bytes.extend_from_slice(buffer.get(..length).unwrap_or_default());
-        if let Some(prepared) = wire::decode(&bytes)? {
+        if let Some(prepared) = wire::take(&mut bytes)? {
             control.set_read_timeout(None)?;
-            return Ok((prepared, fds));
+            return Ok((prepared, fds, bytes));
         }
     }
 }

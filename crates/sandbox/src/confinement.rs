@@ -31,7 +31,9 @@ pub struct Confinement {
     /// Processes and threads of the program at any one time.
     pub processes: Option<u64>,
     pub canaries: Vec<Canary>,
-    /// The kernel uid and gid of the run where the harness is root; one of the high, unused ones is chosen if `None`.
+    /// The kernel uid and gid of the run where the harness is root. `None` draws one of 0x7000_0000 to 0x7fff_ffff (1879048192 to
+    /// 2147483647) at random for each call, which no system gives to anybody. Where the harness is itself in a user namespace
+    /// without them, it is the last uid of that namespace's largest range, which runs at the same time then share.
     pub uid: Option<u32>,
 }
 

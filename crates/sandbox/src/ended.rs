@@ -59,7 +59,7 @@ pub struct Cpu {
     pub system: Duration,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
     pub how: How,
     pub timed_out: bool,
@@ -85,4 +85,80 @@ pub struct Ended {
     pub inherited_fds: Vec<u32>,
     pub stdout: Kept,
     pub stderr: Kept,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LimitBy, Profile};
+
+    fn again<T: Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
+        serde_json::from_str(&serde_json::to_string(value).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn an_end_is_read_as_it_was_written() {
+        let failure = SpawnFailure { kind: SpawnFailureKind::Directory, errno: Some(2), text: "\"\n\u{1}".to_owned() };
+        let ways = [
+            How::Exited { code: -1 },
+            How::Signaled { signal: 9 },
+            How::SpawnFailed(failure),
+            How::Unkillable,
+            How::SupervisorLost,
+        ];
+        let kept = |bytes: &[u8]| Kept { head: bytes.to_vec(), tail: vec![0xff], total: u64::MAX, sha256: [0xab; 32] };
+        let mut ended = Ended {
+            how: How::Unkillable,
+            timed_out: true,
+            cancelled: false,
+            stopped: true,
+            output_exceeded: false,
+            disk_exceeded: true,
+            output_open: false,
+            leftovers: Leftovers { killed: 1, names: vec!["\u{fffd} x".to_owned()], remaining: u32::MAX },
+            swept: usize::MAX,
+            elapsed: Duration::new(u64::MAX, 999_999_999),
+            cpu: Some(Cpu { user: Duration::from_millis(10), system: Duration::ZERO }),
+            limits: Vec::new(),
+            limit_hits: Vec::new(),
+            applied: None,
+            inherited_fds: vec![3, u32::MAX],
+            stdout: kept(b"\x00\xff\n"),
+            stderr: kept(b""),
+        };
+        for how in ways {
+            ended.how = how;
+            assert_eq!(again(&ended), ended);
+        }
+    }
+
+    /// The names are read by others.
+    #[test]
+    fn limits_and_profiles_have_their_names() {
+        let kinds = [
+            (LimitKind::Memory, "memory"),
+            (LimitKind::FileSize, "file_size"),
+            (LimitKind::OpenFiles, "open_files"),
+            (LimitKind::CoreSize, "core_size"),
+            (LimitKind::Processes, "processes"),
+            (LimitKind::Disk, "disk"),
+            (LimitKind::Inodes, "inodes"),
+        ];
+        let ways = [
+            (LimitBy::Rlimit, "rlimit"),
+            (LimitBy::Cgroup, "cgroup"),
+            (LimitBy::Tmpfs, "tmpfs"),
+            (LimitBy::Watched, "watched"),
+        ];
+        for (kind, kind_name) in kinds {
+            for (by, by_name) in ways {
+                let rule = LimitRule { kind, by, value: u64::MAX };
+                let text = format!("{{\"kind\":\"{kind_name}\",\"by\":\"{by_name}\",\"value\":{}}}", u64::MAX);
+                assert_eq!((serde_json::to_string(&rule).unwrap(), again(&rule)), (text, rule));
+            }
+        }
+        for (profile, name) in [(Profile::None, "\"none\""), (Profile::Strict, "\"strict\"")] {
+            assert_eq!((serde_json::to_string(&profile).unwrap().as_str(), again(&profile)), (name, profile));
+        }
+    }
 }

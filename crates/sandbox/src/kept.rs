@@ -1,8 +1,9 @@
 //! One output stream in constant memory: its beginning, its end, its length and its digest.
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
     pub head: Vec<u8>,
     pub tail: Vec<u8>,

@@ -6,6 +6,8 @@ use std::io::Read;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
+use crate::kernel::process::is_inherited;
+
 /// An environment larger than the kernel's default stack limit allows is not read to its end.
 const ENVIRON_MAX: u64 = 8 << 20;
 
@@ -65,17 +67,11 @@ pub(crate) fn own_children_ticks() -> Option<(u64, u64)> {
 /// Descriptors above 2 of this process that a program started by it would get.
 pub(crate) fn inheritable_fds() -> Vec<u32> {
     let entries = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
-    let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok();
-    let mut fds: Vec<u32> = entries.filter_map(number).filter(|fd| *fd > 2 && inheritable(*fd)).collect();
+    let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse::<i32>().ok();
+    let inherited = entries.filter_map(number).filter(|fd| *fd > 2 && is_inherited(*fd));
+    let mut fds: Vec<u32> = inherited.filter_map(|fd| u32::try_from(fd).ok()).collect();
     fds.sort_unstable();
     fds
-}
-
-fn inheritable(fd: u32) -> bool {
-    const CLOEXEC: u32 = 0o2_000_000;
-    let text = fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).unwrap_or_default();
-    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
-    flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok()).is_some_and(|flags| flags & CLOEXEC == 0)
 }
 
 fn parse_stat(stat: &[u8]) -> Option<Process> {

@@ -13,8 +13,8 @@ use rustix::process::Pid;
 use crate::lines::{Line, Stream};
 use crate::tap::Tap;
 use crate::watched::{Watched, Watcher};
-use crate::wire::{self, Report};
-use crate::{Ended, How, LimitKind, Spec, Watch, sweep, tree};
+use crate::wire::{self, Records, Report};
+use crate::{Applied, Ended, How, Spec, Watch, sweep, tree};
 
 /// How often the flags in [`Watch`] are looked at.
 const TICK: Duration = Duration::from_millis(50);
@@ -22,7 +22,8 @@ const TICK: Duration = Duration::from_millis(50);
 const REPORT_GRACE: Duration = Duration::from_secs(5);
 /// After the end, output is read for this long if somebody still holds it open.
 const DRAIN: Duration = Duration::from_secs(1);
-const BUFFER: usize = 64 << 10;
+/// Most programs say little.
+const BUFFER: usize = 4 << 10;
 
 pub(crate) struct Run<'a> {
     spec: &'a Spec,
@@ -33,6 +34,8 @@ pub(crate) struct Run<'a> {
     started: Instant,
     inbox: Vec<u8>,
     watcher: Option<Watcher>,
+    /// What a confined program is in.
+    applied: Option<Applied>,
     /// When the report is overdue; `None` for a run without a deadline.
     overdue: Option<Instant>,
     asked: Asked,
@@ -81,6 +84,7 @@ impl<'a> Run<'a> {
             started,
             inbox: Vec::new(),
             watcher,
+            applied: None,
             overdue: started.checked_add(spec.wall).and_then(|deadline| deadline.checked_add(REPORT_GRACE)),
             asked: Asked::default(),
             end: None,
@@ -88,10 +92,17 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The same for a confined program; `inbox` is what has arrived from the stage behind the word that it is ready.
+    pub(crate) fn confined(self, applied: Applied, inbox: Vec<u8>) -> Self {
+        Self { applied: Some(applied), inbox, ..self }
+    }
+
     /// Follows the run to its end. `told` is whether the stage took its order.
     pub(crate) fn finish(mut self, told: bool, watch: &mut Watch<'_>) -> Ended {
         let mut buffer = vec![0; BUFFER];
-        if !told {
+        if told {
+            self.take_report();
+        } else {
             self.lose(false);
         }
         while self.end.is_none() {
@@ -116,7 +127,7 @@ impl<'a> Run<'a> {
         Ready { control, stdout, stderr }
     }
 
-    fn read_output(&mut self, ready: &Ready, buffer: &mut [u8], to: &mut Option<&mut dyn FnMut(Line<'_>)>) {
+    fn read_output(&mut self, ready: &Ready, buffer: &mut Vec<u8>, to: &mut Option<&mut dyn FnMut(Line<'_>)>) {
         if ready.stdout {
             self.stdout.read(buffer, to);
         }
@@ -131,12 +142,16 @@ impl<'a> Run<'a> {
             Ok(0) => self.lose(false),
             Ok(length) => {
                 self.inbox.extend_from_slice(&buffer[..length]);
-                match wire::decode(&self.inbox) {
-                    Ok(report) => self.end = report.map(Box::new).map(End::Reported),
-                    Err(_) => self.lose(false),
-                }
+                self.take_report();
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => self.lose(false),
+        }
+    }
+
+    fn take_report(&mut self) {
+        match wire::take(&mut self.inbox) {
+            Ok(report) => self.end = report.map(Box::new).map(End::Reported),
             Err(_) => self.lose(false),
         }
     }
@@ -177,7 +192,7 @@ impl<'a> Run<'a> {
         let _ = self.stage.wait();
     }
 
-    fn drain(&mut self, buffer: &mut [u8], to: &mut Option<&mut dyn FnMut(Line<'_>)>) {
+    fn drain(&mut self, buffer: &mut Vec<u8>, to: &mut Option<&mut dyn FnMut(Line<'_>)>) {
         let until = Instant::now() + DRAIN;
         while self.output_open() && Instant::now() < until {
             let ready = self.wait();
@@ -206,7 +221,13 @@ impl<'a> Run<'a> {
             Some(End::Lost { overdue }) => lost(overdue && !self.asked.any(), self.started.elapsed()),
             None => lost(false, self.started.elapsed()),
         };
-        add_watched(&mut report, self.spec, &disk_hits);
+        report.limit_hits.retain(|hit| !disk_hits.contains(hit));
+        report.limit_hits.extend(&disk_hits);
+        let applied = self.applied.zip(report.records).map(|(applied, records)| brought_up(applied, records));
+        let limits = match &applied {
+            Some(applied) => applied.limits.clone(),
+            None => report.limits.into_iter().chain(self.spec.watched.iter().flat_map(Watched::rules)).collect(),
+        };
         Ended {
             how: report.how,
             timed_out: report.timed_out,
@@ -219,9 +240,9 @@ impl<'a> Run<'a> {
             swept: self.swept,
             elapsed: report.elapsed,
             cpu: report.cpu,
-            limits: report.limits,
+            limits,
             limit_hits: report.limit_hits,
-            applied: report.applied.map(|applied| *applied),
+            applied,
             inherited_fds: report.inherited_fds,
             stdout: self.stdout.finish(&mut watch.on_line),
             stderr: self.stderr.finish(&mut watch.on_line),
@@ -229,15 +250,9 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What the harness itself holds, beside what the stage does.
-fn add_watched(report: &mut Report, spec: &Spec, hits: &[LimitKind]) {
-    let rules = spec.watched.iter().flat_map(Watched::rules);
-    report.limits.extend(rules.clone());
-    if let Some(applied) = &mut report.applied {
-        applied.limits.extend(rules);
-    }
-    report.limit_hits.retain(|hit| !hits.contains(hit));
-    report.limit_hits.extend(hits);
+/// What was applied, with what was seen since.
+fn brought_up(applied: Applied, records: Records) -> Applied {
+    Applied { recorders: records.recorders, seen: records.seen, ..applied }
 }
 
 fn lost(timed_out: bool, elapsed: Duration) -> Report {

@@ -83,12 +83,22 @@ impl Stage {
     /// Gives the order and follows the program to its end, as [`Supervisor::run`] does.
     pub fn run(self, spec: &Spec, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
         if spec.confinement.is_some() {
-            return self.confine(spec.clone())?.start(watch);
+            return self.run_confined(spec.clone(), watch);
         }
         spec.check()?;
         let watcher = spec.watched.as_ref().map(Watcher::begin).transpose()?;
-        let (child, control, told) = self.order(spec)?;
+        let (child, control, told) = self.order(spec, false)?;
         Ok(Run::new(spec, child, control, watcher).finish(told, watch))
+    }
+
+    fn run_confined(self, spec: Spec, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
+        // What is watched has to be looked at between building and starting.
+        if spec.watched.is_some() {
+            return self.confine(spec)?.start(watch);
+        }
+        spec.check()?;
+        let (child, control, told) = self.order(&spec, true)?;
+        Confined::receive(spec, child, control, told)?.follow(watch)
     }
 
     /// Builds the spec's confinement and probes it from inside. The program does not run yet.
@@ -97,13 +107,14 @@ impl Stage {
             return Err(SuperviseError::bad_spec("there is no confinement to build"));
         }
         spec.check()?;
-        let (child, control, told) = self.order(&spec)?;
+        let (child, control, told) = self.order(&spec, false)?;
         Confined::receive(spec, child, control, told)
     }
 
     /// The spec was checked. Whether the stage took its order is true or false; a stage that did not is lost.
-    fn order(mut self, spec: &Spec) -> Result<(Child, UnixStream, bool), SuperviseError> {
-        let order = wire::encode(&Order::from(spec)).map_err(|error| SuperviseError::bad_spec(error.to_string()))?;
+    fn order(mut self, spec: &Spec, at_once: bool) -> Result<(Child, UnixStream, bool), SuperviseError> {
+        let order = Order { at_once, ..Order::from(spec) };
+        let order = wire::encode(&order).map_err(|error| SuperviseError::bad_spec(error.to_string()))?;
         let Some((child, mut control)) = self.waiting.take() else {
             return Err(SuperviseError::bad_spec("the stage is gone"));
         };

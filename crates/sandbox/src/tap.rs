@@ -7,6 +7,9 @@ use crate::Kept;
 use crate::kept::Keeper;
 use crate::lines::{Line, Lines, Stream};
 
+/// What a pipe holds.
+const BUFFER_MAX: usize = 64 << 10;
+
 #[derive(Debug)]
 pub(crate) struct Tap<R> {
     pipe: Option<R>,
@@ -28,8 +31,8 @@ impl<R: Read + AsFd> Tap<R> {
         self.keeper.total()
     }
 
-    /// Takes what is there; to be called when the pipe is ready.
-    pub(crate) fn read(&mut self, buffer: &mut [u8], to: &mut Option<&mut dyn FnMut(Line<'_>)>) {
+    /// Takes what is there; to be called when the pipe is ready. The buffer grows with what comes.
+    pub(crate) fn read(&mut self, buffer: &mut Vec<u8>, to: &mut Option<&mut dyn FnMut(Line<'_>)>) {
         let Some(pipe) = &mut self.pipe else { return };
         match pipe.read(buffer) {
             Ok(0) => self.pipe = None,
@@ -37,6 +40,9 @@ impl<R: Read + AsFd> Tap<R> {
                 self.keeper.push(&buffer[..length]);
                 if let Some(to) = to {
                     self.lines.push(&buffer[..length], to);
+                }
+                if length == buffer.len() && length < BUFFER_MAX {
+                    buffer.resize(2 * length, 0);
                 }
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -18,18 +18,25 @@ use crate::Space;
 const DEPTH_MAX: usize = 128;
 /// Names are not limited where hard links are, and a walk has to end.
 const NAMES_MAX: u64 = 10_000_000;
+/// Directories that could not be listed and are remembered; one more is no better than one.
+const SHUT_MAX: usize = 256;
 /// What `st_blocks` counts, whatever the file system's own blocks are.
 const BLOCK: u64 = 512;
 const HERE: &CStr = c".";
 
 /// What was counted, each inode once.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
     pub(crate) bytes: u64,
     pub(crate) inodes: u64,
-    /// Something could not be looked into: a directory that may not be listed, or too many names, or too deep.
+    /// Directories that may not be listed and were not known to be so, the first of them.
+    pub(crate) shut: Vec<Identity>,
+    /// Something could not be looked into: one of those, or what lies too deep, or too many names.
     pub(crate) partial: bool,
 }
+
+/// Device, number and time of birth: numbers are used again.
+pub(crate) type Identity = (u32, u32, u64, i64, u32);
 
 impl Usage {
     /// How much more it is than before.
@@ -58,8 +65,9 @@ impl Root {
 }
 
 /// Counts all roots, which do not lie within each other. Counting ends early beyond the ceiling, or when `give_up` says so.
-pub(crate) fn measure(roots: &[Root], ceiling: Space, give_up: &dyn Fn() -> bool) -> Usage {
-    let mut walk = Walk { ceiling, give_up, found: Usage::default(), names: 0, linked: HashSet::new() };
+/// Directories in `known_shut` were so before, and hide nothing new.
+pub(crate) fn measure(roots: &[Root], known_shut: &[Identity], ceiling: Space, give_up: &dyn Fn() -> bool) -> Usage {
+    let mut walk = Walk { known_shut, ceiling, give_up, found: Usage::default(), names: 0, linked: HashSet::new() };
     for root in roots {
         if walk.root(root).is_break() {
             break;
@@ -69,6 +77,7 @@ pub(crate) fn measure(roots: &[Root], ceiling: Space, give_up: &dyn Fn() -> bool
 }
 
 struct Walk<'a> {
+    known_shut: &'a [Identity],
     ceiling: Space,
     give_up: &'a dyn Fn() -> bool,
     found: Usage,
@@ -83,7 +92,7 @@ impl Walk<'_> {
         self.count(&stat);
         match list(root.directory.as_fd(), HERE) {
             Ok(directory) => self.below(directory, &stat, 0),
-            Err(_) => self.miss(),
+            Err(_) => self.pass_by(&stat),
         }
     }
 
@@ -117,7 +126,7 @@ impl Walk<'_> {
             return match look(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) if is_directory(&stat) && !is_mount(&stat, above) => {
                     self.count(&stat);
-                    self.miss()
+                    self.pass_by(&stat)
                 }
                 _ => self.leaf(parent, name, above),
             };
@@ -152,6 +161,19 @@ impl Walk<'_> {
         self.found.bytes = self.found.bytes.saturating_add(stat.stx_blocks.saturating_mul(BLOCK));
     }
 
+    /// A directory that may not be listed.
+    fn pass_by(&mut self, stat: &Statx) -> ControlFlow<()> {
+        let birth = stat.stx_btime;
+        let identity = (stat.stx_dev_major, stat.stx_dev_minor, stat.stx_ino, birth.tv_sec, birth.tv_nsec);
+        if self.known_shut.contains(&identity) {
+            return ControlFlow::Continue(());
+        }
+        if self.found.shut.len() < SHUT_MAX {
+            self.found.shut.push(identity);
+        }
+        self.miss()
+    }
+
     fn miss(&mut self) -> ControlFlow<()> {
         self.found.partial = true;
         ControlFlow::Continue(())
@@ -164,7 +186,7 @@ fn list(parent: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<Dir> {
 }
 
 fn look(parent: BorrowedFd<'_>, name: &CStr, flags: AtFlags) -> rustix::io::Result<Statx> {
-    let wanted = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::NLINK | StatxFlags::BLOCKS;
+    let wanted = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::NLINK | StatxFlags::BLOCKS | StatxFlags::BTIME;
     statx(parent, name, flags | AtFlags::NO_AUTOMOUNT, wanted)
 }
 
@@ -191,7 +213,7 @@ mod tests {
     const ANY: Space = Space { bytes: u64::MAX, inodes: u64::MAX };
 
     fn of(path: &Path, ceiling: Space) -> Usage {
-        measure(&[Root::open(path).unwrap()], ceiling, &|| false)
+        measure(&[Root::open(path).unwrap()], &[], ceiling, &|| false)
     }
 
     #[test]
@@ -204,7 +226,7 @@ mod tests {
         fs::write(path("a/b/file"), vec![1; 100_000]).unwrap();
         let before = of(inside.path(), ANY);
         let blocks = ["", "a", "a/b", "a/b/file"].map(|name| path(name).metadata().unwrap().blocks() * BLOCK);
-        assert_eq!(before, Usage { bytes: blocks.iter().sum(), inodes: 4, partial: false });
+        assert_eq!(before, Usage { bytes: blocks.iter().sum(), inodes: 4, ..Usage::default() });
 
         fs::hard_link(path("a/b/file"), path("again")).unwrap();
         symlink(outside.path(), path("out")).unwrap();
@@ -263,7 +285,7 @@ mod tests {
         }
         let few = of(tree.path(), Space { inodes: 10, ..ANY });
         assert_eq!((few.inodes, few.partial), (11, false));
-        let given_up = measure(&[Root::open(tree.path()).unwrap()], ANY, &|| true);
+        let given_up = measure(&[Root::open(tree.path()).unwrap()], &[], ANY, &|| true);
         assert_eq!((given_up.inodes, given_up.partial), (1, true));
         let mut deep = tree.path().to_owned();
         for _ in 0..DEPTH_MAX + 10 {

@@ -109,7 +109,7 @@ impl Gauge {
     fn new(watched: &Watched) -> io::Result<Self> {
         let roots = watched.roots.iter().map(|path| Root::open(path)).collect::<io::Result<Vec<_>>>()?;
         let free_before = roots.iter().map(Root::free).collect::<io::Result<_>>()?;
-        let before = measure(&roots, Space { bytes: u64::MAX, inodes: u64::MAX }, &|| false);
+        let before = measure(&roots, &[], Space { bytes: u64::MAX, inodes: u64::MAX }, &|| false);
         Ok(Self { roots, space: watched.space, before, free_before })
     }
 
@@ -156,7 +156,7 @@ impl Gauge {
             bytes: self.before.bytes.saturating_add(self.space.bytes),
             inodes: self.before.inodes.saturating_add(self.space.inodes),
         };
-        measure(&self.roots, ceiling, give_up)
+        measure(&self.roots, &self.before.shut, ceiling, give_up)
     }
 
     fn hits(&self, now: &Usage) -> Vec<LimitKind> {

@@ -1,7 +1,7 @@
 //! What harness and stage say to each other: length-prefixed JSON frames, the order one way and the report the other.
 //!
 //! After the order come the bytes for standard input, raw. Under a confinement the stage then says whether it could be built,
-//! and the next byte from the harness means go. Any later byte means stop; its end of file means the harness is gone.
+//! and the next byte from the harness means go, unless the order was to start at once. Any later byte means stop; its end of file means the harness is gone.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::applied::{Applied, Probe};
+use crate::applied::{Applied, Probe, RecorderState, Seen};
 use crate::confinement::Confinement;
 use crate::strict::ConfineFailure;
 use crate::{Cpu, How, Leftovers, LimitKind, LimitRule, Spec};
@@ -28,6 +28,8 @@ pub(crate) struct Order {
     pub(crate) wall: Duration,
     pub(crate) limits: Vec<LimitRule>,
     pub(crate) confinement: Option<Confinement>,
+    /// A confined program does not wait for the word to go.
+    pub(crate) at_once: bool,
 }
 
 impl From<&Spec> for Order {
@@ -42,6 +44,7 @@ impl From<&Spec> for Order {
             wall: spec.wall,
             limits: spec.limits.rules(),
             confinement: spec.confinement.clone(),
+            at_once: false,
         }
     }
 }
@@ -56,7 +59,14 @@ pub(crate) struct Report {
     pub(crate) limits: Vec<LimitRule>,
     pub(crate) inherited_fds: Vec<u32>,
     pub(crate) limit_hits: Vec<LimitKind>,
-    pub(crate) applied: Option<Box<Applied>>,
+    /// What became of a confinement since it was [`Prepared`].
+    pub(crate) records: Option<Records>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Records {
+    pub(crate) recorders: Vec<RecorderState>,
+    pub(crate) seen: Seen,
 }
 
 /// What the stage says before a confined program starts. With `Ready` come the descriptors it names, in this order.
@@ -77,7 +87,7 @@ impl Report {
             limits: Vec::new(),
             inherited_fds: Vec::new(),
             limit_hits: Vec::new(),
-            applied: None,
+            records: None,
         }
     }
 }
@@ -103,13 +113,14 @@ pub(crate) fn receive<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T
     Ok(serde_json::from_slice(&body)?)
 }
 
-/// The message in `bytes`, once all of it has arrived.
-pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<Option<T>> {
+/// Takes the message at the beginning of `bytes`, once all of it has arrived.
+pub(crate) fn take<T: DeserializeOwned>(bytes: &mut Vec<u8>) -> io::Result<Option<T>> {
     let Some((prefix, body)) = bytes.split_first_chunk::<PREFIX>() else { return Ok(None) };
-    match body.get(..body_length(*prefix)?) {
-        Some(body) => Ok(Some(serde_json::from_slice(body)?)),
-        None => Ok(None),
-    }
+    let length = body_length(*prefix)?;
+    let Some(body) = body.get(..length) else { return Ok(None) };
+    let message = serde_json::from_slice(body)?;
+    bytes.drain(..PREFIX + length);
+    Ok(Some(message))
 }
 
 fn body_length(prefix: [u8; PREFIX]) -> io::Result<usize> {
@@ -126,19 +137,20 @@ mod tests {
         let sent = vec!["one".to_owned(), "zwei \"3\"".to_owned()];
         let mut frame = encode(&sent).unwrap();
         for cut in 0..frame.len() {
-            assert_eq!(decode::<Vec<String>>(&frame[..cut]).unwrap(), None, "{cut}");
+            assert_eq!(take::<Vec<String>>(&mut frame[..cut].to_vec()).unwrap(), None, "{cut}");
             assert!(receive::<Vec<String>>(&mut &frame[..cut]).is_err(), "{cut}");
         }
         frame.extend_from_slice(b"after");
         let mut reader = frame.as_slice();
         assert_eq!(receive::<Vec<String>>(&mut reader).unwrap(), sent);
         assert_eq!(reader, b"after");
-        assert_eq!(decode::<Vec<String>>(&frame).unwrap(), Some(sent));
+        assert_eq!(take::<Vec<String>>(&mut frame).unwrap(), Some(sent));
+        assert_eq!(frame, b"after");
     }
 
     #[test]
     fn an_absurd_length_is_refused_before_it_is_allocated() {
         assert!(receive::<String>(&mut [0xff_u8; 64].as_slice()).is_err());
-        assert!(decode::<String>(&[0xff; 64]).is_err());
+        assert!(take::<String>(&mut vec![0xff; 64]).is_err());
     }
 }

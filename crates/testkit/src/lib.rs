@@ -16,6 +16,9 @@ pub use case::contract_text;
 pub use process::{git, left_running, program, run_git, wait_for};
 pub use skip::{python, skip};
 pub use tamper::Forger;
-pub use tools::{cargo, go, go_cache, go_environment, nextest, node, python_environment, same_place, stoppable, times};
+pub use tools::{
+    cargo, cargo_home, go, go_cache, go_environment, nextest, node, npm_cache, python_environment, same_place,
+    stoppable, times, wheels,
+};
 pub use who::Who;
 pub use world::{Ran, World, content_digest};

@@ -28,6 +28,11 @@ impl Who {
         vec![Self::Ordinary]
     }
 
+    /// Whether that is another user than the test's own.
+    pub fn is_another(self) -> bool {
+        self.other_uid().is_some()
+    }
+
     /// The uid to change to, where that is not our own.
     pub(crate) fn other_uid(self) -> Option<u32> {
         (self == Self::Ordinary && is_root()).then_some(ORDINARY)
@@ -57,13 +62,17 @@ pub(crate) fn give(path: &Path, uid: u32) {
 pub(crate) fn binary_for(binary: &Path, uid: Option<u32>) -> PathBuf {
     static COPY: OnceLock<PathBuf> = OnceLock::new();
     let Some(uid) = uid else { return binary.to_owned() };
-    let copy = || {
+    let make = || {
         let place = World::shared(&binary.display().to_string()).keep();
-        // By another process: a descriptor of ours for writing could be inherited, and then nobody can execute the file.
-        let copied = program("cp", &place).arg("--").arg(binary).arg("cto").status().expect("cp starts");
-        assert!(copied.success(), "cp: {copied}");
+        copy(binary, &place.join("cto"));
         give(&place, uid);
         place.join("cto")
     };
-    COPY.get_or_init(copy).clone()
+    COPY.get_or_init(make).clone()
+}
+
+/// Copies a program, by another process: a descriptor of ours for writing could be inherited, and then nobody can execute it.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    let copied = program("cp", Path::new("/")).arg("--").args([from, to]).status().expect("cp starts");
+    assert!(copied.success(), "cp: {copied}");
 }

@@ -78,9 +78,24 @@ impl World {
 
     /// Makes everything that the test has put here the user's.
     pub fn give(&self) {
+        self.give_only(self.path());
+    }
+
+    /// Makes one path and everything below it the user's.
+    pub fn give_only(&self, path: &Path) {
         if let Some(uid) = self.uid {
-            who::give(self.path(), uid);
+            who::give(path, uid);
         }
+    }
+
+    /// With a copy of the binary that nothing else runs, so that its processes can be told from all others.
+    #[must_use]
+    pub fn with_own_binary(mut self) -> Self {
+        let copy = self.path().join("cto");
+        who::copy(&self.binary, &copy);
+        self.give_only(&copy);
+        self.binary = copy;
+        self
     }
 
     /// The binary that this world runs.

@@ -1,5 +1,6 @@
 //! Trees as flat listings: every path with its mode and object id, and the tree ids that follow from them.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::ops::Bound;
@@ -200,23 +201,65 @@ fn parse_line(bytes: &[u8]) -> Option<(TreeLine<'_>, &[u8])> {
     Some((TreeLine { bits, name: &bytes[space + 1..nul], oid }, &bytes[nul + 21..]))
 }
 
-/// The paths that differ, sorted.
+/// The paths that differ, sorted; both listings are gone through once, side by side.
 pub fn changes(before: &Listing, after: &Listing) -> Vec<Change> {
-    let paths: BTreeSet<&Vec<u8>> = before.0.keys().chain(after.0.keys()).collect();
-    paths
-        .into_iter()
-        .map(|path| Change {
-            path: path.clone(),
-            before: before.0.get(path).copied(),
-            after: after.0.get(path).copied(),
-        })
-        .filter(|change| change.before != change.after)
-        .collect()
+    let mut found = Vec::new();
+    let (mut old, mut new) = (before.0.iter().peekable(), after.0.iter().peekable());
+    loop {
+        let order = match (old.peek(), new.peek()) {
+            (Some((old, _)), Some((new, _))) => old.cmp(new),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => return found,
+        };
+        let before = old.next_if(|_| order.is_le());
+        let after = new.next_if(|_| order.is_ge());
+        let (was, is) = (before.map(|(_, entry)| *entry), after.map(|(_, entry)| *entry));
+        if let Some((path, _)) = before.or(after).filter(|_| was != is) {
+            found.push(Change { path: path.clone(), before: was, after: is });
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_differs() {
+        let listing = |rows: &str| {
+            let entry = |word: &str| {
+                (word.as_bytes()[..1].to_vec(), Entry { mode: Mode::File, oid: Oid::of("blob", word.as_bytes()) })
+            };
+            Listing(rows.split_whitespace().map(entry).collect())
+        };
+        for (before, after, expected) in [
+            ("", "", ""),
+            ("a1 b1", "a1 b1", ""),
+            ("a1", "", "-a"),
+            ("", "a1", "+a"),
+            ("a1 c1 d1 f1", "b1 c2 d1 e1", "-a +b *c +e -f"),
+            ("x1 z1", "a1 x2", "+a *x -z"),
+        ] {
+            let (before, after) = (listing(before), listing(after));
+            let found: Vec<String> = changes(&before, &after)
+                .iter()
+                .map(|change| {
+                    assert_eq!(
+                        (change.before, change.after),
+                        (before.0.get(&change.path).copied(), after.0.get(&change.path).copied())
+                    );
+                    let sign = match (change.before, change.after) {
+                        (Some(_), None) => '-',
+                        (None, Some(_)) => '+',
+                        _ => '*',
+                    };
+                    format!("{sign}{}", change.path.escape_ascii())
+                })
+                .collect();
+            assert_eq!(found.join(" "), expected);
+        }
+    }
 
     #[test]
     fn what_lies_below_a_directory() {

@@ -5,6 +5,7 @@ mod exam;
 mod ledger;
 mod rounds;
 mod run;
+mod sandbox;
 mod verify;
 mod workspace;
 mod world;
@@ -30,8 +31,9 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
         "exam" => exam::measure,
         "verify" => verify::measure,
         "ledger" => ledger::measure,
+        "sandbox" => sandbox::measure,
         "workspace" => workspace::measure,
-        _ => return Err(format!("there is no bench {name:?}: run, exam, verify, ledger or workspace")),
+        _ => return Err(format!("there is no bench {name:?}: run, exam, verify, ledger, sandbox or workspace")),
     };
     let mut bench = Bench { cto: target().join("release/cto"), rounds: None, place: std::env::temp_dir() };
     let mut write = false;

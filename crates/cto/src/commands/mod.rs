@@ -6,6 +6,7 @@ mod decide;
 mod demo;
 mod diff;
 mod doctor;
+mod environment;
 mod explain;
 mod init;
 mod key;
@@ -98,6 +99,7 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Reverify { bundles, contract } => reverify::reverify(&context()?, &bundles, contract.as_deref()),
         Command::Recover => recover::recover(&context()?),
         Command::Case(command) => case::case(&context()?, &command),
+        Command::Environment(command) => environment::environment(&context()?, &command),
         Command::Key(command) => key::key(&context()?, &command),
         Command::Schema { name } => schema::schema(output, name.as_deref()),
         Command::Explain { reason } => explain::explain(output, reason.as_deref()),

@@ -4,6 +4,7 @@ mod bad_input;
 mod cheats;
 mod claims;
 mod cli;
+mod environment;
 mod exam;
 mod exam_set;
 mod formats;
@@ -14,6 +15,7 @@ mod parallel;
 mod reverify;
 mod smoke;
 mod stops;
+mod strict;
 mod tamper;
 
 use testkit::World;

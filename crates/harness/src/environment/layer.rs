@@ -1,6 +1,7 @@
 //! Setup layers: what the contract's `setup` writes over a tree, made once in a sandbox of its own and kept by what it
 //! depends on. Engine and verification see it under everything they write.
 
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -13,13 +14,14 @@ use sandbox::{Ended, Stage, Upper, WorkspaceFrom};
 use serde::{Deserialize, Serialize};
 
 use super::proxy::{self, Proxy};
+use super::settle::{discard, settle};
 use crate::host::Seen;
 use crate::posture::Cells;
 use crate::run::Stopped;
-use crate::supervise::{Setting, exit_code};
+use crate::supervise::{Setting, exceeded, exit_code};
 
 /// Version of what is kept and of how it is made.
-const VERSION: &str = "1";
+const VERSION: &str = "2";
 const RECORD: &str = "layer.json";
 
 /// A layer that is ready to be put under a workspace.
@@ -34,8 +36,20 @@ pub(crate) struct Layer {
 #[derive(Debug)]
 pub(crate) enum Made {
     Layer(Layer),
-    /// A command of setup did not end well.
-    Failed(String),
+    Failed(FailedSetup),
+}
+
+/// A setup that did not end well, with what was done up to there.
+#[derive(Debug)]
+pub(crate) struct FailedSetup {
+    why: String,
+    pub(crate) record: SetupRecord,
+}
+
+impl fmt::Display for FailedSetup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
 }
 
 /// What a layer depends on.
@@ -82,12 +96,12 @@ impl Setup<'_> {
         let made = self.make(tree, lower, key, &part);
         match made {
             Ok(Ok(record)) => Ok(Made::Layer(Layer { files: put(&part, &place)?.join("upper"), record })),
-            Ok(Err(why)) => {
-                let _ = fs::remove_dir_all(&part);
-                Ok(Made::Failed(why))
+            Ok(Err(failed)) => {
+                discard(&part);
+                Ok(Made::Failed(failed))
             }
             Err(stopped) => {
-                let _ = fs::remove_dir_all(&part);
+                discard(&part);
                 Err(stopped)
             }
         }
@@ -120,42 +134,54 @@ impl Setup<'_> {
         lower: &Path,
         key: Digest,
         part: &Path,
-    ) -> Result<Result<SetupRecord, String>, Stopped> {
+    ) -> Result<Result<SetupRecord, FailedSetup>, Stopped> {
         fs::create_dir_all(part).map_err(|error| Stopped::Io(part.to_owned(), error))?;
         let contract = self.setting.contract;
         let mut record =
             SetupRecord { key, tree: tree.to_owned(), cached: false, commands: Vec::new(), network: Vec::new() };
         for (index, command) in contract.environment.setup.iter().enumerate() {
             let name = format!("setup {}", index + 1);
-            let Some((ended, network)) = self.run(command, lower, part, &name)? else {
-                return Ok(Err(format!("{name}: `{}` was not found", command.argv.join(" "))));
-            };
-            self.cells.add(&name, &ended)?;
-            let exit = exit_code(&ended);
-            let duration_ms = u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX);
-            self.say(&format!("== {name}: {:?}: exit {exit:?}, {duration_ms} ms", command.argv));
-            self.log.extend(ended.stdout.text_bytes());
-            self.log.extend(ended.stderr.text_bytes());
-            merge(&mut record.network, network);
-            record.commands.push(SetupCommand { argv: command.argv.clone(), exit, duration_ms });
-            if ended.cancelled {
-                return Err(Stopped::Cancelled);
+            if let Some(why) = self.step(command, lower, part, &name, &mut record)? {
+                return Ok(Err(FailedSetup { why: format!("{name}: `{}` {why}", command.argv.join(" ")), record }));
             }
-            if exit != Some(0) {
-                let refused: Vec<String> =
-                    record.network.iter().filter(|used| used.refused > 0).map(|used| used.host.clone()).collect();
-                let hint = if refused.is_empty() {
-                    String::new()
-                } else {
-                    format!("; it asked for {}, which environment.setup_network does not name", refused.join(", "))
-                };
-                let exit = exit.map_or_else(|| "did not start".to_owned(), |exit| format!("ended with exit {exit}"));
-                return Ok(Err(format!("{name}: `{}` {exit}{hint}", command.argv.join(" "))));
-            }
+        }
+        if let Err(error) = settle(&part.join("upper"), lower) {
+            return Ok(Err(FailedSetup { why: format!("what it wrote cannot be kept: {error}"), record }));
         }
         let bytes = canonical_bytes(&record)?;
         fs::write(part.join(RECORD), bytes).map_err(|error| Stopped::Io(part.join(RECORD), error))?;
         Ok(Ok(record))
+    }
+
+    /// Runs one command and records it; says why setup cannot go on, if it cannot.
+    fn step(
+        &mut self,
+        command: &Command,
+        lower: &Path,
+        part: &Path,
+        name: &str,
+        record: &mut SetupRecord,
+    ) -> Result<Option<String>, Stopped> {
+        let Some((ended, network)) = self.run(command, lower, part)? else {
+            return Ok(Some("was not found".to_owned()));
+        };
+        self.cells.add(name, &ended)?;
+        let exit = exit_code(&ended);
+        let duration_ms = u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX);
+        self.say(&format!("== {name}: {:?}: exit {exit:?}, {duration_ms} ms", command.argv));
+        self.log.extend(ended.stdout.text_bytes());
+        self.log.extend(ended.stderr.text_bytes());
+        merge(&mut record.network, network);
+        record.commands.push(SetupCommand { argv: command.argv.clone(), exit, duration_ms });
+        let exceeded = exceeded(&ended, &self.setting.contract.limits);
+        match exit {
+            _ if ended.cancelled => Err(Stopped::Cancelled),
+            _ if ended.timed_out => Ok(Some(format!("did not end within {} s", command.timeout_seconds))),
+            _ if exceeded.is_some() => Ok(exceeded),
+            Some(0) => Ok(None),
+            Some(exit) => Ok(Some(format!("ended with exit {exit}{}", not_named(&record.network)))),
+            None => Ok(Some("did not start".to_owned())),
+        }
     }
 
     fn run(
@@ -163,7 +189,6 @@ impl Setup<'_> {
         command: &Command,
         lower: &Path,
         part: &Path,
-        name: &str,
     ) -> Result<Option<(Ended, Vec<NetworkUse>)>, Stopped> {
         let from = WorkspaceFrom::Layers { lower: vec![lower.to_owned()], upper: Upper::Directory(part.to_owned()) };
         let quarters = self.setting.quarters("setup", lower.to_owned())?.layered(vec![part.join("upper")], from);
@@ -189,13 +214,21 @@ impl Setup<'_> {
             proxy.stop();
             ended
         })?;
-        let _ = name;
         Ok(Some((ended, proxy.into_record())))
     }
 
     fn say(&mut self, sentence: &str) {
         self.log.extend_from_slice(sentence.as_bytes());
         self.log.push(b'\n');
+    }
+}
+
+/// A hint at the hosts that were refused.
+fn not_named(network: &[NetworkUse]) -> String {
+    let refused: Vec<&str> = network.iter().filter(|used| used.refused > 0).map(|used| used.host.as_str()).collect();
+    match refused.as_slice() {
+        [] => String::new(),
+        hosts => format!("; it asked for {}, which environment.setup_network does not name", hosts.join(", ")),
     }
 }
 
@@ -219,7 +252,7 @@ fn put(part: &Path, place: &Path) -> Result<PathBuf, Stopped> {
     match fs::rename(part, place) {
         Ok(()) => Ok(place.to_owned()),
         Err(_) if place.join(RECORD).is_file() => {
-            let _ = fs::remove_dir_all(part);
+            discard(part);
             Ok(place.to_owned())
         }
         Err(error) => Err(Stopped::Io(place.to_owned(), error)),

@@ -3,6 +3,7 @@
 mod layer;
 mod mounts;
 mod proxy;
+mod settle;
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +27,12 @@ pub(crate) const SETUP_LOG: &str = "setup.log";
 /// there are none.
 pub(crate) fn prepare(run: &mut Run<'_>, copy: &Copy) -> Result<Result<Vec<PathBuf>, String>, Stopped> {
     let environment = &run.task.contract.environment;
-    run.findings.environment.mounts = digests(run.harness, &environment.mounts)?;
+    run.findings.environment.mounts = match digests(run.harness, &environment.mounts) {
+        Err(Stopped::Io(path, error)) => {
+            return Ok(Err(format!("environment.mounts `{}` cannot be read: {error}", path.display())));
+        }
+        digests => digests?,
+    };
     if environment.setup.is_empty() {
         return Ok(Ok(Vec::new()));
     }
@@ -46,7 +52,11 @@ pub(crate) fn prepare(run: &mut Run<'_>, copy: &Copy) -> Result<Result<Vec<PathB
     run.findings.cells.extend(cells);
     run.write(SETUP_LOG, &log)?;
     match made {
-        Made::Failed(why) => Ok(Err(format!("the environment could not be set up: {why}"))),
+        Made::Failed(failed) => {
+            let why = format!("the environment could not be set up: {failed}");
+            run.findings.environment.setup.push(failed.record);
+            Ok(Err(why))
+        }
         Made::Layer(layer) => {
             run.findings.environment.setup.push(layer.record.clone());
             let files = layer.files.clone();

@@ -43,10 +43,11 @@ pub(crate) fn digests(harness: &Harness, mounts: &[Mount]) -> Result<Vec<MountDi
 }
 
 fn digest(harness: &Harness, mount: &Mount) -> Result<MountDigest, Stopped> {
-    let source = Path::new(&mount.source);
-    let failed = |error: io::Error| Stopped::Io(source.to_owned(), error);
+    let failed = |error: io::Error| Stopped::Io(PathBuf::from(&mount.source), error);
+    // A sandbox shows what a link leads to.
+    let source = fs::canonicalize(&mount.source).map_err(failed)?;
     let mut entries = Vec::new();
-    list(source, String::new(), &mut entries).map_err(failed)?;
+    list(&source, String::new(), &mut entries).map_err(failed)?;
     entries.sort_by(|a, b| a.below.cmp(&b.below));
     let looks: String = entries.iter().map(|entry| format!("{}\0{}\n", entry.below, entry.stat)).collect();
     let folder = harness.home.cache().join("mounts");

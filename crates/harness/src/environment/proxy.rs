@@ -193,8 +193,11 @@ fn read_head(client: &mut TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
 fn parse(head: &[u8]) -> Option<Wanted> {
     let text = std::str::from_utf8(head).ok()?;
     let (line, headers) = text.split_once("\r\n")?;
-    let mut words = line.split(' ');
-    let (method, target, version) = (words.next()?, words.next()?, words.next()?);
+    let words: Vec<&str> = line.split(' ').collect();
+    let [method, target, version] = words[..] else { return None };
+    if !version.starts_with("HTTP/1.") {
+        return None;
+    }
     if method == "CONNECT" {
         let (host, port) = host_and_port(target, None)?;
         return Some(Wanted { host, port, first: Vec::new(), tunnel: true });
@@ -206,8 +209,8 @@ fn parse(head: &[u8]) -> Option<Wanted> {
         let name = header.split(':').next().unwrap_or_default().to_ascii_lowercase();
         !name.starts_with("proxy-") && name != "connection"
     });
-    let kept: Vec<&str> = kept.filter(|header| !header.is_empty()).collect();
-    let first = format!("{method} {path} {version}\r\n{}\r\nConnection: close\r\n\r\n", kept.join("\r\n"));
+    let kept: String = kept.filter(|header| !header.is_empty()).map(|header| format!("{header}\r\n")).collect();
+    let first = format!("{method} {path} {version}\r\n{kept}Connection: close\r\n\r\n");
     Some(Wanted { host, port, first: first.into_bytes(), tunnel: false })
 }
 
@@ -256,9 +259,11 @@ mod tests {
                 "GET http://a.b:81 HTTP/1.1\r\nHost: a.b\r\n\r\n",
                 Some(("a.b", 81, "GET / HTTP/1.1\r\nHost: a.b\r\nConnection: close\r\n\r\n")),
             ),
+            ("GET http://a.b/ HTTP/1.0\r\n\r\n", Some(("a.b", 80, "GET / HTTP/1.0\r\nConnection: close\r\n\r\n"))),
             ("GET /c HTTP/1.1\r\n\r\n", None),
             ("GET http://a b/ HTTP/1.1\r\n\r\n", None),
             ("GET http://user@host/ HTTP/1.1\r\n\r\n", None),
+            ("GET http://a.b/ HTTP/2\r\n\r\n", None),
             ("\u{0}\r\n\r\n", None),
         ];
         for (head, expected) in cases {

@@ -1,10 +1,14 @@
 //! Calls that must not work inside, made with arguments that can do no harm if they do.
+//!
+//! Each carries a word in the sixth argument, which none of them has: the kernel ignores it, and a filter can know it.
 
+use std::ffi::CStr;
 use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
-use libc::c_long;
+use libc::{c_int, c_long};
 
-use super::checked;
+use super::{checked, owned};
 
 /// One of [`ATTEMPTS`]; there is no other way to get one.
 #[derive(Debug)]
@@ -17,7 +21,7 @@ pub(crate) struct Attempt {
 const NEW_USER: usize = libc::CLONE_NEWUSER as usize;
 const SEIZE: usize = 0x4206;
 
-/// One of each class, since each that is reported costs two switches of process before the program starts.
+/// One of each class.
 ///
 /// Integers and null pointers only: whatever the kernel makes of them, no memory of this process is read or written.
 pub(crate) const ATTEMPTS: &[Attempt] = &[
@@ -38,9 +42,34 @@ const fn attempt(name: &'static str, number: c_long, args: [usize; 5]) -> Attemp
 
 impl Attempt {
     #[expect(unsafe_code, reason = "the calls have no wrappers, being forbidden")]
-    pub(crate) fn make(&self) -> io::Result<()> {
+    pub(crate) fn make(&self, word: u64) -> io::Result<()> {
         let [a, b, c, d, e] = self.args;
         // SAFETY: the arguments are integers and null pointers out of a constant table.
-        checked(unsafe { libc::syscall(self.number, a, b, c, d, e) }).map(drop)
+        checked(unsafe { libc::syscall(self.number, a, b, c, d, e, word) }).map(drop)
     }
+}
+
+#[expect(unsafe_code, reason = "no wrapper passes a sixth argument")]
+pub(crate) fn socket(family: u16, kind: c_int, protocol: c_int, word: u64) -> io::Result<OwnedFd> {
+    let (family, kind) = (c_int::from(family), kind | libc::SOCK_CLOEXEC);
+    // SAFETY: plain numbers are passed.
+    owned(unsafe { libc::syscall(libc::SYS_socket, family, kind, protocol, 0_usize, 0_usize, word) })
+}
+
+/// `address` is a `struct sockaddr` of its family.
+#[expect(unsafe_code, reason = "no wrapper passes a sixth argument")]
+pub(crate) fn connect(socket: BorrowedFd<'_>, address: &[u8], word: u64) -> io::Result<()> {
+    let socket = socket.as_raw_fd();
+    // SAFETY: the address lives as long as the call, is as long as is said, and is only read.
+    let result =
+        unsafe { libc::syscall(libc::SYS_connect, socket, address.as_ptr(), address.len(), 0_usize, 0_usize, word) };
+    checked(result).map(drop)
+}
+
+/// Makes a new file with these permissions.
+#[expect(unsafe_code, reason = "no wrapper passes a sixth argument")]
+pub(crate) fn create(path: &CStr, mode: libc::mode_t, word: u64) -> io::Result<OwnedFd> {
+    let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC;
+    // SAFETY: the path ends with a zero and lives as long as the call.
+    owned(unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags, mode, 0_usize, word) })
 }

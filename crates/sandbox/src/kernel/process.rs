@@ -1,8 +1,9 @@
 //! Processes: forking into namespaces, and what a process gives up before a program takes it over.
 
 use std::io;
+use std::mem::size_of;
 
-use libc::{c_int, c_long};
+use libc::{c_int, c_long, c_void};
 use rustix::process::Pid;
 
 use super::checked;
@@ -24,6 +25,32 @@ pub(crate) fn fork_into(namespaces: c_int) -> io::Result<Forked> {
     Ok(Pid::from_raw(pid).map_or(Forked::Child, Forked::Parent))
 }
 
+/// A process that is in a new user namespace and does nothing else, until it is killed or this one ends. It shares this one's
+/// memory, so that none has to be copied for it.
+#[expect(unsafe_code, reason = "no wrapper makes such a process")]
+pub(crate) fn open_user_namespace() -> io::Result<Pid> {
+    const STACK: usize = 4096;
+    extern "C" fn wait_for_death(parent: *mut c_void) -> c_int {
+        // SAFETY: plain numbers are passed. Only pause could fail, when a signal was handled, and nothing here handles one.
+        unsafe {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            while libc::getppid() as usize == parent.addr() {
+                libc::pause();
+            }
+            libc::_exit(0)
+        }
+    }
+    // The process uses it until the kernel has killed it, which nobody waits for.
+    let stack: &'static mut [u128] = Box::leak(vec![0; STACK / size_of::<u128>()].into_boxed_slice());
+    let top = stack.as_mut_ptr_range().end.cast();
+    let parent = std::ptr::without_provenance_mut(rustix::process::getpid().as_raw_pid() as usize);
+    let flags = libc::CLONE_VM | libc::CLONE_NEWUSER | libc::SIGCHLD;
+    // SAFETY: the function touches no memory but its own stack, which is aligned, large enough for one call and never freed.
+    let pid = unsafe { libc::clone(wait_for_death, top, flags, parent) };
+    Pid::from_raw(c_int::try_from(checked(c_long::from(pid))?).map_err(io::Error::other)?)
+        .ok_or_else(|| io::Error::other("the process has no number"))
+}
+
 /// Leaves the namespaces named by `CLONE_NEW*` flags for new ones.
 #[expect(unsafe_code, reason = "the wrapper is unsafe, for flags that are not given here")]
 pub(crate) fn unshare(flags: rustix::thread::UnshareFlags) -> io::Result<()> {
@@ -32,12 +59,27 @@ pub(crate) fn unshare(flags: rustix::thread::UnshareFlags) -> io::Result<()> {
     unsafe { rustix::thread::unshare_unsafe(flags) }.map_err(io::Error::from)
 }
 
+/// Ends a forked process at once: what was to be done at the end of the one it is a copy of is that one's to do.
+#[expect(unsafe_code, reason = "no wrapper ends a process without its last acts")]
+pub(crate) fn exit_at_once(code: c_int) -> ! {
+    // SAFETY: nothing of this process runs any more.
+    unsafe { libc::_exit(code) }
+}
+
 /// Marks every descriptor from `first` on as closed on exec.
 #[expect(unsafe_code, reason = "no wrapper knows close_range")]
 pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
     // SAFETY: with this flag no descriptor is closed, so none is taken from its owner.
     let result = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
     checked(result).map(drop)
+}
+
+/// Whether a program that is executed would get this descriptor.
+#[expect(unsafe_code, reason = "the wrappers want descriptors that are known to be open")]
+pub(crate) fn is_inherited(fd: c_int) -> bool {
+    // SAFETY: the flags of any number can be asked for; one that is not open is an error.
+    let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
+    flags >= 0 && flags & libc::FD_CLOEXEC == 0
 }
 
 /// Joins a new, empty session keyring. A kernel without keyrings has nothing to leave.

@@ -16,10 +16,10 @@ use super::cell::{Cell, Event, TICK};
 use super::cgroup::Cgroup;
 use super::channel::{Built, Channel, Confined, Said};
 use super::failure::{At, ConfineFailure, ConfineStep};
+use super::given::Given;
 use super::identity::Identity;
 use super::init::{self, Init};
 use super::seccomp::CallLog;
-use super::sources::Sources;
 use crate::applied::{Applied, Namespace, Ownership, Probe, Recorder, RecorderState, Seccomp, Seen};
 use crate::confinement::{Canary, Confinement, Profile};
 use crate::host::kernel_is_at_least;
@@ -55,7 +55,6 @@ fn fork(order: &Order, confinement: &Confinement, stdin: Option<File>) -> Result
     let identity = Identity::choose(confinement.uid)?;
     give_output(&identity).at(ConfineStep::Identity, "giving the output to the run")?;
     let stdin = stdin.map_or_else(|| File::open("/dev/null"), Ok).at(ConfineStep::Devices, "/dev/null")?;
-    let sources = identity.root.then(|| Sources::open(confinement, &identity)).transpose()?;
     let rules = asked(order, confinement);
     let cgroup = Cgroup::make(&rules);
     let grouped = cgroup.as_ref().map(|cgroup| cgroup.rules.clone()).unwrap_or_default();
@@ -64,19 +63,32 @@ fn fork(order: &Order, confinement: &Confinement, stdin: Option<File>) -> Result
     let init = match fork_into(NAMESPACES).at(ConfineStep::Namespaces, "making namespaces")? {
         Forked::Child => {
             drop(channel);
-            init::run(Init { order, confinement, identity, sources, stdin, channel: theirs, rlimits })
+            init::run(Init { order, confinement, identity, stdin, channel: theirs, rlimits })
         }
         Forked::Parent(pid) => pid,
     };
     let applied = unbuilt(&identity, grouped);
     // From here on a failure takes the new process with it, because the cell kills it when it is dropped.
-    let cell =
-        Cell { init: Some(init), channel, calls: None, canaries: None, cgroup, applied, listener: None, upper: None };
+    let cell = Cell {
+        init: Some(init),
+        channel,
+        calls: None,
+        canaries: None,
+        cgroup,
+        applied,
+        listener: None,
+        upper: None,
+        announced: false,
+    };
     identity.write_maps(init).at(ConfineStep::IdMap, "mapping the user")?;
     if let Some(cgroup) = &cell.cgroup {
         cgroup.add(init).at(ConfineStep::Cgroup, "moving the run into its control group")?;
     }
     cell.channel.release().at(ConfineStep::Lost, "letting the first process go on")?;
+    if identity.root {
+        let given = Given::open(confinement, &identity)?;
+        cell.channel.hand(&given).at(ConfineStep::Lost, "handing mounts over")?;
+    }
     Ok(cell)
 }
 
@@ -132,7 +144,10 @@ fn await_probe(cell: &mut Cell, control: &UnixStream, canaries: &[Canary]) -> Re
             Event::Said(said, fds) => match *said {
                 Said::Built(built) => take_built(cell, built, fds, canaries),
                 Said::Confined(confined) => take_confined(cell, confined, fds),
-                Said::Probed { probes, limits } => return take_probes(cell, probes, limits),
+                Said::Probed { landlock_abi, probes, limits } => {
+                    cell.applied.landlock_abi = landlock_abi;
+                    return take_probes(cell, probes, limits);
+                }
                 Said::Failed(failure) => return Err((failure, Vec::new())),
                 Said::NotStarted { .. } | Said::Ended(_) => return Err(lost("the confined side ended early")),
             },
@@ -154,13 +169,13 @@ fn take_built(cell: &mut Cell, built: Built, fds: Vec<OwnedFd>, canaries: &[Cana
     let watched = built.canaries.as_ref().is_ok_and(|watched| *watched);
     cell.canaries = watched.then(|| fds.next()).flatten().map(|watcher| CanaryLog::new(watcher, canaries));
     if !canaries.is_empty() {
-        cell.applied.recorders.push(RecorderState { recorder: Recorder::Canaries, missing: built.canaries.err() });
+        // First in the list, whichever side is done first.
+        cell.applied.recorders.insert(0, RecorderState { recorder: Recorder::Canaries, missing: built.canaries.err() });
     }
 }
 
 fn take_confined(cell: &mut Cell, confined: Confined, fds: Vec<OwnedFd>) {
     cell.calls = fds.into_iter().next().map(CallLog::new);
-    cell.applied.landlock_abi = confined.landlock_abi;
     cell.applied.seccomp = confined.seccomp;
     for recorder in [Recorder::RefusedCalls, Recorder::Executions, Recorder::Connections] {
         cell.applied.recorders.push(RecorderState { recorder, missing: confined.no_listener.clone() });

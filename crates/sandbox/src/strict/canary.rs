@@ -16,7 +16,7 @@ use crate::confinement::Canary;
 const EVENTS_MAX: usize = 4096;
 
 /// Lays the decoys out.
-pub(crate) fn place(root: &Root, home: &Path, canaries: &[Canary]) -> io::Result<()> {
+pub(crate) fn place(root: &mut Root, home: &Path, canaries: &[Canary]) -> io::Result<()> {
     canaries.iter().try_for_each(|canary| root.file(&home.join(&canary.path), canary.content.as_bytes()))
 }
 

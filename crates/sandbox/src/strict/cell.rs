@@ -1,6 +1,6 @@
 //! A confinement as the stage holds it: its first process, the channel to it, what is recorded, and its end.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -11,9 +11,10 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_
 
 use super::canary::CanaryLog;
 use super::cgroup::Cgroup;
-use super::channel::{Channel, Said};
+use super::channel::{Channel, Said, send_with_fds};
 use super::seccomp::CallLog;
 use crate::applied::Applied;
+use crate::wire::{self, Prepared};
 
 /// How long the kernel may take to bury a whole namespace.
 const BURIAL: Duration = Duration::from_secs(5);
@@ -31,6 +32,8 @@ pub(crate) struct Cell {
     pub(super) applied: Applied,
     pub(super) listener: Option<OwnedFd>,
     pub(super) upper: Option<OwnedFd>,
+    /// The harness has been told what was built.
+    pub(super) announced: bool,
 }
 
 #[derive(Debug)]
@@ -45,6 +48,21 @@ pub(super) enum Event {
 }
 
 impl Cell {
+    /// Tells the harness what was built, once.
+    pub(super) fn announce(&mut self, mut control: &UnixStream) -> io::Result<()> {
+        if std::mem::replace(&mut self.announced, true) {
+            return Ok(());
+        }
+        let (listener, upper) = (self.listener.take(), self.upper.take());
+        let applied = Box::new(self.applied.clone());
+        let ready = Prepared::Ready { applied, listener: listener.is_some(), upper: upper.is_some() };
+        let frame = wire::encode(&ready)?;
+        let fds: Vec<_> = [&listener, &upper].into_iter().flatten().map(AsFd::as_fd).collect();
+        // Descriptors travel with the first byte.
+        let sent = send_with_fds(control.as_fd(), &frame, &fds)?;
+        control.write_all(frame.get(sent..).unwrap_or_default())
+    }
+
     /// The confined process waits for the harness; so does the stage.
     pub(super) fn wait_for_go(&mut self, control: &UnixStream) -> io::Result<()> {
         loop {

@@ -46,6 +46,9 @@ pub struct GroupPlace {
 impl Cgroup {
     /// A group that enforces as many of the rules as it can; `None` where no group can be made or none of them is asked for.
     pub(crate) fn make(asked: &[LimitRule]) -> Option<Self> {
+        if !asked.iter().any(|rule| matches!(rule.kind, LimitKind::Memory | LimitKind::Processes)) {
+            return None;
+        }
         let name = format!("{PREFIX}{}", getpid().as_raw_pid());
         places().iter().find_map(|place| {
             let rules: Vec<_> = asked.iter().filter(|rule| place.kinds.contains(&rule.kind)).collect();

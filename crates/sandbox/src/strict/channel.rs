@@ -7,19 +7,23 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recv, recvmsg, sendmsg, socketpair,
 };
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::failure::ConfineFailure;
+use super::given::Given;
 use crate::applied::{MountRecord, Ownership, Probe, Seccomp};
 use crate::{How, Leftovers, LimitKind, LimitRule};
 
 /// Far above any message; what is longer is refused, not cut.
 const MESSAGE_MAX: usize = 128 << 10;
-pub(crate) const FDS_MAX: usize = 4;
+/// Descriptors in one message.
+pub(crate) const FDS_MAX: usize = 32;
 
-/// What the confined side says, in this order, until the program runs; `Ended` comes after it.
+/// What the confined side says. `Built` comes from its first process, `Confined` and then, when both are done, `Probed` from the
+/// program's; `Ended` comes at the end.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Said {
     /// The root is built. With it come the descriptors that are counted here, in this order.
@@ -28,6 +32,7 @@ pub(crate) enum Said {
     Confined(Confined),
     /// Everything was tried, and the limits are set: the program can be executed.
     Probed {
+        landlock_abi: Option<u32>,
         probes: Vec<Probe>,
         limits: Vec<LimitRule>,
     },
@@ -38,6 +43,13 @@ pub(crate) enum Said {
         text: String,
     },
     Ended(InnerEnd),
+}
+
+/// What the stage says when it hands mounts over, each time with some of them.
+#[derive(Debug, Serialize, Deserialize)]
+struct Handed {
+    ownership: Ownership,
+    more: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,7 +64,6 @@ pub(crate) struct Built {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Confined {
-    pub(crate) landlock_abi: Option<u32>,
     pub(crate) seccomp: Seccomp,
     pub(crate) no_listener: Option<String>,
 }
@@ -77,18 +88,55 @@ impl Channel {
     }
 
     pub(crate) fn send(&self, message: &Said, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
-        let bytes = serde_json::to_vec(message)?;
-        send_with_fds(self.socket.as_fd(), &bytes, fds).map(drop)
+        self.send_any(message, fds)
     }
 
     /// The next message; `None` if the other side is gone.
     pub(crate) fn receive(&self) -> io::Result<Option<(Said, Vec<OwnedFd>)>> {
-        let mut bytes = vec![0; MESSAGE_MAX];
+        self.receive_any()
+    }
+
+    /// Hands mounts to the confined side.
+    pub(crate) fn hand(&self, given: &Given) -> io::Result<()> {
+        let fds: Vec<_> = given.mounts.iter().map(AsFd::as_fd).collect();
+        let mut chunks = fds.chunks(FDS_MAX).peekable();
+        loop {
+            let now = chunks.next().unwrap_or_default();
+            let more = chunks.peek().is_some();
+            self.send_any(&Handed { ownership: given.ownership, more }, now)?;
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    pub(crate) fn take_handed(&self) -> io::Result<Given> {
+        let mut mounts = Vec::new();
+        loop {
+            let (handed, fds) = self.receive_any::<Handed>()?.ok_or(io::ErrorKind::UnexpectedEof)?;
+            mounts.extend(fds);
+            if !handed.more {
+                return Ok(Given { mounts, ownership: handed.ownership });
+            }
+        }
+    }
+
+    fn send_any<T: Serialize>(&self, message: &T, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let bytes = serde_json::to_vec(message)?;
+        send_with_fds(self.socket.as_fd(), &bytes, fds).map(drop)
+    }
+
+    fn receive_any<T: DeserializeOwned>(&self) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+        let (_, length) = retry_on_intr(|| recv(&self.socket, &mut [0; 0], RecvFlags::PEEK | RecvFlags::TRUNC))?;
+        if length > MESSAGE_MAX {
+            return Err(io::Error::other("a message is too long"));
+        }
+        let mut bytes = vec![0; length];
         let (length, fds) = receive_with_fds(self.socket.as_fd(), &mut bytes)?;
         if length == 0 {
             return Ok(None);
         }
-        Ok(Some((serde_json::from_slice(&bytes[..length])?, fds)))
+        Ok(Some((serde_json::from_slice(&bytes)?, fds)))
     }
 
     /// Lets the other side go on from where it waits.

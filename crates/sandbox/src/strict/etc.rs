@@ -1,7 +1,7 @@
 //! `/etc` as programs need it: made up where it names people and machines, copied where it only says how things work here.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use super::failure::{At, ConfineFailure, ConfineStep};
@@ -12,6 +12,7 @@ use super::root::Root;
 pub(crate) const HOSTNAME: &str = "sandbox";
 /// A file of `/etc` larger than this is not copied.
 const COPY_MAX: u64 = 2 << 20;
+const BUFFER: usize = 16 << 10;
 
 /// Nothing in these is about a person or a secret, and programs behave oddly without them.
 const COPIED: [&str; 18] = [
@@ -37,7 +38,7 @@ const COPIED: [&str; 18] = [
 /// Read by the linker as well as by the loader's own tool.
 const LOADER_DIRECTORY: &str = "/etc/ld.so.conf.d";
 
-pub(crate) fn build(root: &Root, home: &Path) -> Result<(), ConfineFailure> {
+pub(crate) fn build(root: &mut Root, home: &Path) -> Result<(), ConfineFailure> {
     for (path, content) in made_up(home) {
         root.file(Path::new(path), content.as_bytes()).at(ConfineStep::System, path)?;
     }
@@ -70,13 +71,21 @@ fn made_up(home: &Path) -> [(&'static str, String); 8] {
 }
 
 /// What is absent, too large or not a plain file is left out.
-fn copy(root: &Root, path: &Path) -> io::Result<()> {
-    let Ok(mut file) = fs::File::open(path) else { return Ok(()) };
+fn copy(root: &mut Root, path: &Path) -> io::Result<()> {
+    let Ok(file) = fs::File::open(path) else { return Ok(()) };
     let known = file.metadata()?;
     if !known.is_file() || known.len() > COPY_MAX {
         return Ok(());
     }
-    let mut content = vec![0; usize::try_from(known.len()).map_err(io::Error::other)?];
-    file.read_exact(&mut content)?;
-    root.file(path, &content)
+    let (mut from, mut to) = (file.take(COPY_MAX), root.create(path)?);
+    // One buffer for all of them, where each new one would be new memory.
+    let mut buffer = [0; BUFFER];
+    loop {
+        let length = from.read(&mut buffer)?;
+        to.write_all(buffer.get(..length).unwrap_or_default())?;
+        // Of a plain file, less than was asked for is the rest of it.
+        if length < buffer.len() {
+            return Ok(());
+        }
+    }
 }

@@ -10,7 +10,7 @@ use super::channel::{InnerEnd, Said};
 use super::seccomp::CallLog;
 use crate::applied::{Recorder, RecorderState};
 use crate::stage::failure;
-use crate::wire::Report;
+use crate::wire::{Records, Report};
 use crate::{How, Leftovers, LimitKind, SpawnFailure, tree};
 
 /// Why the program is no longer watched.
@@ -31,7 +31,7 @@ pub(super) fn follow(mut cell: Cell, control: &UnixStream, name: &str, deadline:
         let error = errno.map_or_else(|| std::io::Error::other(text), std::io::Error::from_raw_os_error);
         not_started = Some(failure(name, &error));
     });
-    if matches!(cause, Cause::HarnessGone) {
+    if matches!(cause, Cause::HarnessGone) || cell.announce(control).is_err() {
         return None;
     }
     Some(report(cell, cause, not_started))
@@ -57,6 +57,8 @@ fn watch(
             Event::Silence => return Cause::Silence,
             Event::Asked => return Cause::Stopped,
             Event::HarnessGone => return Cause::HarnessGone,
+            // A program that was to start at once has been seen off; now there is time for words.
+            Event::Nothing if cell.announce(control).is_err() => return Cause::HarnessGone,
             Event::Nothing => {}
         }
     }
@@ -83,15 +85,18 @@ fn report(mut cell: Cell, cause: Cause, not_started: Option<SpawnFailure>) -> Re
         how = How::Unkillable;
     }
     limit_hits.extend(cell.cgroup.as_ref().map(Cgroup::hits).unwrap_or_default());
-    let mut applied = cell.applied.clone();
-    if cell.calls.as_ref().is_some_and(CallLog::is_blind) {
-        note_blindness(&mut applied.recorders);
-    }
-    applied.seen = cell.calls.as_mut().map(CallLog::take).unwrap_or_default();
-    applied.seen.canaries = cell.canaries.as_mut().map(CanaryLog::finish).unwrap_or_default();
     let timed_out = matches!(cause, Cause::Deadline);
-    let limits = applied.limits.clone();
-    Report { timed_out, leftovers, limits, limit_hits, applied: Some(Box::new(applied)), ..Report::new(how) }
+    Report { timed_out, leftovers, limit_hits, records: Some(records(&mut cell)), ..Report::new(how) }
+}
+
+fn records(cell: &mut Cell) -> Records {
+    let mut recorders = cell.applied.recorders.clone();
+    if cell.calls.as_ref().is_some_and(CallLog::is_blind) {
+        note_blindness(&mut recorders);
+    }
+    let mut seen = cell.calls.as_mut().map(CallLog::take).unwrap_or_default();
+    seen.canaries = cell.canaries.as_mut().map(CanaryLog::finish).unwrap_or_default();
+    Records { recorders, seen }
 }
 
 /// Both need the arguments of calls.

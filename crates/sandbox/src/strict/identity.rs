@@ -16,7 +16,7 @@ use crate::applied::{Ids, Ownership};
 
 /// The uid and gid of the one user inside.
 pub(crate) const INNER: u32 = 1000;
-/// Uids from here on are given to nobody by any system's conventions.
+/// Uids from here to 0x7fff_ffff are given to nobody by any system's conventions.
 const HIGH: u32 = 0x7000_0000;
 const HIGH_MASK: u32 = 0x0fff_ffff;
 

@@ -10,8 +10,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, chownat, openat, statat};
 use rustix::process::{Gid, Signal, Uid, kill_process};
 
-use super::channel::Channel;
-use crate::kernel::process::{Forked, fork_into};
+use crate::kernel::process::open_user_namespace;
 
 /// Deeper trees than this are not a workspace.
 const DEPTH_MAX: usize = 512;
@@ -43,15 +42,7 @@ impl Translations {
 
 /// A user namespace lives as long as a descriptor of it; the process that opened it is not needed.
 fn make((uid, gid): (u32, u32), run: u32) -> io::Result<OwnedFd> {
-    let (ours, theirs) = Channel::pair()?;
-    let process = match fork_into(libc::CLONE_NEWUSER)? {
-        Forked::Child => {
-            drop(ours);
-            let _ = theirs.wait();
-            std::process::exit(0);
-        }
-        Forked::Parent(process) => process,
-    };
+    let process = open_user_namespace()?;
     let at = |name: &str| format!("/proc/{}/{name}", process.as_raw_pid());
     let namespace = fs::write(at("uid_map"), format!("{uid} {run} 1"))
         .and_then(|()| fs::write(at("gid_map"), format!("{gid} {run} 1")))

@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io;
+use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
@@ -19,12 +20,12 @@ use rustix::thread::UnshareFlags;
 
 use super::channel::{Built, Channel, InnerEnd, Said};
 use super::failure::{At, ConfineFailure, ConfineStep};
+use super::given::Given;
 use super::identity::Identity;
-use super::root::Root;
-use super::sources::Sources;
+use super::layout::Hidden;
 use super::{canary, etc, layout, network, privileges, program};
 use crate::confinement::Confinement;
-use crate::kernel::process::{Forked, fork_into, unshare};
+use crate::kernel::process::{Forked, exit_at_once, fork_into, unshare};
 use crate::stage::how;
 use crate::wire::Order;
 use crate::{Leftovers, LimitKind, LimitRule, procs};
@@ -37,24 +38,29 @@ pub(crate) struct Init<'a> {
     pub(crate) order: &'a Order,
     pub(crate) confinement: &'a Confinement,
     pub(crate) identity: Identity,
-    /// Opened by the stage, if it is root.
-    pub(crate) sources: Option<Sources>,
     pub(crate) stdin: File,
     pub(crate) channel: Channel,
     /// Rules that are not enforced by a cgroup.
     pub(crate) rlimits: Vec<LimitRule>,
 }
 
+/// The program's process, which waits for the root.
+#[derive(Debug)]
+struct Program {
+    pid: Pid,
+    go_on: Channel,
+}
+
 /// Runs process 1 to its end; never returns into the stage's code.
-pub(crate) fn run(mut init: Init<'_>) -> ! {
+pub(crate) fn run(init: Init<'_>) -> ! {
     if let Err(failure) = init.start() {
         let _ = init.channel.send(&Said::Failed(failure), &[]);
     }
-    std::process::exit(0)
+    exit_at_once(0)
 }
 
 impl Init<'_> {
-    fn start(&mut self) -> Result<(), ConfineFailure> {
+    fn start(&self) -> Result<(), ConfineFailure> {
         // Descriptor 0 is the stage's line to the harness, which has to notice the stage's death.
         rustix::stdio::dup2_stdin(&self.stdin).at(ConfineStep::Namespaces, "standard input")?;
         self.channel.wait().at(ConfineStep::IdMap, "waiting for the id map")?;
@@ -62,11 +68,20 @@ impl Init<'_> {
         self.tie_to_stage()?;
         unshare(UnshareFlags::NEWCGROUP).at(ConfineStep::Namespaces, "cgroup namespace")?;
         sethostname(etc::HOSTNAME.as_bytes()).at(ConfineStep::Namespaces, "host name")?;
-        self.build()?;
+        let listener = network::build(self.confinement.listener)?;
+        let program = self.fork_program()?;
+        self.build(listener)?;
         privileges::drop_all()?;
+        program.go_on.release().at(ConfineStep::Lost, "letting the program go on")?;
+        self.supervise(program.pid)
+    }
+
+    /// The program's process confines itself as far as it can while the root is being built.
+    fn fork_program(&self) -> Result<Program, ConfineFailure> {
+        let (go_on, theirs) = Channel::pair().at(ConfineStep::Privileges, "channel to the program")?;
         match fork_into(0).at(ConfineStep::Privileges, "forking the program")? {
-            Forked::Child => program::run(self),
-            Forked::Parent(program) => self.supervise(program),
+            Forked::Child => program::run(self, &theirs),
+            Forked::Parent(pid) => Ok(Program { pid, go_on }),
         }
     }
 
@@ -77,21 +92,26 @@ impl Init<'_> {
             .at(ConfineStep::Namespaces, "closing the first process")?;
         // The stage may have died before the tie was there.
         if hung_up(self.channel.as_fd()) {
-            std::process::exit(1);
+            exit_at_once(1);
         }
         Ok(())
     }
 
-    fn build(&mut self) -> Result<(), ConfineFailure> {
+    fn build(&self, listener: Option<TcpListener>) -> Result<(), ConfineFailure> {
         let confinement = self.confinement;
-        let listener = network::build(confinement.listener)?;
-        let sources = match self.sources.take() {
-            Some(sources) => sources,
-            None => Sources::open(confinement, &self.identity)?,
+        // While the host is still visible as it is: the new root covers a part of it.
+        let opened = (!self.identity.root).then(|| Given::open(confinement, &self.identity)).transpose()?;
+        let hidden = Hidden::open(confinement).at(ConfineStep::Root, "making private directories")?;
+        let mut root = hidden.root().at(ConfineStep::Root, "mounting the new root")?;
+        layout::furnish(&mut root, &hidden, &confinement.home)?;
+        let given = match opened {
+            Some(given) => given,
+            None => self.channel.take_handed().at(ConfineStep::Lost, "taking mounts from the stage")?,
         };
-        let mut root = Root::new().at(ConfineStep::Root, "mounting the new root")?;
-        let upper = layout::build(&mut root, confinement, &sources)?;
-        canary::place(&root, &confinement.home, &confinement.canaries)
+        let ownership = given.ownership;
+        let given = given.sort(confinement).at(ConfineStep::Sources, "looking at what was given")?;
+        let upper = layout::add_given(&mut root, &hidden, confinement, &given)?;
+        canary::place(&mut root, &confinement.home, &confinement.canaries)
             .at(ConfineStep::Canaries, "laying decoys out")?;
         root.enter().at(ConfineStep::Pivot, "entering the new root")?;
         let watcher = (!confinement.canaries.is_empty())
@@ -99,7 +119,7 @@ impl Init<'_> {
             .transpose();
         let said = Said::Built(Built {
             mounts: std::mem::take(&mut root.mounts),
-            ownership: sources.ownership,
+            ownership,
             limits: layout::limits(confinement),
             listener: listener.is_some(),
             upper: upper.is_some(),
@@ -137,8 +157,15 @@ fn full(home: &Path) -> Vec<LimitKind> {
     spent.into_iter().filter_map(|(spent, kind)| spent.then_some(kind)).collect()
 }
 
-/// Processes that are still here besides this one.
+/// Processes that are still here besides this one. All of them are its children, or will be: without a child there is none.
 fn leftovers() -> Leftovers {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => break,
+            Err(_) => return Leftovers::default(),
+        }
+    }
     let me = getpid();
     let others: Vec<String> =
         procs::all().filter(|process| process.pid != me && !process.zombie).map(|process| process.name).collect();

@@ -13,6 +13,7 @@ mod dev;
 mod etc;
 mod failure;
 mod follow;
+mod given;
 mod identity;
 mod idmap;
 mod init;
@@ -27,18 +28,15 @@ mod proc;
 mod program;
 mod root;
 mod seccomp;
-mod sources;
+mod system;
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
 use rustix::process::setsid;
 
-use self::cell::Cell;
-use self::channel::send_with_fds;
 use crate::applied::Probe;
 use crate::confinement::{Confinement, Upper, WorkspaceFrom};
 use crate::stage::cpu;
@@ -59,8 +57,12 @@ pub(crate) fn supervise(
         Ok(cell) => cell,
         Err((failure, probes)) => return wire::send(&mut control, &Prepared::Failed { failure, probes }),
     };
-    announce(&mut cell, &control)?;
-    cell.wait_for_go(&control)?;
+    if order.at_once {
+        cell.channel.release()?;
+    } else {
+        cell.announce(&control)?;
+        cell.wait_for_go(&control)?;
+    }
     let started = Instant::now();
     let name = order.argv.first().map_or("", String::as_str);
     let report = follow::follow(cell, &control, name, started.checked_add(order.wall));
@@ -71,21 +73,6 @@ pub(crate) fn supervise(
     report.elapsed = started.elapsed();
     report.cpu = cpu();
     wire::send(&mut control, &report)
-}
-
-fn announce(cell: &mut Cell, control: &UnixStream) -> io::Result<()> {
-    let ready = Prepared::Ready {
-        applied: Box::new(cell.applied.clone()),
-        listener: cell.listener.is_some(),
-        upper: cell.upper.is_some(),
-    };
-    let frame = wire::encode(&ready)?;
-    let handed = [cell.listener.take(), cell.upper.take()];
-    let fds: Vec<_> = handed.iter().flatten().map(AsFd::as_fd).collect();
-    // Descriptors travel with the first byte.
-    let sent = send_with_fds(control.as_fd(), &frame, &fds)?;
-    let mut control = control;
-    io::Write::write_all(&mut control, frame.get(sent..).unwrap_or_default())
 }
 
 /// Whether everything that must not work did not.

@@ -2,46 +2,51 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
-use rustix::mount::{MountAttrFlags, UnmountFlags, unmount};
+use rustix::mount::{MountAttrFlags, MoveMountFlags, move_mount};
+use rustix::process::fchdir;
 
+use super::given::Layers;
 use super::root::{Root, filesystem, memory, record};
-use super::sources::Layers;
 use crate::applied::MountKind;
 use crate::confinement::{Access, Space};
 
-/// Where the layers lie while they are being joined; relative to the new root, which is the working directory then.
-const STAGING: &str = ".layers";
+/// What takes the changes, among the layers.
+const ABOVE: &str = "above";
 const UPPER: &str = "upper";
 const WORK: &str = "work";
+/// Holds a directory for each layer.
+const SPACE: Space = Space { bytes: 1 << 20, inodes: 1024 };
+
+/// Where the layers lie, so that they can be named; to be hidden below the root.
+pub(crate) fn open() -> io::Result<OwnedFd> {
+    memory(SPACE, "0755", MountAttrFlags::MOUNT_ATTR_NODEV)
+}
 
 /// Mounts the workspace and returns the directory that holds its changes.
-pub(crate) fn build(root: &mut Root, layers: &Layers, space: Option<Space>, target: &Path) -> io::Result<OwnedFd> {
-    let place = |name: &str| Path::new(STAGING).join(name);
-    let mut lower = Vec::new();
-    for (index, layer) in layers.lower.iter().enumerate() {
-        let place = place(&index.to_string());
-        root.attach_unrecorded(&layer.mount, true, &place)?;
-        lower.push(place);
+pub(crate) fn build(
+    root: &mut Root,
+    hidden: BorrowedFd<'_>,
+    layers: &Layers,
+    space: Option<Space>,
+    target: &Path,
+) -> io::Result<OwnedFd> {
+    let lower: Vec<String> = (0..layers.lower.len()).map(|index| index.to_string()).collect();
+    for (layer, name) in layers.lower.iter().zip(&lower) {
+        attach(hidden, layer, name)?;
     }
-    let above = place("above");
     let changes = match (&layers.upper, space) {
-        (Some(upper), _) => attach_above(root, &upper.mount, &above)?,
-        (None, Some(space)) => attach_above(root, &memory(space, "0755", MountAttrFlags::MOUNT_ATTR_NODEV)?, &above)?,
+        (Some(upper), _) => attach_above(hidden, upper)?,
+        (None, Some(space)) => attach_above(hidden, &memory(space, "0755", MountAttrFlags::MOUNT_ATTR_NODEV)?)?,
         (None, None) => return Err(io::ErrorKind::InvalidInput.into()),
     };
-    let overlay = join(&lower, &above)?;
+    let overlay = join(hidden, &lower)?;
     root.attach(overlay, true, record(target, MountKind::Workspace, Access::ReadWrite))?;
-    for place in lower.iter().chain([&above]) {
-        unmount(place, UnmountFlags::DETACH)?;
-        root.remove_directory(place)?;
-    }
-    root.remove_directory(Path::new(STAGING))?;
     Ok(changes)
 }
 
@@ -58,23 +63,28 @@ pub(crate) fn clean(upper: &Path) {
     let _ = fs::remove_dir(upper.join(WORK));
 }
 
-fn attach_above(root: &Root, mount: &OwnedFd, place: &Path) -> io::Result<OwnedFd> {
-    root.attach_unrecorded(mount, true, place)?;
-    let directory = root.open_directory(place)?;
+fn attach(hidden: BorrowedFd<'_>, mount: &OwnedFd, name: &str) -> io::Result<()> {
+    mkdirat(hidden, name, Mode::from_raw_mode(0o755))?;
+    Ok(move_mount(mount.as_fd(), "", hidden, name, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
+}
+
+fn attach_above(hidden: BorrowedFd<'_>, mount: &OwnedFd) -> io::Result<OwnedFd> {
+    attach(hidden, mount, ABOVE)?;
     for name in [UPPER, WORK] {
-        match mkdirat(&directory, name, Mode::from_raw_mode(0o755)) {
+        match mkdirat(mount, name, Mode::from_raw_mode(0o755)) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(errno.into()),
         }
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(openat(&directory, UPPER, flags, Mode::empty())?)
+    Ok(openat(mount, UPPER, flags, Mode::empty())?)
 }
 
-fn join(lower: &[PathBuf], above: &Path) -> io::Result<OwnedFd> {
-    let text = |path: &Path| path.display().to_string();
-    let lower = lower.iter().map(|place| text(place)).collect::<Vec<_>>().join(":");
-    let (upper, work) = (text(&above.join(UPPER)), text(&above.join(WORK)));
+/// The kernel looks the names up from the working directory.
+fn join(hidden: BorrowedFd<'_>, lower: &[String]) -> io::Result<OwnedFd> {
+    fchdir(hidden)?;
+    let lower = lower.join(":");
+    let [upper, work] = [UPPER, WORK].map(|name| format!("{ABOVE}/{name}"));
     // The marks of the overlay are user attributes: the only ones a user namespace may write.
     let options = [("lowerdir", lower.as_str()), ("upperdir", &upper), ("workdir", &work), ("userxattr", "")];
     filesystem("overlay", &options, MountAttrFlags::MOUNT_ATTR_NODEV)

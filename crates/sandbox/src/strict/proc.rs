@@ -1,14 +1,17 @@
 //! `/proc` of the run's own processes, without the parts that are the whole machine's to change or to keep secret.
 
-use std::path::{Path, PathBuf};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 
-use rustix::mount::MountAttrFlags;
+use rustix::fs::{AtFlags, FileType, statat};
+use rustix::mount::{MountAttrFlags, MoveMountFlags, move_mount};
 
 use super::failure::{At, ConfineFailure, ConfineStep};
-use super::root::{Root, filesystem, record};
+use super::root::{Root, copy, filesystem, record};
 use crate::applied::MountKind;
 use crate::confinement::Access;
-use crate::kernel::mount::Change;
+use crate::kernel::mount::{Change, change};
 
 /// Read by programs, written by none.
 const READ_ONLY: [&str; 4] = ["bus", "fs", "irq", "sys"];
@@ -31,33 +34,38 @@ const MASKED: [&str; 14] = [
 ];
 /// An empty directory of the new root, to hide directories behind.
 const EMPTY: &str = "/run";
+/// To hide files behind; mounted read-only, as all devices are.
+const NULL: &str = "/dev/null";
 
 /// Has to come while the host's own `/proc` is still visible: the kernel gives a new one only to who could see one already.
 pub(crate) fn build(root: &mut Root) -> Result<(), ConfineFailure> {
     let shape = MountAttrFlags::MOUNT_ATTR_NODEV | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let proc = filesystem("proc", &[], shape).at(ConfineStep::Proc, "mounting proc")?;
-    root.attach(proc, true, record(Path::new("/proc"), MountKind::Proc, Access::ReadWrite))
+    root.attach(&proc, true, record(Path::new("/proc"), MountKind::Proc, Access::ReadWrite))
         .at(ConfineStep::Proc, "attaching proc")?;
     root.directory(Path::new(EMPTY)).at(ConfineStep::Proc, EMPTY)?;
     for name in READ_ONLY {
-        cover(root, name, false)?;
+        cover(root, &proc, name, false).at(ConfineStep::Proc, name)?;
     }
     for name in MASKED {
-        cover(root, name, true)?;
+        cover(root, &proc, name, true).at(ConfineStep::Proc, name)?;
     }
     Ok(())
 }
 
 /// Mounts over an entry of `/proc`: itself, read-only, or nothing if it is masked. An entry this kernel lacks is left alone.
-fn cover(root: &mut Root, name: &str, masked: bool) -> Result<(), ConfineFailure> {
-    let target = Path::new("/proc").join(name);
-    let Some(directory) = root.is_directory(&target) else { return Ok(()) };
-    let (source, kind) = match (masked, directory) {
-        (false, _) => (target.clone(), MountKind::Proc),
-        (true, true) => (PathBuf::from(EMPTY), MountKind::Masked),
-        (true, false) => (PathBuf::from("/dev/null"), MountKind::Masked),
+fn cover(root: &mut Root, proc: &OwnedFd, name: &str, masked: bool) -> io::Result<()> {
+    let Ok(stat) = statat(proc, name, AtFlags::SYMLINK_NOFOLLOW) else { return Ok(()) };
+    let directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+    let (cover, kind) = match (masked, directory) {
+        (false, _) => (copy(proc, Path::new(name))?, MountKind::Proc),
+        (true, true) => (root.copy(Path::new(EMPTY))?, MountKind::Masked),
+        (true, false) => (root.copy(Path::new(NULL))?, MountKind::Masked),
     };
-    let shape = Change { read_only: true, no_exec: true, ..Change::default() };
-    let cover = root.copy(&source, shape).at(ConfineStep::Proc, target.display())?;
-    root.attach(cover, directory, record(&target, kind, Access::ReadOnly)).at(ConfineStep::Proc, target.display())
+    if directory || !masked {
+        change(&cover, Change { read_only: true, no_exec: true, ..Change::default() })?;
+    }
+    move_mount(cover.as_fd(), "", proc.as_fd(), name, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+    root.mounts.push(record(&Path::new("/proc").join(name), kind, Access::ReadOnly));
+    Ok(())
 }

@@ -8,21 +8,21 @@ use std::process::Command;
 
 use rustix::process::{DumpableBehavior, chdir, set_dumpable_behavior, setsid};
 
-use super::channel::{Confined, Said};
+use super::channel::{Channel, Confined, Said};
 use super::failure::{At, ConfineFailure, ConfineStep};
 use super::init::Init;
-use super::{landlock, probe, seccomp};
+use super::{landlock, privileges, probe, seccomp};
 use crate::confinement::Access;
-use crate::kernel::process::{close_on_exec_from, join_new_session_keyring};
+use crate::kernel::process::{close_on_exec_from, exit_at_once, join_new_session_keyring};
 use crate::limits;
 use crate::wire::Order;
 
 /// What shells give for a program that could not be executed.
 const NOT_STARTED: i32 = 127;
 
-/// Becomes the program, or says why not.
-pub(crate) fn run(init: &Init<'_>) -> ! {
-    let said = match confine(init) {
+/// Becomes the program, or says why not. `built` says when the root is there.
+pub(crate) fn run(init: &Init<'_>, built: &Channel) -> ! {
+    let said = match confine(init, built) {
         Ok(()) => {
             let error = execute(init.order);
             Said::NotStarted { errno: error.raw_os_error(), text: error.to_string() }
@@ -30,15 +30,31 @@ pub(crate) fn run(init: &Init<'_>) -> ! {
         Err(failure) => Said::Failed(failure),
     };
     let _ = init.channel.send(&said, &[]);
-    std::process::exit(NOT_STARTED)
+    exit_at_once(NOT_STARTED)
 }
 
-fn confine(init: &Init<'_>) -> Result<(), ConfineFailure> {
-    let confinement = init.confinement;
+fn confine(init: &Init<'_>, built: &Channel) -> Result<(), ConfineFailure> {
     // A session of its own, without a terminal to type into.
     setsid().at(ConfineStep::Privileges, "opening a session")?;
     join_new_session_keyring().at(ConfineStep::Privileges, "session keyring")?;
     close_on_exec_from(3).at(ConfineStep::Privileges, "closing descriptors")?;
+    privileges::drop_all()?;
+    let word = secret_word().at(ConfineStep::Seccomp, "choosing a word")?;
+    let filtered = seccomp::apply(word)?;
+    let no_listener = filtered.listener.as_ref().err().map(ToString::to_string);
+    let said = Said::Confined(Confined { seccomp: filtered.seccomp, no_listener });
+    let listener = filtered.listener.ok();
+    let fds: Vec<_> = listener.iter().map(AsFd::as_fd).collect();
+    init.channel.send(&said, &fds).at(ConfineStep::Lost, "telling the stage")?;
+    // Held here it would keep the stage from noticing that nobody is left to be listened to.
+    drop(listener);
+    let early = probe::Early::run(init.confinement.listener, word);
+    built.wait().at(ConfineStep::Lost, "waiting for the root")?;
+    confine_to_root(init, early, word)
+}
+
+fn confine_to_root(init: &Init<'_>, early: probe::Early, word: u64) -> Result<(), ConfineFailure> {
+    let confinement = init.confinement;
     chdir(&init.order.cwd).at(ConfineStep::Directory, init.order.cwd.display())?;
     let given = confinement.mounts.iter().filter(|mount| mount.access == Access::ReadWrite);
     let private = ["/tmp", "/var/tmp", "/dev/shm"].map(Path::new);
@@ -48,21 +64,21 @@ fn confine(init: &Init<'_>) -> Result<(), ConfineFailure> {
         .chain(given.map(|mount| mount.target.as_path()))
         .collect();
     let landlock_abi = landlock::apply(&writable)?;
-    let filtered = seccomp::apply()?;
-    let no_listener = filtered.listener.as_ref().err().map(ToString::to_string);
-    let said = Said::Confined(Confined { landlock_abi, seccomp: filtered.seccomp, no_listener });
-    let listener = filtered.listener.ok();
-    let fds: Vec<_> = listener.iter().map(AsFd::as_fd).collect();
-    init.channel.send(&said, &fds).at(ConfineStep::Lost, "telling the stage")?;
-    // Held here it would keep the stage from noticing that nobody is left to be listened to.
-    drop(listener);
-    let probes = probe::run(confinement);
+    let probes = probe::run(early, confinement, word);
     // Last, because the steps before need descriptors and memory of their own.
     let limits = limits::apply(&init.rlimits).at(ConfineStep::Limits, "setting limits")?;
-    init.channel.send(&Said::Probed { probes, limits }, &[]).at(ConfineStep::Lost, "telling the stage")?;
+    let said = Said::Probed { landlock_abi, probes, limits };
+    init.channel.send(&said, &[]).at(ConfineStep::Lost, "telling the stage")?;
     // An ordinary user's stage could not read the arguments of the first execution otherwise. Nobody else is here yet.
     set_dumpable_behavior(DumpableBehavior::Dumpable).at(ConfineStep::Privileges, "opening up to the stage")?;
     init.channel.wait().at(ConfineStep::Lost, "waiting for the start")
+}
+
+/// Known to this process alone, and to the filter, which nobody inside can read. Executing the program forgets it.
+fn secret_word() -> io::Result<u64> {
+    let mut word = [0; 8];
+    rustix::rand::getrandom(&mut word, rustix::rand::GetRandomFlags::empty())?;
+    Ok(u64::from_ne_bytes(word))
 }
 
 #[expect(clippy::disallowed_methods, reason = "the door of profile strict: everything above has happened before")]

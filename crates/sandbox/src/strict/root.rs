@@ -1,13 +1,12 @@
 //! The new root: an empty file system in memory, on which everything visible is mounted one by one.
 
-use std::fs;
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
-use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2, symlinkat, unlinkat,
-};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, mkdirat, mknodat, openat, openat2, symlinkat};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
@@ -18,7 +17,7 @@ use rustix::process::{chdir, fchdir, pivot_root};
 
 use crate::applied::{MountKind, MountRecord};
 use crate::confinement::{Access, Space};
-use crate::kernel::mount::{Change, change, make_read_only};
+use crate::kernel::mount::make_read_only;
 
 /// A directory that every system has, over which the new root lies until it is the root.
 const STAGING: &str = "/tmp";
@@ -27,74 +26,82 @@ const ROOT_SPACE: Space = Space { bytes: 16 << 20, inodes: 8192 };
 
 #[derive(Debug)]
 pub(crate) struct Root {
-    mount: OwnedFd,
+    mount: Rc<OwnedFd>,
+    /// Directories that were made or found, so that not every entry of one asks for the way to it again.
+    known: Vec<(PathBuf, Rc<OwnedFd>)>,
     pub(crate) mounts: Vec<MountRecord>,
 }
 
 impl Root {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// `hidden` are file systems to copy parts from: a mount can be copied only while it is attached. They lie where nobody sees
+    /// them, and go with the host.
+    pub(crate) fn new(hidden: &[BorrowedFd<'_>]) -> io::Result<Self> {
         mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
-        let mount = memory(ROOT_SPACE, "0755", MountAttrFlags::MOUNT_ATTR_NODEV)?;
-        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
-        move_mount(mount.as_fd(), "", CWD, STAGING, flags)?;
-        fchdir(&mount)?;
-        Ok(Self { mount, mounts: Vec::new() })
+        let mount = Rc::new(memory(ROOT_SPACE, "0755", MountAttrFlags::MOUNT_ATTR_NODEV)?);
+        for mount in hidden.iter().copied().chain([mount.as_fd()]) {
+            move_mount(mount, "", CWD, STAGING, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+        }
+        Ok(Self { known: vec![(PathBuf::from("/"), Rc::clone(&mount))], mount, mounts: Vec::new() })
     }
 
     /// Attaches a mount at a place inside, which is made if it is not there, and records it.
     pub(crate) fn attach(&mut self, mount: impl AsFd, directory: bool, record: MountRecord) -> io::Result<()> {
-        self.attach_unrecorded(mount, directory, &record.target)?;
+        let target = record.target.as_path();
+        let (parent, name) = self.parent(target)?;
+        let made = if directory {
+            mkdirat(&parent, name, Mode::from_raw_mode(0o755))
+        } else {
+            mknodat(&parent, name, FileType::RegularFile, Mode::from_raw_mode(0o644), 0)
+        };
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+        match made {
+            Ok(()) => move_mount(mount.as_fd(), "", parent.as_fd(), name, flags)?,
+            Err(Errno::EXIST) => {
+                let place = self.resolve(target)?;
+                move_mount(mount.as_fd(), "", place.as_fd(), "", flags | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH)?;
+            }
+            Err(errno) => return Err(errno.into()),
+        }
+        // What lay there is covered now.
+        self.known.retain(|(path, _)| !path.starts_with(target));
         self.mounts.push(record);
         Ok(())
     }
 
-    pub(crate) fn attach_unrecorded(&self, mount: impl AsFd, directory: bool, target: &Path) -> io::Result<()> {
-        let place = self.place(target, directory)?;
-        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-        Ok(move_mount(mount.as_fd(), "", place.as_fd(), "", flags)?)
-    }
-
     /// Makes a directory and returns it; one that is there already is good too.
-    pub(crate) fn directory(&self, path: &Path) -> io::Result<OwnedFd> {
-        self.place(path, true)
+    pub(crate) fn directory(&mut self, path: &Path) -> io::Result<Rc<OwnedFd>> {
+        if let Some((_, directory)) = self.known.iter().find(|(known, _)| known == path) {
+            return Ok(Rc::clone(directory));
+        }
+        let (parent, name) = self.parent(path)?;
+        match mkdirat(&parent, name, Mode::from_raw_mode(0o755)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let directory = Rc::new(self.resolve(path)?);
+        self.known.push((path.to_owned(), Rc::clone(&directory)));
+        Ok(directory)
     }
 
-    pub(crate) fn file(&self, path: &Path, content: &[u8]) -> io::Result<()> {
-        let parent = self.directory(path.parent().unwrap_or(Path::new("/")))?;
-        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    pub(crate) fn file(&mut self, path: &Path, content: &[u8]) -> io::Result<()> {
+        self.create(path)?.write_all(content)
+    }
+
+    /// A new file, to be written.
+    pub(crate) fn create(&mut self, path: &Path) -> io::Result<File> {
+        let (parent, name) = self.parent(path)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut file = fs::File::from(openat(&parent, name, flags, Mode::from_raw_mode(0o644))?);
-        file.write_all(content)
+        Ok(File::from(openat(&parent, name, flags, Mode::from_raw_mode(0o644))?))
     }
 
-    pub(crate) fn link(&self, path: &Path, to: &Path) -> io::Result<()> {
-        let parent = self.directory(path.parent().unwrap_or(Path::new("/")))?;
-        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    pub(crate) fn link(&mut self, path: &Path, to: &Path) -> io::Result<()> {
+        let (parent, name) = self.parent(path)?;
         Ok(symlinkat(to, &parent, name)?)
     }
 
-    /// A copy of something that is already mounted inside, to be mounted at a second place.
-    pub(crate) fn copy(&self, path: &Path, shape: Change<'_>) -> io::Result<OwnedFd> {
-        let place = self.resolve(path)?;
-        let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
-        let copy = open_tree(&place, "", flags | OpenTreeFlags::AT_RECURSIVE)?;
-        change(&copy, shape)?;
-        Ok(copy)
-    }
-
-    /// Whether what lies there is a directory; `None` if nothing does.
-    pub(crate) fn is_directory(&self, path: &Path) -> Option<bool> {
-        let stat = fstat(self.resolve(path).ok()?).ok()?;
-        Some(FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
-    }
-
-    pub(crate) fn open_directory(&self, path: &Path) -> io::Result<OwnedFd> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(openat(self.resolve(path)?, ".", flags, Mode::empty())?)
-    }
-
-    pub(crate) fn remove_directory(&self, path: &Path) -> io::Result<()> {
-        Ok(unlinkat(&self.mount, path, AtFlags::REMOVEDIR)?)
+    /// A copy of something that is already mounted inside, to be mounted at a second place as it is.
+    pub(crate) fn copy(&self, path: &Path) -> io::Result<OwnedFd> {
+        copy(self.resolve(path)?, Path::new(""))
     }
 
     /// Makes this the root of the process and lets go of the host.
@@ -106,34 +113,25 @@ impl Root {
         make_read_only(&self.mount)
     }
 
-    /// Links inside lead to places inside, never to the host.
-    fn resolve(&self, path: &Path) -> io::Result<OwnedFd> {
-        let path = path.strip_prefix("/").unwrap_or(path);
-        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-        Ok(openat2(&self.mount, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve)?)
-    }
-
-    fn place(&self, path: &Path, directory: bool) -> io::Result<OwnedFd> {
-        match self.resolve(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            result => return result,
-        }
+    fn parent<'a>(&mut self, path: &'a Path) -> io::Result<(Rc<OwnedFd>, &'a std::ffi::OsStr)> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
-        let parent = self.place(parent, true)?;
-        if directory {
-            match mkdirat(&parent, name, Mode::from_raw_mode(0o755)) {
-                Ok(()) | Err(Errno::EXIST) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-        } else {
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            openat(&parent, name, flags, Mode::from_raw_mode(0o644))?;
-        }
-        self.resolve(path)
+        Ok((self.directory(parent)?, name))
     }
+
+    /// Links inside lead to places inside, never to the host.
+    fn resolve(&self, path: &Path) -> io::Result<OwnedFd> {
+        let path = path.strip_prefix("/").unwrap_or(path);
+        let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+        Ok(openat2(&self.mount, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve)?)
+    }
+}
+
+/// A copy of what is mounted at a place, with all its properties, attached nowhere. An empty path is the place itself.
+pub(crate) fn copy(place: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
+    Ok(open_tree(place, path, flags | OpenTreeFlags::AT_EMPTY_PATH)?)
 }
 
 /// A new file system of this kind, attached nowhere.

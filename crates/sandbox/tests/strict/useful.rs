@@ -4,12 +4,10 @@ use std::path::Path;
 
 use sandbox::{Access, How, Mount, SpawnFailureKind, Upper, Workspace, WorkspaceFrom};
 
-use crate::world::{Ask, Outcome, World, everybody};
+use crate::world::{Ask, Outcome, PATIENCE, World, everybody};
 
 fn run(world: &World, script: &str) -> Outcome {
-    let mut ask = Ask::strict(world, &["/bin/bash", "-c", script]);
-    ask.wall_ms = 120_000;
-    let outcome = ask.run(world);
+    let outcome = Ask::strict(world, &["/bin/bash", "-c", script]).run(world);
     assert_eq!(outcome.how, How::Exited { code: 0 }, "{script}: {} {}", outcome.stdout, outcome.stderr);
     outcome
 }
@@ -69,7 +67,7 @@ fn a_crate_is_built_where_there_is_a_toolchain() {
         let script =
             "set -e; cargo init -q --name tiny --vcs none .; cargo test -q --offline 2>&1 | grep -c 'test result: ok'";
         let mut ask = Ask::strict(&world, &["/bin/bash", "-c", script]);
-        ask.wall_ms = 240_000;
+        ask.wall = 5 * PATIENCE;
         for (source, target) in [(&rustup, "/opt/rustup"), (&cargo, "/opt/cargo")] {
             let mount = Mount { source: source.clone(), target: target.into(), access: Access::ReadOnly };
             ask.confinement().mounts.push(mount);
@@ -103,6 +101,23 @@ fn given_places_are_there_as_they_were_given() {
         assert_eq!(outcome.stdout, "source\nsource\none\nread\nwrite\n", "{outcome:?}");
         assert!(!world.path("source/new").exists());
         assert_eq!(world.read("other-run/new"), "x\n");
+    }
+}
+
+#[test]
+fn more_places_than_fit_into_one_message_are_all_there() {
+    for who in everybody() {
+        let world = World::new(who);
+        let mut ask = Ask::strict(&world, &["/bin/sh", "-c", "cat /given/*/file | wc -l"]);
+        ask.confinement().mounts = (0..70)
+            .map(|number| Mount {
+                source: world.path("source"),
+                target: format!("/given/{number}").into(),
+                access: Access::ReadOnly,
+            })
+            .collect();
+        let outcome = ask.run(&world);
+        assert_eq!((outcome.stdout.trim(), &outcome.how), ("70", &How::Exited { code: 0 }), "{}", outcome.stderr);
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use sandbox::{Applied, Confinement, How, Leftovers, LimitKind, LimitRule, Limits, Probe, Watched};
 use serde::Deserialize;
@@ -16,6 +17,8 @@ use tempfile::TempDir;
 
 /// Nobody on any system.
 const ORDINARY: u32 = 12_345;
+/// More than anything takes that ends by itself, on a machine that is busy and slow.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// What an attack prints when it got through.
 pub(crate) const REACHED: &str = "REACHED";
 
@@ -88,7 +91,8 @@ impl World {
 pub(crate) struct Ask {
     pub(crate) argv: Vec<String>,
     pub(crate) env: Vec<(String, String)>,
-    pub(crate) wall_ms: u64,
+    pub(crate) wall: Duration,
+    pub(crate) stop_at_output: bool,
     pub(crate) output_bytes: u64,
     pub(crate) limits: Limits,
     pub(crate) watched: Option<Watched>,
@@ -112,7 +116,8 @@ impl Ask {
                 path("WS", "workspace"),
                 path("KEY", "home/.ssh/id_ed25519"),
             ],
-            wall_ms: 30_000,
+            wall: PATIENCE,
+            stop_at_output: false,
             output_bytes: 1 << 24,
             limits: Limits::default(),
             watched: None,
@@ -154,7 +159,8 @@ impl Ask {
             "argv": self.argv,
             "cwd": self.cwd,
             "env": self.env,
-            "wall_ms": self.wall_ms,
+            "wall_ms": u64::try_from(self.wall.as_millis()).unwrap(),
+            "stop_at_output": self.stop_at_output,
             "output_bytes": self.output_bytes,
             "limits": self.limits,
             "marker": self.marker,
@@ -168,6 +174,7 @@ impl Ask {
 pub(crate) struct Outcome {
     pub(crate) how: How,
     pub(crate) timed_out: bool,
+    pub(crate) stopped: bool,
     pub(crate) output_exceeded: bool,
     pub(crate) disk_exceeded: bool,
     pub(crate) stdout: String,

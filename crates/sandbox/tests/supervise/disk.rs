@@ -28,7 +28,7 @@ fn growth_beyond_the_limit_ends_the_tree() {
         ("i=0; while :; do head -c 1M /dev/zero > file$i; i=$((i+1)); done", LimitKind::Disk),
         ("(while :; do head -c 1M /dev/zero >> file; done) & wait", LimitKind::Disk),
         (
-            "mkdir -p a/b; cd a/b; i=0; while [ $i -lt 1000000 ]; do : > $i; i=$((i+1)); done; sleep 60",
+            "mkdir -p a/b; cd a/b; i=0; while [ $i -lt 1000000 ]; do : > $i; i=$((i+1)); done; sleep 600",
             LimitKind::Inodes,
         ),
     ];
@@ -67,7 +67,7 @@ fn what_was_written_last_counts_too() {
 
 #[test]
 fn the_limit_holds_when_the_stage_is_lost() {
-    let ended = run_growing("head -c 11M /dev/zero > file; kill -KILL $PPID; sleep 60");
+    let ended = run_growing("head -c 11M /dev/zero > file; kill -KILL $PPID; sleep 600");
     assert_eq!((ended.how, ended.disk_exceeded), (How::SupervisorLost, true));
     assert_eq!(ended.limits.len(), 2, "what the harness holds was in force all the same");
 }

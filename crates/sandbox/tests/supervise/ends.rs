@@ -80,7 +80,7 @@ fn a_missing_stage_is_an_error_and_a_useless_one_is_lost() {
 
 #[test]
 fn the_deadline_ends_the_tree() {
-    for script in ["sleep 60", "sleep 60 & exec sleep 61", "trap '' TERM INT HUP; while :; do sleep 60; done"] {
+    for script in ["sleep 600", "sleep 600 & exec sleep 601", "trap '' TERM INT HUP; while :; do sleep 600; done"] {
         let mut spec = sh(script);
         spec.wall = Duration::from_millis(300);
         let ended = run(&spec);
@@ -101,7 +101,7 @@ fn cancel_and_stop_end_the_tree_and_are_told_apart() {
         } else {
             watch.stop = Some(&flag)
         }
-        let ended = run_watched(&sh("sleep 60 & echo ready; wait"), &mut watch);
+        let ended = run_watched(&sh("sleep 600 & echo ready; wait"), &mut watch);
         assert_eq!(ended.how, How::Signaled { signal: 9 });
         assert_eq!((ended.cancelled, ended.stopped, ended.timed_out), (cancel, !cancel, false));
         assert_eq!(stdout(&ended), "ready\n");

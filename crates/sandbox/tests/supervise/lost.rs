@@ -10,11 +10,11 @@ use crate::world::{alive, eventually, marked, new_marker, run, sh, stage_exe, st
 
 /// Starts a process without the marker, outside group and session, and waits until it has become that; prints its pid.
 const UNMARKED: &str =
-    "env -i setsid sleep 20 & echo $!; until read -r name < /proc/$!/comm && [ $name = sleep ]; do :; done";
+    "env -i setsid sleep 600 & echo $!; until read -r name < /proc/$!/comm && [ $name = sleep ]; do :; done";
 
 #[test]
 fn a_program_that_kills_its_supervisor_is_swept() {
-    let ended = run(&sh("sleep 60 & setsid sleep 60 & kill -KILL $PPID; sleep 60"));
+    let ended = run(&sh("sleep 600 & setsid sleep 600 & kill -KILL $PPID; sleep 600"));
     assert_eq!(ended.how, How::SupervisorLost);
     assert!(ended.swept >= 3 && !ended.output_open, "{ended:?}");
     assert!(!ended.timed_out && ended.limits.is_empty() && ended.cpu.is_none(), "{ended:?}");
@@ -22,8 +22,9 @@ fn a_program_that_kills_its_supervisor_is_swept() {
 
 #[test]
 fn a_supervisor_that_was_stopped_is_replaced_after_its_deadline() {
-    let mut spec = sh(&format!("{UNMARKED}; kill -STOP $PPID; sleep 60"));
-    spec.wall = Duration::from_millis(300);
+    let mut spec = sh(&format!("{UNMARKED}; kill -STOP $PPID; sleep 600"));
+    // Long enough to get as far as the stop, whatever the machine has to do besides.
+    spec.wall = Duration::from_secs(3);
     let ended = run(&spec);
     assert_eq!((ended.how.clone(), ended.timed_out, ended.output_open), (How::SupervisorLost, true, false));
     let unmarked: u32 = stdout(&ended).trim().parse().unwrap();
@@ -32,7 +33,7 @@ fn a_supervisor_that_was_stopped_is_replaced_after_its_deadline() {
 
 #[test]
 fn a_process_that_escaped_cannot_keep_the_harness_waiting() {
-    let ended = run(&sh(&format!("{UNMARKED}; kill -KILL $PPID; sleep 60")));
+    let ended = run(&sh(&format!("{UNMARKED}; kill -KILL $PPID; sleep 600")));
     assert_eq!((ended.how.clone(), ended.output_open), (How::SupervisorLost, true));
     let escaped: u32 = stdout(&ended).trim().parse().unwrap();
     assert!(alive(escaped), "it was meant to be out of reach");
@@ -43,7 +44,7 @@ fn a_process_that_escaped_cannot_keep_the_harness_waiting() {
 #[test]
 fn the_death_of_the_harness_ends_the_program() {
     let marker = new_marker();
-    let script = "sleep 60 & setsid sleep 60 & exec sleep 60";
+    let script = "sleep 600 & setsid sleep 600 & exec sleep 600";
     let exe = stage_exe();
     let args = [exe.to_str().unwrap(), "harness", &marker.0, &marker.1, "/bin/sh", "-c", script];
     let mut harness = unsupervised(&args.map(str::to_owned), &new_marker()).spawn().unwrap();

@@ -111,7 +111,7 @@ fn limits_say_what_is_set_and_how() {
         rule(LimitKind::CoreSize, 0),
     ];
     assert_eq!(tiny.rules(), expected);
-    let mut spec = sh("sleep 60 & exit 5");
+    let mut spec = sh("sleep 600 & exit 5");
     spec.limits = tiny;
     spec.stdin = Some(vec![0; 64 << 20]);
     let ended = run(&spec);

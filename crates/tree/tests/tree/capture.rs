@@ -34,6 +34,8 @@ fn check(name: &str, deed: impl Fn(&Path), says: &str, changed: &[&str]) {
     let mut nodes = files(BASE);
     nodes.insert(b"abs".to_vec(), Node::Link(b"/etc/hostname".to_vec()));
     nodes.insert(b"via".to_vec(), Node::Link(b"q/up/..".to_vec()));
+    nodes.insert(b"deep".to_vec(), Node::Link(b"d/x/y".to_vec()));
+    nodes.insert(b"kept".to_vec(), Node::Link(b"deep/../..".to_vec()));
     let twice = Twice::new(&nodes, &[b"mod"]);
     let upper = twice.layer("upper", &[], |overlay| deed(overlay.root()));
     deed(&twice.copy);
@@ -79,6 +81,12 @@ fn refusals() {
         |r| (fs::create_dir(r.join("q")).unwrap(), symlink("..", r.join("q/up")).unwrap()).1,
         "LinkLeavesRepository via;",
         &["q/up"],
+    );
+    check(
+        "an old link that one now gone kept in",
+        |r| (fs::remove_file(r.join("deep")).unwrap(), write(&r.join("deep/f"), b"")).1,
+        "LinkLeavesRepository kept;",
+        &["deep", "deep/f"],
     );
     check(".GIT", |r| write(&r.join(".GIT/config"), b"x"), "GitName .GIT;", &[]);
     check("git~1", |r| write(&r.join("d/git~1"), b"x"), "GitName d/git~1;", &[]);

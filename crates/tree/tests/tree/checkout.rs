@@ -76,12 +76,13 @@ fn it_is_built_once_and_is_what_a_copy_is() {
 #[test]
 fn another_author_gets_another_one() {
     let case = Case::new();
-    let first = case.get().unwrap();
+    let root = case.get().unwrap().root;
+    let before = identity(&root);
     let author = Author { name: "Another", ..AUTHOR };
     let other = checkout(&case.cache(), &case.world.store, &case.base, case.commit, author).unwrap();
-    assert_ne!(first.root, other.root);
-    first.check(&case.base).unwrap();
+    assert_ne!(root, other.root);
     other.check(&case.base).unwrap();
+    assert_eq!(identity(&case.get().unwrap().root), before, "one that nobody uses now is kept");
 }
 
 #[test]
@@ -148,12 +149,14 @@ fn one_that_is_not_the_one_built_is_built_anew() {
     for (name, harm) in rows {
         let case = Case::new();
         let root = case.get().unwrap().root;
-        let before = fs::read(root.with_file_name("stamp")).unwrap();
+        let stamp = || fs::read(root.with_file_name("stamp")).ok();
+        let built = stamp();
         harm(root.parent().unwrap());
+        let harmed = stamp();
         let again = case.get().unwrap();
         again.check(&case.base).unwrap();
         assert_eq!(again.root, root, "{name}");
-        assert_ne!(fs::read(root.with_file_name("stamp")).unwrap(), before, "{name}");
+        assert!(![built, harmed].contains(&stamp()), "{name}");
         assert_eq!(case.names().len(), 1, "{name}");
     }
 }
@@ -173,6 +176,37 @@ fn one_in_use_is_not_removed() {
     held.discard().unwrap();
     assert_eq!(case.names(), Vec::<String>::new());
     case.get().unwrap().check(&case.base).unwrap();
+}
+
+#[test]
+fn anothers_under_its_name_is_not_taken() {
+    let case = Case::new();
+    let author = Author { name: "Another", ..AUTHOR };
+    let other = checkout(&case.cache(), &case.world.store, &case.base, case.commit, author).unwrap().root;
+    let root = case.get().unwrap().root;
+    fs::remove_dir_all(root.parent().unwrap()).unwrap();
+    fs::rename(other.parent().unwrap(), root.parent().unwrap()).unwrap();
+    let found = case.get().unwrap();
+    assert!(fs::read_to_string(found.root.join(".git/config")).unwrap().contains(AUTHOR.name));
+}
+
+/// Who waits for one that another removes gets a new one.
+#[test]
+fn one_that_went_while_it_was_waited_for_is_built_anew() {
+    let case = Case::new();
+    let folder = case.get().unwrap().root.parent().unwrap().to_path_buf();
+    let lock = fs::File::open(&folder).unwrap();
+    lock.lock().unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| case.get().unwrap());
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert!(!waiting.is_finished());
+        fs::rename(&folder, case.world.path("gone")).unwrap();
+        drop(lock);
+        let found = waiting.join().unwrap();
+        assert_eq!(found.root.parent(), Some(folder.as_path()));
+        found.check(&case.base).unwrap();
+    });
 }
 
 fn set_mode(path: &Path, mode: u32) {

@@ -35,14 +35,22 @@ fn file(path: PathBuf, bytes: &[u8], name: &str) {
     mark(&path, name, "");
 }
 
-/// Captures a layer made by hand over another one.
-fn captured(limits: &Limits, setup: impl Fn(&Path), upper: impl Fn(&Path)) -> Result<(String, Vec<String>), TreeError> {
+/// Captures a layer made by hand over others, the first on top.
+fn captured(
+    limits: &Limits,
+    setup: &[&dyn Fn(&Path)],
+    upper: impl Fn(&Path),
+) -> Result<(String, Vec<String>), TreeError> {
     let world = World::new();
     let base = world.put(&files(BASE));
-    let (below, above) = (world.fresh("setup"), world.fresh("upper"));
-    setup(&below);
+    let mut layers = Vec::new();
+    for (number, make) in setup.iter().enumerate() {
+        let layer = world.fresh(&format!("setup-{number}"));
+        make(&layer);
+        layers.push(layer);
+    }
+    let above = world.fresh("upper");
     upper(&above);
-    let layers = [below];
     let opened = fs::File::open(&above).unwrap();
     let beneath = Beneath { baseline: &base, layers: &layers };
     let found = capture_layer(opened.as_fd(), &beneath, &world.store, limits)?;
@@ -50,7 +58,7 @@ fn captured(limits: &Limits, setup: impl Fn(&Path), upper: impl Fn(&Path)) -> Re
 }
 
 fn check(name: &str, upper: impl Fn(&Path), says: &str, changed: &[&str]) {
-    let (said, paths) = captured(&Limits::default(), |_| {}, upper).unwrap();
+    let (said, paths) = captured(&Limits::default(), &[], upper).unwrap();
     assert_eq!(said, says, "{name}");
     assert_eq!(paths, changed, "{name}");
 }
@@ -99,9 +107,33 @@ fn a_setup_layers_marks_are_read_too() {
         ("seen before", |s| fs::create_dir(s.join("d")).unwrap(), &["d/e/f", "d/g"]),
     ];
     for (name, setup, changed) in rows {
-        let (_, paths) = captured(&Limits::default(), setup, |u| whiteout(&u.join("d"))).unwrap();
+        let (_, paths) = captured(&Limits::default(), &[&setup], |u| whiteout(&u.join("d"))).unwrap();
         assert_eq!(paths, changed, "{name}");
     }
+}
+
+/// A directory ends what lies beneath it where that is no directory; it hides nothing of its own.
+#[test]
+fn a_directory_over_a_file_of_another_setup_layer() {
+    let above = |s: &Path| write(&s.join("s/x"), b"1");
+    let below = |s: &Path| write(&s.join("s"), b"2");
+    for (bytes, changed) in [(b"1", &[][..]), (b"3", &["s/x"])] {
+        let (_, paths) = captured(&Limits::default(), &[&above, &below], |u| write(&u.join("s/x"), bytes)).unwrap();
+        assert_eq!(paths, changed);
+    }
+}
+
+#[test]
+fn a_device_is_no_whiteout() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root makes devices");
+        return;
+    }
+    let device = |path: PathBuf| {
+        let null = rustix::fs::makedev(1, 3);
+        mknodat(CWD, path, FileType::CharacterDevice, Permissions::from_raw_mode(0o644), null).unwrap();
+    };
+    check("a device", |u| device(u.join("a")), "special a;", &["a"]);
 }
 
 #[test]
@@ -130,7 +162,7 @@ fn forged_marks_are_refused() {
             ["d/g", "h"].iter().for_each(|path| write(&u.join(path), b"other"));
         };
         for (setup, upper) in [(nothing, forge), (forge, touch)] {
-            match captured(&Limits::default(), setup, upper) {
+            match captured(&Limits::default(), &[&setup], upper) {
                 Err(TreeError::Mark { path, mark }) => {
                     assert_eq!((path.as_slice(), mark), (at.as_bytes(), kind), "{name}")
                 }
@@ -143,7 +175,7 @@ fn forged_marks_are_refused() {
 #[test]
 fn limits() {
     let some = Limits { entries: 3, total_bytes: 100, file_bytes: 60, depth: 2 };
-    let row = |upper: &dyn Fn(&Path)| match captured(&some, |_| {}, upper) {
+    let row = |upper: &dyn Fn(&Path)| match captured(&some, &[], upper) {
         Ok(_) => None,
         Err(TreeError::Limit { limit, .. }) => Some(limit),
         Err(e) => panic!("{e}"),

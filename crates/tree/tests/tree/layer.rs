@@ -176,7 +176,8 @@ fn patched(base: &Listing, before: &State, after: &State) -> Listing {
     }
     // Also where the setup had left nothing, and what stands there now is not carried.
     for (path, _) in after.0.iter().filter(|(path, kind)| **kind == Kind::Other && before.0.get(*path) != Some(kind)) {
-        listing.0.retain(|other, _| other != path && !within(other, path));
+        let refused = path.ends_with(b".gitmodules");
+        listing.0.retain(|other, _| other != path && !within(other, path) && !(refused && within(path, other)));
     }
     for change in changes(&before.1.listing, &after.1.listing) {
         listing.0.remove(&change.path);

@@ -78,6 +78,7 @@ fn what_the_setup_did_to_the_baseline_is_not_the_programs() {
     check("rm -r d && echo f > d", "echo g > d", "", &["d", "d/e", "d/f"]);
     check("rm a.py && mkdir a.py && echo s > a.py/s", "touch a.py/s", "", &[]);
     check("rm a.py && mkdir a.py && echo s > a.py/s", "echo t > a.py/s", "", &["a.py", "a.py/s"]);
+    check("rm a.py && mkdir a.py", "ln -s b.py a.py/.gitmodules", "GitName a.py/.gitmodules;", &["a.py"]);
     check("rm l && ln -s b.py l", "touch -h l", "", &[]);
     check("rm l && ln -s b.py l", "rm l && ln -s d l", "", &["l"]);
 }

@@ -2,12 +2,14 @@
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::AsFd;
 
-use rustix::io::Errno;
-use rustix::net::{AddressFamily, Protocol, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use libc::{AF_INET, AF_INET6, AF_UNIX, SOCK_DGRAM, SOCK_NONBLOCK, SOCK_RAW, SOCK_STREAM, c_int};
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, sendto, socket_with};
 
 use super::{failing, forbidden, nothing};
 use crate::applied::Probe;
+use crate::kernel::attempt;
 
 /// Addresses set aside for documentation: nobody answers, wherever this runs.
 const OUTSIDE_4: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -16,51 +18,71 @@ const OUTSIDE_6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 const LOOPBACK_PORTS: [u16; 2] = [22, 2375];
 const FAMILIES: [(&str, u16); 2] = [("packet", 17), ("vsock", 40)];
 
-pub(super) fn probe(listener: Option<u16>) -> Vec<Probe> {
+pub(super) fn probe(listener: Option<u16>, word: u64) -> Vec<Probe> {
     let inet = |address: Ipv4Addr, port| SocketAddr::from((address, port));
+    let reach = |address| reach(address, word);
+    let socket = |family, kind, protocol| attempt::socket(family, kind, protocol, word).map(drop);
     let mut probes = vec![
-        failing("tcp outside".to_owned(), reach(SocketType::STREAM, inet(OUTSIDE_4, 80))),
-        failing("udp outside".to_owned(), reach(SocketType::DGRAM, inet(OUTSIDE_4, 53))),
-        failing("tcp outside, version 6".to_owned(), reach(SocketType::STREAM, SocketAddr::from((OUTSIDE_6, 80)))),
-        failing("raw socket".to_owned(), socket(AddressFamily::INET, SocketType::RAW, 1)),
-        failing("abstract socket".to_owned(), abstract_socket()),
+        failing("tcp outside".to_owned(), reach(inet(OUTSIDE_4, 80))),
+        failing("udp outside".to_owned(), send(inet(OUTSIDE_4, 53))),
+        failing("tcp outside, version 6".to_owned(), reach(SocketAddr::from((OUTSIDE_6, 80)))),
+        failing("raw socket".to_owned(), socket(family(AF_INET), SOCK_RAW, 1)),
+        failing("abstract socket".to_owned(), abstract_socket(word)),
     ];
     for port in LOOPBACK_PORTS.into_iter().filter(|port| Some(*port) != listener) {
-        // Answered at once, one way or the other.
-        let reached = std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map(drop);
-        probes.push(failing(format!("loopback port {port}"), reached));
+        probes.push(failing(format!("loopback port {port}"), reach(inet(Ipv4Addr::LOCALHOST, port))));
     }
     for (name, family) in FAMILIES {
-        let made = socket(AddressFamily::from_raw(family), SocketType::DGRAM, 0);
-        probes.push(forbidden(&format!("{name} socket"), made));
+        probes.push(forbidden(&format!("{name} socket"), socket(family, SOCK_DGRAM, 0)));
     }
-    probes.push(nothing("other interfaces", &other_interfaces()));
     probes
 }
 
-/// Works if there is a way there; nobody waits for an answer.
-fn reach(kind: SocketType, address: SocketAddr) -> io::Result<()> {
-    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let socket = socket_with(family, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
-    match connect(&socket, &address) {
-        Ok(()) | Err(Errno::INPROGRESS) => Ok(()),
-        Err(errno) => Err(errno.into()),
+/// Works if there is a way there. Loopback answers at once, one way or the other; for anybody else nobody waits.
+fn reach(address: SocketAddr, word: u64) -> io::Result<()> {
+    let (family, bytes) = socket_address(address);
+    let waiting = if address.ip().is_loopback() { 0 } else { SOCK_NONBLOCK };
+    let socket = attempt::socket(family, SOCK_STREAM | waiting, 0, word)?;
+    match attempt::connect(socket.as_fd(), &bytes, word) {
+        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(()),
+        result => result,
     }
 }
 
-fn socket(family: AddressFamily, kind: SocketType, protocol: u32) -> io::Result<()> {
-    let protocol = std::num::NonZeroU32::new(protocol).map(Protocol::from_raw);
-    Ok(socket_with(family, kind, SocketFlags::CLOEXEC, protocol).map(drop)?)
+fn send(address: SocketAddr) -> io::Result<()> {
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    Ok(sendto(&socket, &[0], SendFlags::empty(), &address).map(drop)?)
 }
 
-fn abstract_socket() -> io::Result<()> {
-    let address = SocketAddrUnix::new_abstract_name(b"/tmp/.X11-unix/X0")?;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    Ok(connect(&socket, &address)?)
+fn abstract_socket(word: u64) -> io::Result<()> {
+    let socket = attempt::socket(family(AF_UNIX), SOCK_STREAM, 0, word)?;
+    let address = [&family(AF_UNIX).to_ne_bytes(), b"\0/tmp/.X11-unix/X0".as_slice()].concat();
+    attempt::connect(socket.as_fd(), &address, word)
 }
 
-fn other_interfaces() -> Vec<String> {
+/// The family, and the address as the kernel reads it.
+fn socket_address(address: SocketAddr) -> (u16, Vec<u8>) {
+    let port = address.port().to_be_bytes();
+    match address {
+        SocketAddr::V4(address) => {
+            let family = family(AF_INET);
+            let octets = address.ip().octets();
+            (family, [family.to_ne_bytes().as_slice(), &port, &octets, &[0; 8]].concat())
+        }
+        SocketAddr::V6(address) => {
+            let family = family(AF_INET6);
+            let octets = address.ip().octets();
+            (family, [family.to_ne_bytes().as_slice(), &port, &[0; 4], &octets, &[0; 4]].concat())
+        }
+    }
+}
+
+fn family(number: c_int) -> u16 {
+    u16::try_from(number).unwrap_or(u16::MAX)
+}
+
+pub(super) fn other_interfaces() -> Probe {
     let table = std::fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
     let names = table.lines().skip(2).filter_map(|line| Some(line.split_once(':')?.0.trim().to_owned()));
-    names.filter(|name| name != "lo").collect()
+    nothing("other interfaces", &names.filter(|name| name != "lo").collect::<Vec<_>>())
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
@@ -11,6 +10,7 @@ use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use super::{failing, nothing};
 use crate::applied::Probe;
 use crate::confinement::{Access, Confinement};
+use crate::kernel::attempt;
 
 /// Opened for writing, without writing.
 const WRITE: [&str; 9] = [
@@ -50,7 +50,7 @@ const DEV: [&str; 14] = [
 ];
 const PROBE_FILE: &str = ".probe";
 
-pub(super) fn probe(confinement: &Confinement) -> Vec<Probe> {
+pub(super) fn probe(confinement: &Confinement, word: u64) -> Vec<Probe> {
     let read_only = confinement.mounts.iter().filter(|mount| mount.access == Access::ReadOnly);
     let given = read_only.map(|mount| mount.target.as_path());
     let mut probes: Vec<Probe> =
@@ -58,7 +58,7 @@ pub(super) fn probe(confinement: &Confinement) -> Vec<Probe> {
     probes.extend(CREATE.into_iter().map(Path::new).chain(given).map(create));
     probes.extend(READ.iter().map(|path| failing(format!("read {path}"), look(path))));
     probes.extend(EMPTY.iter().map(|path| failing(format!("read {path}"), first_byte(path))));
-    probes.push(failing("set-uid file".to_owned(), set_uid_file()));
+    probes.push(failing("set-uid file".to_owned(), set_uid_file(word)));
     probes.push(failing("device node".to_owned(), device_node()));
     probes.push(nothing("other places of the host", &surplus("/", &ROOT, confinement)));
     probes.push(nothing("other devices", &surplus("/dev", &DEV, confinement)));
@@ -88,18 +88,21 @@ fn first_byte(path: &str) -> io::Result<()> {
     io::Read::read_exact(&mut File::open(path)?, &mut [0])
 }
 
-fn set_uid_file() -> io::Result<()> {
-    let path = Path::new("/tmp").join(PROBE_FILE);
-    let made = OpenOptions::new().write(true).create_new(true).mode(0o4755).open(&path);
-    let _ = fs::remove_file(&path);
-    made.map(drop)
+fn set_uid_file(word: u64) -> io::Result<()> {
+    let made = attempt::create(c"/tmp/.probe", 0o4755, word).map(drop);
+    if made.is_ok() {
+        let _ = fs::remove_file(Path::new("/tmp").join(PROBE_FILE));
+    }
+    made
 }
 
 /// The machine's memory, as a node of our own.
 fn device_node() -> io::Result<()> {
     let path = Path::new("/tmp").join(PROBE_FILE);
     let made = mknodat(CWD, &path, FileType::CharacterDevice, Mode::RUSR, makedev(1, 1));
-    let _ = fs::remove_file(&path);
+    if made.is_ok() {
+        let _ = fs::remove_file(&path);
+    }
     Ok(made?)
 }
 

@@ -9,7 +9,14 @@ const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
 const ARGS: u32 = 16;
 
+/// Rules in a group: few enough for a jump over all of them, and near the root of their number.
+const GROUP: usize = 8;
+
+/// An argument that no call of the probe has otherwise.
+const SPARE: u32 = 5;
+
 const LOAD: u16 = 0x20;
+const JUMP: u16 = 0x05;
 const JUMP_EQUAL: u16 = 0x15;
 const JUMP_GREATER: u16 = 0x25;
 const JUMP_SET: u16 = 0x45;
@@ -22,9 +29,18 @@ const HERE: Option<u32> = Some(0xc000_00b7);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const HERE: Option<u32> = None;
 
-/// The filter; `None` on a processor whose calls nobody has looked at. Without a listener, what would be reported is refused
-/// all the same, and what would be recorded is allowed.
-pub(crate) fn build(listener: bool) -> Option<Vec<sock_filter>> {
+/// Who hears of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// What would be reported is refused all the same, and what would be recorded is allowed.
+    Nobody,
+    /// A listener, but for calls that carry this word. They are judged as if there were nobody, so that the probe does not wait for
+    /// the stage each time. Nobody knows the word any more when the program runs.
+    ListenerBut(u64),
+}
+
+/// The filter; `None` on a processor whose calls nobody has looked at.
+pub(crate) fn build(audience: Audience) -> Option<Vec<sock_filter>> {
     let mut program = vec![
         load(ARCH),
         // Calls of another processor mode (i386) have other numbers and would pass for something else.
@@ -35,21 +51,72 @@ pub(crate) fn build(listener: bool) -> Option<Vec<sock_filter>> {
         jump(JUMP_GREATER, LAST_KNOWN, 0, 1),
         give(refusal(ENOSYS)),
     ];
-    for rule in rules() {
-        if rule.action == Action::Record && !listener {
-            continue;
-        }
-        program.extend(section(rule, verdict(rule.action, listener))?);
+    let heard = |rule: &&Rule| audience != Audience::Nobody || !matches!(rule.action, Action::Record | Action::Note);
+    let mut rules: Vec<&Rule> = rules().filter(heard).collect();
+    // Of the rules about one call, the first that fits decides: their order stays.
+    rules.sort_by_key(|rule| rule.number);
+    for group in rules.chunks(GROUP) {
+        program.extend(grouped(group, audience)?);
     }
     program.push(give(SECCOMP_RET_ALLOW));
+    if let Audience::ListenerBut(word) = audience {
+        append_questions(&mut program, word)?;
+    }
     Some(program)
 }
 
-fn verdict(action: Action, listener: bool) -> u32 {
-    match action {
-        Action::Report(_) | Action::Record if listener => SECCOMP_RET_USER_NOTIF,
-        Action::Refuse(errno) | Action::Report(errno) => refusal(errno),
-        Action::Record => SECCOMP_RET_ALLOW,
+/// Leads each open jump, which stands for a question, to where it is decided: whether the call carries the word.
+fn append_questions(program: &mut Vec<sock_filter>, word: u64) -> Option<()> {
+    let (low, high) = (u32::try_from(word & u64::from(u32::MAX)).ok()?, u32::try_from(word >> 32).ok()?);
+    let mut known: Vec<(u32, usize)> = Vec::new();
+    for at in 0..program.len() {
+        let step = *program.get(at)?;
+        if step.code != JUMP {
+            continue;
+        }
+        let quiet = step.k;
+        let target = match known.iter().find(|(verdict, _)| *verdict == quiet) {
+            Some((_, target)) => *target,
+            None => {
+                known.push((quiet, program.len()));
+                program.extend([
+                    load(ARGS + 8 * SPARE),
+                    jump(JUMP_EQUAL, low, 0, 3),
+                    load(ARGS + 8 * SPARE + 4),
+                    jump(JUMP_EQUAL, high, 0, 1),
+                    give(quiet),
+                    give(SECCOMP_RET_USER_NOTIF),
+                ]);
+                program.len() - 6
+            }
+        };
+        program.get_mut(at)?.k = u32::try_from(target - at - 1).ok()?;
+    }
+    Some(())
+}
+
+/// The rules of a range of numbers, behind one test that skips them all: the kernel runs the filter for every call there is when
+/// it is installed, and for many of them whenever they are made.
+fn grouped(rules: &[&Rule], audience: Audience) -> Option<Vec<sock_filter>> {
+    let mut sections = Vec::new();
+    for rule in rules {
+        sections.extend(section(rule, verdict(rule.action, audience))?);
+    }
+    let last = u32::try_from(rules.last()?.number).ok()?;
+    let mut group = vec![jump(JUMP_GREATER, last, u8::try_from(sections.len()).ok()?, 0)];
+    group.append(&mut sections);
+    Some(group)
+}
+
+/// The last step of a rule. A jump is still open, and holds the verdict for calls that carry the word.
+fn verdict(action: Action, audience: Audience) -> sock_filter {
+    let open = |quiet: u32| sock_filter { code: JUMP, jt: 0, jf: 0, k: quiet };
+    match (action, audience) {
+        (Action::Refuse(errno), _) | (Action::Report(errno), Audience::Nobody) => give(refusal(errno)),
+        (Action::Record | Action::Note, Audience::Nobody) => give(SECCOMP_RET_ALLOW),
+        (Action::Report(errno), Audience::ListenerBut(_)) => open(refusal(errno)),
+        (Action::Note, Audience::ListenerBut(_)) => open(SECCOMP_RET_ALLOW),
+        (Action::Record, Audience::ListenerBut(_)) => give(SECCOMP_RET_USER_NOTIF),
     }
 }
 
@@ -58,11 +125,11 @@ fn refusal(errno: i32) -> u32 {
 }
 
 /// Entered and left with the call's number loaded.
-fn section(rule: &Rule, verdict: u32) -> Option<Vec<sock_filter>> {
+fn section(rule: &Rule, verdict: sock_filter) -> Option<Vec<sock_filter>> {
     let mut body: Vec<sock_filter> = Vec::new();
     // Built backwards, because a test that fails jumps behind what comes after it.
     let after = if rule.when.is_empty() { vec![] } else { vec![load(NUMBER)] };
-    body.push(give(verdict));
+    body.push(verdict);
     for test in rule.when.iter().rev() {
         let mut tested = self::test(test, u8::try_from(body.len()).ok()?)?;
         tested.append(&mut body);
@@ -114,6 +181,10 @@ mod tests {
 
     /// Runs the program as the kernel would.
     fn judge(program: &[sock_filter], arch: u32, number: u32, args: [u32; 6]) -> u32 {
+        judge_with(program, arch, number, args.map(u64::from))
+    }
+
+    fn judge_with(program: &[sock_filter], arch: u32, number: u32, args: [u64; 6]) -> u32 {
         let (mut at, mut value) = (0, 0);
         loop {
             let step = program[at];
@@ -122,12 +193,19 @@ mod tests {
                     value = match step.k {
                         NUMBER => number,
                         ARCH => arch,
-                        offset => args[usize::try_from((offset - ARGS) / 8).unwrap()],
+                        offset => {
+                            let whole = args[usize::try_from((offset - ARGS) / 8).unwrap()];
+                            u32::try_from(whole >> (8 * ((offset - ARGS) % 8)) & u64::from(u32::MAX)).unwrap()
+                        }
                     };
                     at += 1;
                     continue;
                 }
                 RETURN => return step.k,
+                JUMP => {
+                    at += 1 + usize::try_from(step.k).unwrap();
+                    continue;
+                }
                 JUMP_EQUAL => value == step.k,
                 JUMP_GREATER => value > step.k,
                 JUMP_SET => value & step.k != 0,
@@ -173,7 +251,7 @@ mod tests {
             (0x4000_0000 | number(libc::SYS_read), [0; 6], refusal(ENOSYS)),
             (u32::MAX, [0; 6], refusal(ENOSYS)),
         ];
-        let (silent, heard) = (build(false).unwrap(), build(true).unwrap());
+        let (silent, heard) = (build(Audience::Nobody).unwrap(), build(Audience::ListenerBut(WORD)).unwrap());
         for (number, args, expected) in cases {
             assert_eq!(judge(&silent, here, number, args), expected, "call {number} {args:?}");
             let reported = expected != SECCOMP_RET_ALLOW && expected != refusal(ENOSYS);
@@ -184,6 +262,63 @@ mod tests {
         assert_eq!(judge(&silent, here, execve, [0; 6]), SECCOMP_RET_ALLOW);
         assert_eq!(judge(&heard, here, execve, [0; 6]), SECCOMP_RET_USER_NOTIF);
         assert_eq!(judge(&silent, 0x4000_0003, number(libc::SYS_read), [0; 6]), refusal(ENOSYS));
+    }
+
+    const WORD: u64 = 0x0123_4567_89ab_cdef;
+
+    #[test]
+    fn only_the_whole_word_keeps_a_call_from_being_reported() {
+        let program = build(Audience::ListenerBut(WORD)).unwrap();
+        let judged = |number: libc::c_long, args: [u64; 6]| {
+            judge_with(&program, HERE.unwrap(), u32::try_from(number).unwrap(), args)
+        };
+        let with = |word: u64| [0, 0, 0, 0, 0, word];
+        for (number, args, quiet) in [
+            (libc::SYS_mount, with(WORD), refusal(libc::EPERM)),
+            (libc::SYS_socket, [40, 1, 0, 0, 0, WORD], refusal(libc::EAFNOSUPPORT)),
+            (libc::SYS_connect, with(WORD), SECCOMP_RET_ALLOW),
+        ] {
+            assert_eq!(judged(number, args), quiet, "{number}");
+            for word in [0, WORD & u64::from(u32::MAX), WORD ^ 1, WORD ^ (1 << 63), !WORD] {
+                let args = [args[0], args[1], 0, 0, 0, word];
+                assert_eq!(judged(number, args), SECCOMP_RET_USER_NOTIF, "{number} {word:#x}");
+            }
+        }
+        for number in [libc::SYS_execve, libc::SYS_execveat] {
+            assert_eq!(judged(number, with(WORD)), SECCOMP_RET_USER_NOTIF, "the program itself is always seen");
+        }
+        assert_eq!(judged(libc::SYS_clone3, with(WORD)), refusal(ENOSYS));
+    }
+
+    /// Every call there is, by the filter and by the table itself.
+    #[test]
+    fn the_filter_says_what_the_table_says() {
+        let holds = |test: &Test, args: [u32; 6]| {
+            let value = args[usize::try_from(test.arg).unwrap()];
+            match test.is {
+                Is::AnyBit(bits) => value & bits != 0,
+                Is::OneOf(values) => values.contains(&value),
+                Is::NoneOf(values) => !values.contains(&value),
+            }
+        };
+        let decided = |action: Action, audience: Audience| match (action, audience) {
+            (Action::Report(_) | Action::Record | Action::Note, Audience::ListenerBut(_)) => SECCOMP_RET_USER_NOTIF,
+            (Action::Refuse(errno) | Action::Report(errno), _) => refusal(errno),
+            (Action::Record | Action::Note, Audience::Nobody) => SECCOMP_RET_ALLOW,
+        };
+        for audience in [Audience::Nobody, Audience::ListenerBut(WORD)] {
+            let program = build(audience).unwrap();
+            for number in 0..=LAST_KNOWN {
+                for value in [0, 1, 16, 0x5412, u32::MAX] {
+                    let args = [value; 6];
+                    let fits = |rule: &&Rule| {
+                        rule.number == libc::c_long::from(number) && rule.when.iter().all(|test| holds(test, args))
+                    };
+                    let expected = rules().find(fits).map_or(SECCOMP_RET_ALLOW, |rule| decided(rule.action, audience));
+                    assert_eq!(judge(&program, HERE.unwrap(), number, args), expected, "call {number} {value:#x}");
+                }
+            }
+        }
     }
 
     const NEW_TIME_BIT: u32 = 0x80;

@@ -13,6 +13,8 @@ use crate::applied::Seccomp;
 use crate::kernel::seccomp::{install, install_with_listener};
 use crate::strict::failure::{At, ConfineFailure, ConfineStep};
 
+use filter::Audience;
+
 pub(crate) use recorder::CallLog;
 
 /// A filter in force on this thread.
@@ -23,20 +25,21 @@ pub(crate) struct Filtered {
     pub(crate) listener: Result<OwnedFd, io::Error>,
 }
 
-pub(crate) fn apply() -> Result<Filtered, ConfineFailure> {
-    let build = |listener| {
-        filter::build(listener).ok_or_else(|| {
+/// Calls that carry the word are not reported.
+pub(crate) fn apply(word: u64) -> Result<Filtered, ConfineFailure> {
+    let build = |audience| {
+        filter::build(audience).ok_or_else(|| {
             ConfineFailure::new(ConfineStep::Seccomp, "there is no list of system calls for this processor")
         })
     };
     let size = |program: &[libc::sock_filter]| u32::try_from(program.len()).unwrap_or(u32::MAX);
-    let program = build(true)?;
+    let program = build(Audience::ListenerBut(word))?;
     let listener = install_with_listener(&program);
     if listener.is_ok() {
         return Ok(Filtered { seccomp: Seccomp { instructions: size(&program), recorded: true }, listener });
     }
     // Another listener above us, or a kernel that has none: refuse as much, and record nothing.
-    let program = build(false)?;
+    let program = build(Audience::Nobody)?;
     install(&program).at(ConfineStep::Seccomp, "installing the filter")?;
     Ok(Filtered { seccomp: Seccomp { instructions: size(&program), recorded: false }, listener })
 }

@@ -69,7 +69,7 @@ impl CallLog {
         let number = libc::c_long::from(call.number);
         let rule = rules().find(|rule| rule.number == number);
         let given = match rule.map(|rule| rule.action) {
-            Some(Action::Record) => Answer::Continue,
+            Some(Action::Record | Action::Note) => Answer::Continue,
             Some(Action::Report(errno) | Action::Refuse(errno)) => Answer::Refuse(errno),
             None => Answer::Refuse(libc::EPERM),
         };

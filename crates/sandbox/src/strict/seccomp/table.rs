@@ -14,8 +14,10 @@ pub(super) enum Action {
     Refuse(i32),
     /// Refused and reported.
     Report(i32),
-    /// Allowed and recorded.
+    /// Allowed and recorded, whoever asks.
     Record,
+    /// Allowed and recorded, unless it is the probe's own.
+    Note,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +80,7 @@ macro_rules! calls {
     };
 }
 
-/// Calls that depend on arguments, the frequent ones first.
+/// Calls that depend on arguments.
 const CONDITIONAL: &[Rule] = &[
     rule(
         "openat_set_id",
@@ -119,8 +121,9 @@ const CONDITIONAL_HERE: &[Rule] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const CONDITIONAL_HERE: &[Rule] = &[];
 
-const RECORDED: &[Rule] =
-    calls! { Action::Record; execve = SYS_execve, execveat = SYS_execveat, connect = SYS_connect };
+const RECORDED: &[Rule] = calls! { Action::Record; execve = SYS_execve, execveat = SYS_execveat };
+
+const NOTED: &[Rule] = calls! { Action::Note; connect = SYS_connect };
 
 /// Ways out, and ways into other processes and the kernel.
 const REPORTED: &[Rule] = calls! { Action::Report(EPERM);
@@ -155,5 +158,5 @@ const ABSENT: &[Rule] = calls! { Action::Refuse(ENOSYS);
 };
 
 pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
-    [CONDITIONAL, CONDITIONAL_HERE, RECORDED, REPORTED, REPORTED_HERE, ABSENT].into_iter().flatten()
+    [CONDITIONAL, CONDITIONAL_HERE, RECORDED, NOTED, REPORTED, REPORTED_HERE, ABSENT].into_iter().flatten()
 }

@@ -1,0 +1,267 @@
+//! A draft of a contract's environment: each part with the reason it is there, as YAML to paste or as JSON.
+
+use std::fmt::Write as _;
+
+use contract::task::{Command, Environment, Mount};
+use contract::text::shown;
+use serde_json::{Value, json};
+
+use crate::output::wrap;
+
+/// Installing and compiling takes its time.
+const TIMEOUT_SECONDS: u64 = 900;
+const WIDTH: usize = 100;
+
+const HEAD: &str = "Drafted by cto environment suggest. Paste it into a contract; read it first.";
+const INPUTS: &str = "where a patch changes one of these, setup runs again on the patched tree";
+const NETWORK: &str = "Where this machine does not have what setup needs: name the registries, and setup alone reaches \
+                       them through a proxy that records it";
+
+#[derive(Debug)]
+struct Part<T> {
+    value: T,
+    why: String,
+}
+
+/// Grows as ecosystems are found. What is said twice stands in it once.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    found: Vec<String>,
+    mounts: Vec<Part<Mount>>,
+    path: Vec<Part<String>>,
+    variables: Vec<Part<(String, String)>>,
+    setup: Vec<Part<Command>>,
+    /// Commands that come after those of all ecosystems.
+    last: Vec<Part<Command>>,
+    inputs: Vec<String>,
+    hosts: Vec<String>,
+    /// What else has to be changed where setup may use the network.
+    online: Vec<String>,
+    notes: Vec<String>,
+}
+
+impl Draft {
+    /// How many projects were found.
+    pub(super) fn projects(&self) -> usize {
+        self.found.len()
+    }
+
+    /// An ecosystem and the files that say so.
+    pub(super) fn found(&mut self, ecosystem: &str, files: &[String]) {
+        self.found.push(format!("{ecosystem}: {}", files.join(", ")));
+    }
+
+    pub(super) fn mount(&mut self, source: &str, target: &str, why: impl Into<String>) {
+        let value = Mount { source: source.to_owned(), target: target.to_owned() };
+        add(&mut self.mounts, value, why);
+    }
+
+    pub(super) fn path(&mut self, dir: &str, why: impl Into<String>) {
+        add(&mut self.path, dir.to_owned(), why);
+    }
+
+    pub(super) fn variable(&mut self, name: &str, value: &str, why: impl Into<String>) {
+        add(&mut self.variables, (name.to_owned(), value.to_owned()), why);
+    }
+
+    pub(super) fn setup<S: AsRef<str>>(&mut self, argv: &[S], cwd: Option<String>, why: impl Into<String>) {
+        add(&mut self.setup, command(argv, cwd), why);
+    }
+
+    pub(super) fn setup_last<S: AsRef<str>>(&mut self, argv: &[S], why: impl Into<String>) {
+        add(&mut self.last, command(argv, None), why);
+    }
+
+    pub(super) fn input(&mut self, path: String) {
+        push_new(&mut self.inputs, path);
+    }
+
+    /// Hosts that setup would ask, and what else would have to change, if anything.
+    pub(super) fn online(&mut self, hosts: &[&str], change: &str) {
+        hosts.iter().for_each(|host| push_new(&mut self.hosts, (*host).to_owned()));
+        if !change.is_empty() {
+            push_new(&mut self.online, change.to_owned());
+        }
+    }
+
+    /// What a person has to know or do.
+    pub(super) fn note(&mut self, note: impl Into<String>) {
+        push_new(&mut self.notes, note.into());
+    }
+
+    fn environment(&self) -> Environment {
+        Environment {
+            mounts: self.mounts.iter().map(|part| part.value.clone()).collect(),
+            path: self.path.iter().map(|part| part.value.clone()).collect(),
+            variables: self.variables.iter().map(|part| part.value.clone()).collect(),
+            setup: self.setup.iter().chain(&self.last).map(|part| part.value.clone()).collect(),
+            setup_inputs: self.inputs.clone(),
+            setup_network: Vec::new(),
+        }
+    }
+
+    /// For programs: the environment, and everything that YAML has in comments.
+    pub(super) fn document(&self) -> Value {
+        fn because<T>(key: &str, parts: &[Part<T>], named: impl Fn(&T) -> String) -> Vec<Value> {
+            parts.iter().map(|part| json!({"key": key, "value": named(&part.value), "why": part.why})).collect()
+        }
+        let why = [
+            because("mounts", &self.mounts, |mount| mount.target.clone()),
+            because("path", &self.path, String::clone),
+            because("variables", &self.variables, |(name, _)| name.clone()),
+            because("setup", &self.setup, |command| command.argv.join(" ")),
+            because("setup", &self.last, |command| command.argv.join(" ")),
+        ];
+        json!({
+            "environment": self.environment(),
+            "found": self.found,
+            "notes": self.notes,
+            "setup_network": {"change": self.online, "hosts": self.hosts},
+            "why": why.concat(),
+        })
+    }
+
+    pub(super) fn yaml(&self) -> String {
+        let mut out = String::new();
+        comment(&mut out, "", HEAD);
+        self.found.iter().for_each(|found| comment(&mut out, "", found));
+        if self.environment() == Environment::default() {
+            comment(&mut out, "", "A sandbox shows all that is needed.");
+            out.push_str("environment: {}\n");
+        } else {
+            out.push_str("environment:\n");
+            self.sections(&mut out);
+        }
+        for note in &self.notes {
+            comment(&mut out, "", &format!("Note: {note}"));
+        }
+        out
+    }
+
+    fn sections(&self, out: &mut String) {
+        section(out, "mounts", &self.mounts, |out, mount| {
+            let _ = writeln!(out, "    - source: {}\n      target: {}", scalar(&mount.source), scalar(&mount.target));
+        });
+        section(out, "path", &self.path, |out, dir| {
+            let _ = writeln!(out, "    - {}", scalar(dir));
+        });
+        section(out, "variables", &self.variables, |out, (name, value)| {
+            let _ = writeln!(out, "    {}: {}", scalar(name), scalar(value));
+        });
+        let all: Vec<&Part<Command>> = self.setup.iter().chain(&self.last).collect();
+        section(out, "setup", &all, |out, command| {
+            let argv: Vec<String> = command.argv.iter().map(|word| scalar(word)).collect();
+            let _ =
+                writeln!(out, "    - argv: [{}]\n      timeout_seconds: {}", argv.join(", "), command.timeout_seconds);
+            if let Some(cwd) = &command.cwd {
+                let _ = writeln!(out, "      cwd: {}", scalar(cwd));
+            }
+        });
+        if !self.inputs.is_empty() {
+            out.push_str("  setup_inputs:\n");
+            comment(out, "    ", INPUTS);
+            for path in &self.inputs {
+                let _ = writeln!(out, "    - {}", scalar(path));
+            }
+        }
+        if !self.hosts.is_empty() {
+            let also = if self.online.is_empty() {
+                String::new()
+            } else {
+                format!("; then also {}", self.online.join(", and "))
+            };
+            comment(out, "  ", &format!("{NETWORK}{also}."));
+            let hosts: Vec<String> = self.hosts.iter().map(|host| scalar(host)).collect();
+            let _ = writeln!(out, "  # setup_network: [{}]", hosts.join(", "));
+        }
+    }
+}
+
+fn command<S: AsRef<str>>(argv: &[S], cwd: Option<String>) -> Command {
+    let argv = argv.iter().map(|word| word.as_ref().to_owned()).collect();
+    Command { argv, shell: false, timeout_seconds: TIMEOUT_SECONDS, cwd }
+}
+
+fn add<T: PartialEq>(parts: &mut Vec<Part<T>>, value: T, why: impl Into<String>) {
+    if parts.iter().all(|part| part.value != value) {
+        parts.push(Part { value, why: why.into() });
+    }
+}
+
+fn push_new(texts: &mut Vec<String>, text: String) {
+    if !texts.contains(&text) {
+        texts.push(text);
+    }
+}
+
+fn section<T>(
+    out: &mut String,
+    key: &str,
+    parts: &[impl std::borrow::Borrow<Part<T>>],
+    each: impl Fn(&mut String, &T),
+) {
+    if parts.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "  {key}:");
+    for part in parts {
+        let part = part.borrow();
+        comment(out, "    ", &part.why);
+        each(out, &part.value);
+    }
+}
+
+/// Foreign names may stand in it, so that it is made safe to print and stays a comment whatever they hold.
+fn comment(out: &mut String, indent: &str, text: &str) {
+    for line in wrap(&shown(text), WIDTH) {
+        let _ = writeln!(out, "{indent}# {line}");
+    }
+}
+
+/// Plain where YAML takes it for nothing but text, else quoted as JSON is, which YAML reads too.
+fn scalar(text: &str) -> String {
+    let rest = text.strip_prefix("--").or_else(|| text.strip_prefix(['-', '.'])).unwrap_or(text);
+    let starts = text.starts_with('/') || rest.starts_with(|first: char| first.is_ascii_alphabetic());
+    let plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'_' | b'-' | b'=' | b'+' | b'@');
+    let word = matches!(
+        text.to_ascii_lowercase().as_str(),
+        "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n" | ".inf" | ".nan"
+    );
+    if starts && !word && text.bytes().all(plain) { text.to_owned() } else { json!(text).to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_stays_text() {
+        for (text, written) in [
+            ("npm", "npm"),
+            ("--no-index", "--no-index"),
+            ("/opt/a b", "\"/opt/a b\""),
+            ("-mod=vendor", "-mod=vendor"),
+            ("-1", "\"-1\""),
+            ("---", "\"---\""),
+            ("..a", "\"..a\""),
+            (".venv/bin", ".venv/bin"),
+            (".", "\".\""),
+            ("off", "\"off\""),
+            ("1.0", "\"1.0\""),
+            ("^$", "\"^$\""),
+            ("a: b #c", "\"a: b #c\""),
+            ("a\nsetup: []", "\"a\\nsetup: []\""),
+            ("", "\"\""),
+        ] {
+            assert_eq!(scalar(text), written, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_comment_is_one_whatever_it_holds() {
+        let mut out = String::new();
+        comment(&mut out, "  ", "a\n- argv: [rm]\r\u{85}\u{2028}b");
+        assert_eq!(out, "  # a␊- argv: [rm]␍\\u{85}\\u{2028}b\n");
+    }
+}

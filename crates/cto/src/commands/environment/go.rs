@@ -1,0 +1,65 @@
+//! Go: dependencies from `vendor` or from the module cache, and a build cache that setup fills and that is then only read.
+
+use super::draft::Draft;
+use super::look::Place;
+use super::machine::{Machine, Toolchain, place as place_folder};
+
+const GO: Toolchain = Toolchain { name: "go", landmarks: &["pkg/tool", "src/runtime"] };
+
+const ONLINE: &str = "leave out go's mount of modules, set GOPROXY to https://proxy.golang.org and GOMODCACHE to \
+                      /workspace/.cto/go-modules";
+
+const BUILD_CACHE: &str = "/workspace/.cto/go-build";
+
+pub(super) fn draft(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
+    let Some(module) = place.has("go.mod").then(|| place.read("go.mod").unwrap_or_default()) else { return };
+    let vendored = place.has_folder("vendor") && place.read("vendor/modules.txt").is_some();
+    let inputs = ["go.mod", "go.sum", "vendor/modules.txt"].into_iter();
+    let inputs: Vec<String> = inputs
+        .filter(|name| place.has(name) || (vendored && name.contains('/')))
+        .map(|name| place.path(name))
+        .collect();
+    draft.found("Go", &inputs);
+    machine.show(&GO, draft);
+    if vendored {
+        draft.variable("GOFLAGS", "-mod=vendor", "dependencies are in vendor/");
+    } else if requires(&module) {
+        modules(machine, draft);
+    }
+    draft.variable("GOPROXY", "off", "a sandbox has no network, so that go need not try");
+    draft.variable("GOTOOLCHAIN", "local", "go takes the toolchain that is there");
+    build_cache(place, draft);
+    inputs.into_iter().for_each(|input| draft.input(input));
+}
+
+/// Go compiles its own library too, which takes longer than most tests. In the tree the cache is kept with the layer; that
+/// it cannot be written to afterwards keeps an engine's builds out of its patch.
+fn build_cache(place: &Place<'_>, draft: &mut Draft) {
+    draft.variable("GOCACHE", BUILD_CACHE, "what setup compiled, kept with the layer");
+    draft.variable("GODEBUG", "goindex=0", "go's index of packages wants to write to its cache");
+    let why = "compiles everything once, tests included, and runs none; the baseline has to compile";
+    draft.setup(&["go", "test", "-exec", "true", "./..."], place.cwd(), why);
+    let cache = BUILD_CACHE.trim_start_matches("/workspace/");
+    draft.setup_last(&["chmod", "-R", "a-w", cache], "so that an engine's builds leave nothing in the tree");
+}
+
+fn modules(machine: &Machine, draft: &mut Draft) {
+    let cache = machine.of_home("go/pkg/mod").or_else(|| machine.beside_path("pkg/mod", "pkg/mod/cache"));
+    let inside = cache.and_then(|cache| {
+        place_folder(
+            &cache,
+            "/opt/go-modules",
+            "modules that go downloaded before, so that setup needs no network",
+            draft,
+        )
+    });
+    match inside {
+        Some(inside) => draft.variable("GOMODCACHE", &inside, "where go looks for modules"),
+        None => draft.note("go has no modules in ~/go/pkg/mod: run go mod download once, then suggest again"),
+    }
+    draft.online(&["proxy.golang.org", "sum.golang.org"], ONLINE);
+}
+
+fn requires(module: &str) -> bool {
+    module.lines().any(|line| line.trim_start().starts_with("require"))
+}

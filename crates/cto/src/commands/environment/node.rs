@@ -1,0 +1,209 @@
+//! Node: what a lock file names is installed into `node_modules` by the manager that wrote it.
+
+use serde_json::Value;
+
+use super::draft::Draft;
+use super::look::Place;
+use super::machine::{Found, Machine, Toolchain, place as place_folder, text};
+
+const NODE: Toolchain = Toolchain { name: "node", landmarks: &["include/node", "lib/node_modules"] };
+
+const WRITABLE_INDEX: &str = "own=\"$HOME/.npm/_cacache\" && mkdir -p \"$own\" \
+                              && ln -s /opt/npm/_cacache/content-v2 \"$own\" \
+                              && cp -R /opt/npm/_cacache/index-v5 \"$own\"";
+
+/// Packages that are named in a note.
+const NAMED: usize = 5;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manager {
+    Npm,
+    Pnpm,
+    Yarn,
+}
+
+const LOCKS: [(&str, Manager); 4] = [
+    ("npm-shrinkwrap.json", Manager::Npm),
+    ("package-lock.json", Manager::Npm),
+    ("pnpm-lock.yaml", Manager::Pnpm),
+    ("yarn.lock", Manager::Yarn),
+];
+
+pub(super) fn draft(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
+    let lock = LOCKS.iter().find(|(lock, _)| place.has(lock) && !place.ignores(lock));
+    if !place.has("package.json") || (!place.is_root() && lock.is_none()) {
+        return;
+    }
+    let mut files = vec![place.path("package.json")];
+    files.extend(lock.map(|(lock, _)| place.path(lock)));
+    draft.found("Node", &files);
+    let Some(node) = machine.show(&NODE, draft) else { return };
+    match lock {
+        None if !depends(place) => return,
+        None => unlocked(place, draft),
+        Some((lock, manager)) => {
+            match manager {
+                Manager::Npm => npm(place, lock, &node, machine, draft),
+                Manager::Pnpm => pnpm(place, &node, machine, draft),
+                Manager::Yarn => yarn(place, &node, machine, draft),
+            }
+            draft.input(place.path(lock));
+        }
+    }
+    if !place.ignores("node_modules") {
+        draft.note("node_modules is not in .gitignore: what an engine changes there counts as part of its patch");
+    }
+}
+
+fn npm(place: &Place<'_>, lock: &str, node: &Found, machine: &Machine, draft: &mut Draft) {
+    let lock = Lock::read(&place.read(lock).unwrap_or_default());
+    let install = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"];
+    let why = "npm ci installs exactly what the lock file names; --ignore-scripts runs nothing of the packages";
+    let cache = machine.of_home(".npm/_cacache").as_deref().and_then(text);
+    if let Some(cache) = &cache {
+        draft.mount(cache, "/opt/npm/_cacache", "what npm downloaded before, so that setup needs no network");
+    }
+    if cache.is_none() {
+        draft.setup(&install, place.cwd(), why);
+        draft.note("npm has no cache in ~/.npm: run npm ci once, then suggest again, or let setup use the network");
+    } else if lock.resolved {
+        draft.setup(&[&install[..], &["--offline", "--cache", "/opt/npm"]].concat(), place.cwd(), why);
+    } else {
+        // Without addresses in the lock file npm goes by its index, and does not go by one that it cannot write to.
+        let script = format!("{WRITABLE_INDEX} && exec {} --offline", install.join(" "));
+        draft.setup(&["sh", "-c", &script], place.cwd(), format!("{why}; npm gets an index it can write to"));
+    }
+    let hosts: Vec<&str> = lock.hosts.iter().map(String::as_str).collect();
+    let hosts = if hosts.is_empty() { vec!["registry.npmjs.org"] } else { hosts };
+    draft.online(&hosts, if cache.is_some() { "take --offline and --cache out of npm ci" } else { "" });
+    manager_beside(node, "npm", draft);
+    if !lock.scripted.is_empty() {
+        draft.note(format!(
+            "these packages have install scripts, which --ignore-scripts leaves out: {}; take it away if tests need what they build",
+            lock.scripted.join(", ")
+        ));
+    }
+}
+
+fn pnpm(place: &Place<'_>, node: &Found, machine: &Machine, draft: &mut Draft) {
+    let mut argv = vec!["pnpm", "install", "--frozen-lockfile", "--ignore-scripts"];
+    let store = machine.of_home(".local/share/pnpm/store").and_then(|store| {
+        place_folder(&store, "/opt/pnpm/store", "pnpm's store, so that setup needs no network", draft)
+    });
+    match &store {
+        Some(store) => argv.extend(["--offline", "--store-dir", store.as_str()]),
+        None => draft.note("pnpm has no store in ~/.local/share/pnpm: run pnpm install once, then suggest again"),
+    }
+    draft.setup(&argv, place.cwd(), "installs exactly what the lock file names, and runs nothing of the packages");
+    let change = if store.is_some() { "take --offline and --store-dir out of pnpm install" } else { "" };
+    draft.online(&["registry.npmjs.org"], change);
+    manager_beside(node, "pnpm", draft);
+}
+
+fn yarn(place: &Place<'_>, node: &Found, machine: &Machine, draft: &mut Draft) {
+    if place.has(".yarnrc.yml") {
+        return draft.note("this is Yarn 2 or newer, which keeps packages in many ways: write its setup by hand");
+    }
+    let mut argv = vec!["yarn", "install", "--frozen-lockfile", "--ignore-scripts", "--non-interactive"];
+    let cache = machine.of_home(".cache/yarn").and_then(|cache| {
+        place_folder(&cache, "/opt/yarn", "what Yarn downloaded before, so that setup needs no network", draft)
+    });
+    match &cache {
+        Some(cache) => argv.extend(["--offline", "--cache-folder", cache.as_str()]),
+        None => draft.note("Yarn has no cache in ~/.cache/yarn: run yarn install once, then suggest again"),
+    }
+    draft.setup(&argv, place.cwd(), "installs exactly what the lock file names, and runs nothing of the packages");
+    let change = if cache.is_some() { "take --offline and --cache-folder out of yarn install" } else { "" };
+    draft.online(&["registry.yarnpkg.com"], change);
+    manager_beside(node, "yarn", draft);
+}
+
+/// A manager that is installed with Node's own lies beside it; a stand-in that would download it is of no use inside.
+fn manager_beside(node: &Found, name: &str, draft: &mut Draft) {
+    let real = std::fs::canonicalize(node.prefix.join("bin").join(name));
+    if !real.is_ok_and(|real| !real.components().any(|part| part.as_os_str() == "corepack")) {
+        let beside = node.prefix.join("bin");
+        draft.note(format!("{name} itself has to lie beside node, in {}, and does not", beside.display()));
+    }
+}
+
+fn unlocked(place: &Place<'_>, draft: &mut Draft) {
+    let argv = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"];
+    draft.setup(&argv, place.cwd(), "installs what package.json asks for");
+    draft.input(place.path("package.json"));
+    draft.note("there is no lock file that git keeps: what is installed today may be another version tomorrow");
+    draft.online(&["registry.npmjs.org"], "");
+}
+
+fn depends(place: &Place<'_>) -> bool {
+    let manifest: Value =
+        place.read("package.json").and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    let some = |key: &str| manifest[key].as_object().is_some_and(|names| !names.is_empty());
+    some("dependencies") || some("devDependencies")
+}
+
+/// What matters of npm's lock file.
+#[derive(Debug, PartialEq, Eq)]
+struct Lock {
+    /// Every package has the address it came from.
+    resolved: bool,
+    hosts: Vec<String>,
+    /// Names of packages with install scripts, at most a few.
+    scripted: Vec<String>,
+}
+
+impl Lock {
+    fn read(text: &str) -> Self {
+        let document: Value = serde_json::from_str(text).unwrap_or_default();
+        let mut lock = Self { resolved: true, hosts: Vec::new(), scripted: Vec::new() };
+        for (path, package) in document["packages"].as_object().into_iter().flatten() {
+            let Some((_, name)) = path.rsplit_once("node_modules/") else { continue };
+            lock.resolved &= package["resolved"].is_string() || package["integrity"].is_null();
+            if let Some(host) = package["resolved"].as_str().and_then(host)
+                && lock.hosts.len() < NAMED
+                && !lock.hosts.contains(&host)
+            {
+                lock.hosts.push(host);
+            }
+            if package["hasInstallScript"] == true && lock.scripted.len() < NAMED {
+                lock.scripted.push(name.to_owned());
+            }
+        }
+        lock
+    }
+}
+
+/// The host of an address, and nothing else of it.
+fn host(url: &str) -> Option<String> {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b':');
+    (!host.is_empty() && host.len() < 256 && host.bytes().all(plain)).then(|| host.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_file_says_where_packages_come_from() {
+        let check = |packages: &str, resolved: bool, hosts: &[&str], scripted: &[&str]| {
+            let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
+            let lock = Lock::read(&format!("{{\"packages\": {{\"\": {{}}, {packages}}}}}"));
+            assert_eq!(lock, Lock { resolved, hosts: owned(hosts), scripted: owned(scripted) }, "{packages}");
+        };
+        let url = |url: &str| format!("\"node_modules/a\": {{\"resolved\": \"{url}\", \"integrity\": \"x\"}}");
+        check(&url("https://Registry.npmjs.org/a/-/a-1.tgz"), true, &["registry.npmjs.org"], &[]);
+        check(&url("https://user:secret@npm.example:8443/a.tgz?token=secret"), true, &["npm.example:8443"], &[]);
+        check(&url("git+ssh://git@example/a.git#1"), true, &[], &[]);
+        check(&url("https:///a"), true, &[], &[]);
+        check("\"node_modules/a\": {\"integrity\": \"x\"}", false, &[], &[]);
+        check("\"node_modules/a\": {\"link\": true}", true, &[], &[]);
+        check("\"node_modules/a/node_modules/@b/c\": {\"hasInstallScript\": true}", true, &[], &["@b/c"]);
+        for text in ["", "[]", "{\"packages\": 1}", "{\"packages\": {\"node_modules/a\": 1}}"] {
+            let lock = Lock::read(text);
+            assert!(lock.resolved && lock.hosts.is_empty() && lock.scripted.is_empty(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Python: an environment in `.venv`, filled from wheels on this machine.
+
+use std::path::{Path, PathBuf};
+
+use super::draft::Draft;
+use super::look::Place;
+use super::machine::{Found, Machine, Toolchain, beginning_with, text};
+
+const PYTHON: Toolchain = Toolchain { name: "python3", landmarks: &["lib/python3."] };
+
+/// The first that can install into an environment from outside.
+const PIP_WITH_PYTHON: (u64, u64) = (22, 3);
+
+/// More files of requirements than these are left out.
+const MOST_REQUIREMENTS: usize = 8;
+
+const LOCKS: [&str; 4] = ["uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock"];
+const MANIFESTS: [&str; 3] = ["pyproject.toml", "setup.py", "setup.cfg"];
+/// Words of a manifest that say that something has to be installed.
+const NEEDS: [&str; 5] =
+    ["dependencies", "install_requires", "[dependency-groups]", "[tool.poetry.group", "[tool.poetry.dev-dependencies"];
+
+/// What has to be installed.
+enum Wanted {
+    Requirements(Vec<String>),
+    /// What another tool's lock file names: every wheel there is.
+    AllWheels(&'static str),
+    /// What the project's own manifest asks for.
+    Project,
+    Nothing,
+}
+
+/// An interpreter that can be used, and how packages get into an environment of it.
+struct Interpreter {
+    found: Found,
+    own_pip: bool,
+}
+
+pub(super) fn draft(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
+    let named = |name: &&str| name.starts_with("requirements") && name.ends_with(".txt");
+    let requirements: Vec<&str> = place.files().filter(named).take(MOST_REQUIREMENTS).collect();
+    let locks: Vec<&str> = LOCKS.into_iter().filter(|lock| place.has(lock) && !place.ignores(lock)).collect();
+    let manifests = MANIFESTS.into_iter().filter(|name| place.is_root() && place.has(name));
+    let files: Vec<&str> = requirements.iter().chain(&locks).copied().chain(manifests).collect();
+    let project = place.is_root() || requirements.contains(&"requirements.txt") || !locks.is_empty();
+    if files.is_empty() || !project {
+        return;
+    }
+    draft.found("Python", &files.iter().map(|name| place.path(name)).collect::<Vec<_>>());
+    let Some(python) = interpreter(machine) else { return draft.note(no_interpreter(machine)) };
+    python.found.show("python3", draft);
+    let wanted = wanted(place, &requirements);
+    if !matches!(wanted, Wanted::Nothing) {
+        install(place, machine, &python, &wanted, draft);
+    }
+}
+
+fn wanted(place: &Place<'_>, requirements: &[&str]) -> Wanted {
+    let says = |name: &&&str| {
+        let text = place.read(name).unwrap_or_default();
+        text.lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
+    };
+    let said: Vec<String> = requirements.iter().filter(says).map(ToString::to_string).collect();
+    let needs = |name: &&str| place.read(name).is_some_and(|text| NEEDS.iter().any(|word| text.contains(word)));
+    match LOCKS.into_iter().find(|lock| place.has(lock) && !place.ignores(lock)) {
+        _ if !said.is_empty() => Wanted::Requirements(said),
+        Some(lock) => Wanted::AllWheels(lock),
+        None if MANIFESTS.iter().any(needs) => Wanted::Project,
+        None => Wanted::Nothing,
+    }
+}
+
+fn install(place: &Place<'_>, machine: &Machine, python: &Interpreter, wanted: &Wanted, draft: &mut Draft) {
+    let inside = python.found.inside.as_str();
+    let mut venv = vec![inside, "-m", "venv"];
+    venv.extend(python.own_pip.then_some("--without-pip"));
+    // A link to where only a sandbox has it would lead nowhere on this machine, where programs are looked for.
+    venv.extend(python.found.is_moved().then_some("--copies"));
+    draft.setup(&[&venv[..], &[".venv"]].concat(), place.cwd(), "an environment of the repository's own, in .venv");
+    let pip = if python.own_pip {
+        vec![inside, "-m", "pip", "--python", ".venv"]
+    } else {
+        vec![".venv/bin/python", "-m", "pip"]
+    };
+    let mut argv: Vec<&str> = pip.into_iter().chain(["install", "--no-compile"]).collect();
+    let wheels = wheels(place, machine);
+    if let Some(wheels) = &wheels {
+        draft.mount(wheels, "/opt/wheels", "wheels of this machine, so that setup needs no network");
+        argv.extend(["--no-index", "--find-links", "/opt/wheels"]);
+    }
+    match wanted {
+        Wanted::Requirements(files) => {
+            let named: Vec<&str> = files.iter().flat_map(|file| ["-r", file]).collect();
+            draft.setup(&[argv, named].concat(), place.cwd(), "installs what the requirements name");
+            files.iter().for_each(|file| draft.input(place.path(file)));
+        }
+        Wanted::AllWheels(lock) => {
+            let all = ["sh", "-c", "exec \"$@\" --no-deps /opt/wheels/*.whl", "sh"];
+            let why = format!("installs every wheel there is, which should be those of {lock}");
+            draft.setup(&[&all[..], &argv].concat(), place.cwd(), why);
+            draft.input(place.path(lock));
+        }
+        Wanted::Project | Wanted::Nothing => {
+            let own = [argv, vec!["-e", "."]].concat();
+            draft.setup(&own, place.cwd(), "installs what the project asks for, and a link to its own code");
+            MANIFESTS.iter().filter(|name| place.has(name)).for_each(|name| draft.input(place.path(name)));
+            draft.note("wheels of the project's build backend, such as setuptools, have to be there too");
+        }
+    }
+    draft.path(&place.path(".venv/bin"), "so that python, pytest and the like are those with the packages");
+    let change = if wheels.is_some() { "take --no-index and --find-links out of pip install" } else { "" };
+    draft.online(&["pypi.org", "files.pythonhosted.org"], change);
+    advise(place, wheels.is_none(), wanted, draft);
+}
+
+fn advise(place: &Place<'_>, no_wheels: bool, wanted: &Wanted, draft: &mut Draft) {
+    if no_wheels {
+        let what = match wanted {
+            Wanted::Requirements(files) => files.iter().map(|file| format!("-r {file}")).collect::<Vec<_>>().join(" "),
+            Wanted::AllWheels(lock) => format!("-r FILE, with {lock} exported to FILE"),
+            Wanted::Project | Wanted::Nothing => ".".to_owned(),
+        };
+        draft.note(format!(
+            "no wheels were found in wheels/, wheelhouse/ or ~/.cache/wheels: fill one with python3 -m pip download --dest \
+             ~/.cache/wheels {what}, then suggest again, or let setup use the network"
+        ));
+    }
+    if !place.ignores(".venv") {
+        draft.note(".venv is not in .gitignore: what an engine changes there counts as part of its patch");
+    }
+}
+
+/// Folders of wheels, the repository's first.
+fn wheels(place: &Place<'_>, machine: &Machine) -> Option<String> {
+    let own =
+        ["wheels", "wheelhouse"].into_iter().filter(|name| place.has_folder(name)).map(|name| place.on_host(name));
+    let holds = |dir: &PathBuf| {
+        std::fs::read_dir(dir)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .any(|entry| entry.path().extension().is_some_and(|end| end == "whl"))
+    };
+    own.chain(machine.of_home(".cache/wheels")).find(holds).as_deref().and_then(text)
+}
+
+/// The first that can make an environment with packages in it.
+fn interpreter(machine: &Machine) -> Option<Interpreter> {
+    machine.programs(&PYTHON).into_iter().find_map(|found| {
+        let own_pip = pip_of(&found.prefix).is_some_and(|version| version >= PIP_WITH_PYTHON);
+        let able = own_pip || library(&found.prefix).iter().any(|dir| dir.join("ensurepip/__init__.py").is_file());
+        able.then_some(Interpreter { found, own_pip })
+    })
+}
+
+fn no_interpreter(machine: &Machine) -> String {
+    if machine.programs(&PYTHON).is_empty() {
+        return machine.missing(&PYTHON);
+    }
+    "no python3 of this machine has pip or can bring its own; on Debian, install python3-pip or python3-venv".to_owned()
+}
+
+fn library(prefix: &Path) -> Vec<PathBuf> {
+    beginning_with(&prefix.join("lib/python3.")).iter().map(|name| prefix.join("lib").join(name)).collect()
+}
+
+/// The version of the pip that an interpreter has, by the name of what describes it.
+fn pip_of(prefix: &Path) -> Option<(u64, u64)> {
+    let own = library(prefix).into_iter().map(|dir| dir.join("site-packages"));
+    // Debian has one for all versions.
+    own.chain([prefix.join("lib/python3/dist-packages")]).find_map(|dir| {
+        let names = beginning_with(&dir.join("pip-"));
+        let version =
+            names.iter().find_map(|name| name.strip_prefix("pip-")?.strip_suffix(".dist-info").map(str::to_owned))?;
+        let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
+        Some((parts.next()?, parts.next().unwrap_or(0)))
+    })
+}

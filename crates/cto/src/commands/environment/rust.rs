@@ -1,0 +1,160 @@
+//! Rust: cargo finds the crates of the lock file in a registry that it can only read.
+//!
+//! With `CARGO_HOME` above a mounted registry cargo needs to write nothing as long as every crate is unpacked, which
+//! `cargo fetch` sees to. Credentials lie beside the registry and are not mounted.
+
+use std::path::{Path, PathBuf};
+
+use super::draft::Draft;
+use super::look::Place;
+use super::machine::{Machine, Toolchain, beginning_with, is_system, subfolders, text};
+
+const CARGO: Toolchain = Toolchain { name: "cargo", landmarks: &["lib/rustlib"] };
+
+const ONLINE: &str = "leave out cargo's mount and CARGO_NET_OFFLINE, set CARGO_HOME to /workspace/.cargo-home, \
+                      and end setup with chmod -R a-w .cargo-home";
+
+/// Crates that are named in a note.
+const NAMED: usize = 3;
+
+/// A package of the lock file that is not of the repository itself.
+#[derive(Debug, PartialEq, Eq)]
+struct Package<'a> {
+    name: &'a str,
+    version: &'a str,
+    of_git: bool,
+}
+
+pub(super) fn draft(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
+    let locked = place.has("Cargo.lock") && !place.ignores("Cargo.lock");
+    if !place.has("Cargo.toml") || (!place.is_root() && !locked) {
+        return;
+    }
+    let files = ["Cargo.toml", "Cargo.lock"].into_iter().filter(|name| locked || *name == "Cargo.toml");
+    draft.found("Rust", &files.map(|name| place.path(name)).collect::<Vec<_>>());
+    machine.show(&CARGO, draft);
+    toolchain(place, machine, draft);
+    let lock = if locked { place.read("Cargo.lock").unwrap_or_default() } else { String::new() };
+    let packages = packages(&lock);
+    if locked && packages.is_empty() {
+        return;
+    }
+    let Some(home) = cargo_home(machine) else {
+        return draft.note("cargo has no registry in ~/.cargo: run cargo fetch once, then suggest again");
+    };
+    registry(&home, &packages, draft);
+    compile(place, locked, draft);
+}
+
+fn registry(home: &Path, packages: &[Package<'_>], draft: &mut Draft) {
+    let folders =
+        ["registry", "git"].into_iter().filter(|name| *name == "registry" || packages.iter().any(|it| it.of_git));
+    let inside = if is_system(home) { text(home).unwrap_or_default() } else { "/opt/cargo".to_owned() };
+    for name in folders.filter(|name| !is_system(home) && home.join(name).is_dir()) {
+        let why = "what cargo downloaded before, and nothing else of its home: credentials stay out";
+        if let Some(source) = text(&home.join(name)) {
+            draft.mount(&source, &format!("/opt/cargo/{name}"), why);
+        }
+    }
+    draft.variable("CARGO_HOME", &inside, "where cargo looks for its registry");
+    draft.variable("CARGO_NET_OFFLINE", "true", "a sandbox has no network, so that cargo need not try");
+    let sources = subfolders(&home.join("registry/src"));
+    let missing: Vec<String> =
+        packages.iter().filter(|package| !package.is_unpacked(&sources)).map(Package::folder).collect();
+    if !missing.is_empty() {
+        draft.note(format!(
+            "{} of {} crates of Cargo.lock are not unpacked in {}, {} among them: run cargo fetch --locked first",
+            missing.len(),
+            packages.len(),
+            home.join("registry").display(),
+            missing.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", "),
+        ));
+    }
+}
+
+fn compile(place: &Place<'_>, locked: bool, draft: &mut Draft) {
+    let mut argv = vec!["cargo", "test", "--no-run"];
+    argv.extend(locked.then_some("--locked"));
+    let why =
+        "compiles the dependencies once for all that follows; the baseline has to compile, else use cargo fetch here";
+    draft.setup(&argv, place.cwd(), why);
+    let hosts = ["index.crates.io", "static.crates.io"];
+    draft.online(&hosts, ONLINE);
+    if locked {
+        draft.input(place.path("Cargo.lock"));
+    } else {
+        draft.input(place.path("Cargo.toml"));
+        draft.note("there is no Cargo.lock that git keeps: cargo takes versions that lie in the registry");
+    }
+    if !place.ignores("target") {
+        draft.note("target is not in .gitignore: what an engine compiles there counts as part of its patch");
+    }
+}
+
+/// The operator's, or the one that rustup was installed in.
+fn cargo_home(machine: &Machine) -> Option<PathBuf> {
+    let registry = machine.of_home(".cargo/registry").or_else(|| machine.beside_path("registry", "bin/cargo"))?;
+    registry.parent().map(Path::to_owned)
+}
+
+/// A pinned toolchain has to be there already.
+fn toolchain(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
+    let file = place.read("rust-toolchain.toml").or_else(|| place.read("rust-toolchain"));
+    let Some((text, toolchains)) = file.zip(machine.toolchains()) else { return };
+    let named = text.lines().find_map(|line| line.trim().strip_prefix("channel")?.trim().strip_prefix('='));
+    let channel = named.unwrap_or(text.trim()).trim().trim_matches(['"', '\'']);
+    let plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '-' | '_');
+    if channel.is_empty() || !channel.chars().all(plain) {
+        return;
+    }
+    if beginning_with(&toolchains.join(channel)).is_empty() {
+        draft.note(format!("the repository asks for Rust {channel}: run rustup toolchain install {channel} first"));
+    }
+}
+
+fn packages(lock: &str) -> Vec<Package<'_>> {
+    let value = |block: &'_ str, key: &str| -> Option<(usize, usize)> {
+        let start = block.find(&format!("\n{key} = \""))? + key.len() + 5;
+        Some((start, start + block.get(start..)?.find('"')?))
+    };
+    let get = |block, key| value(block, key).and_then(|(from, to)| <str>::get(block, from..to));
+    let blocks = lock.split("[[package]]").skip(1);
+    blocks
+        .filter_map(|block| {
+            let of_git = get(block, "source")?.starts_with("git+");
+            Some(Package { name: get(block, "name")?, version: get(block, "version")?, of_git })
+        })
+        .collect()
+}
+
+impl Package<'_> {
+    fn folder(&self) -> String {
+        format!("{}-{}", self.name, self.version)
+    }
+
+    /// Whether a registry has it unpacked; what comes from git is not looked for.
+    fn is_unpacked(&self, sources: &[PathBuf]) -> bool {
+        let folder = self.folder();
+        self.of_git || folder.contains('/') || sources.iter().any(|source| source.join(&folder).is_dir())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_file_names_what_is_not_of_the_repository() {
+        let lock = "version = 4\n\n[[package]]\nname = \"itoa\"\nversion = \"1.0.11\"\nsource = \"registry+x\"\n\n\
+                    [[package]]\nname = \"own\"\nversion = \"0.1.0\"\ndependencies = [\n \"itoa\",\n]\n\n\
+                    [[package]]\nname = \"g\"\nversion = \"2.0.0\"\nsource = \"git+https://example/g#1\"\n";
+        let expected = [
+            Package { name: "itoa", version: "1.0.11", of_git: false },
+            Package { name: "g", version: "2.0.0", of_git: true },
+        ];
+        assert_eq!(packages(lock), expected);
+        for hostile in ["", "[[package]]", "[[package]]\nname = \"", "[[package]]\nsource = \"x\"\nname = \"a\"\n"] {
+            assert_eq!(packages(hostile), [], "{hostile}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Using up memory, disk, inodes, processes and output: each ends at its limit, and the bundle says so.
+
+use contract::Status;
+use serde_json::json;
+
+use super::check::check;
+use super::program::python;
+use super::row::{Control, NOTHING, Row, Says};
+use super::scene::Scene;
+use super::sealed::Sealed;
+
+pub(super) const CLASS: &str = "Exhausting";
+
+const WATCH: &str = "the watch on directories of the host";
+const TMPFS: &str = "the size of the file system that its private places are on";
+/// The harness ends the run, or finds afterwards that it should have: the program may be faster than a look.
+const STOPPED: Says = Says { status: Status::Blocked, reasons: &["budget_exceeded"], attempts: &[], besides: "" };
+
+/// More than the limit below allows, in files that each keep to it.
+const FILL: &str = "
+place = 'junk'
+os.makedirs(place, exist_ok=True)
+for number in range(3):
+    with open(f'{place}/{number}', 'wb') as file: file.write(bytes(2 << 20))
+reached()";
+const SMALL_DISK: &str = "{disk_bytes: 4194304}";
+/// A file may be made for each KiB.
+const FEW_FILES: &str = "{disk_bytes: 1048576}";
+
+const MANY: &str = "
+place = 'junk'
+os.makedirs(place, exist_ok=True)
+for number in range(1500): os.mknod(f'{place}/{number}')
+reached()";
+
+const SPARSE: &str = "
+os.truncate(os.open('junk', os.O_CREAT | os.O_RDWR), 1 << 30)
+os.remove('junk')
+reached()";
+
+const THREADS: &str = "
+import threading
+hold = threading.Event()
+for _ in range(150): threading.Thread(target=hold.wait, daemon=True).start()
+reached()";
+
+pub(super) fn rows() -> Vec<Row> {
+    let limited = |limits, row: Row| Row { limits, ..row }.control(Control::Direct);
+    let counted = |limits, row: Row| Row { counted_afterwards: true, ..limited(limits, row).says(STOPPED) };
+    let says = |besides| Says { besides, ..NOTHING };
+    // Places that are other ones without a sandbox, so that the control is one without limits.
+    let at = |place: &str, script: &str| script.replace("'junk'", &format!("{place:?}"));
+    let private = |tries, limits, script| {
+        let row = limited(limits, python(tries, &at("/tmp/junk", script)));
+        row.stopped_by(TMPFS).says(says("`limit_hits`")).control(Control::Unlimited)
+    };
+    vec![
+        limited("{memory_bytes: 134217728}", python("memory", "bytearray(b'x' * (200 << 20))\nreached()"))
+            .stopped_by("the memory of its control group, or of each process")
+            .says(says("`limit_hits`, or `limits_by_rlimit` in `coverage`"))
+            .evidence(memory),
+        counted(SMALL_DISK, python("disk, in the workspace", FILL)).stopped_by(WATCH).evidence(|_, sealed| {
+            assert_eq!(sealed.limit_hits(), ["disk"], "{}", sealed.told());
+        }),
+        counted(SMALL_DISK, python("disk, in its state directory", &at("/run/cto/state/junk", FILL)))
+            .stopped_by(WATCH)
+            .control(Control::Unlimited),
+        private("disk, in `/tmp` and its home", SMALL_DISK, FILL)
+            .evidence(|_, sealed| assert_eq!(sealed.limit_hits(), ["disk"], "{}", sealed.told())),
+        counted(FEW_FILES, python("empty files, in the workspace", MANY)).stopped_by(WATCH).evidence(|_, sealed| {
+            assert_eq!(sealed.limit_hits(), ["inodes"], "{}", sealed.told());
+        }),
+        private("empty files, in `/tmp`", FEW_FILES, MANY)
+            .evidence(|_, sealed| assert_eq!(sealed.limit_hits(), ["inodes"], "{}", sealed.told())),
+        limited(SMALL_DISK, python("a sparse file", SPARSE)).stopped_by("the largest size of a file"),
+        limited("{processes: 40}", python("threads", THREADS))
+            .stopped_by("`limits.processes`, which counts threads too"),
+        counted("{output_bytes: 100000}", python("output", "for _ in range(1 << 14): print('x' * 63)\nreached()"))
+            .stopped_by("the harness, which counts"),
+    ]
+}
+
+/// Where no control group can be had the limit is each process's own, which leaves no trace but an error inside.
+fn memory(_: &Scene, sealed: &Sealed) {
+    let by_group = sealed.sandbox["limits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|limit| limit["kind"] == "memory" && limit["by"] == "cgroup");
+    let coverage = sealed.report["coverage"].as_array().unwrap();
+    assert_eq!(coverage.contains(&json!("limits_by_rlimit")), !by_group, "{}", sealed.told());
+    assert_eq!(sealed.limit_hits(), if by_group { &["memory"][..] } else { &[] }, "{}", sealed.told());
+}
+
+#[test]
+fn nothing_is_exhausted() {
+    check("nothing_is_exhausted", &rows(), |_| ());
+}

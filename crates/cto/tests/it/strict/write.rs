@@ -1,0 +1,46 @@
+//! Writing outside the workspace and the private places.
+
+use super::check::check;
+use super::program::{opens, python, sh};
+use super::row::{READ_ONLY, Row};
+
+pub(super) const CLASS: &str = "Writing outside";
+
+pub(super) fn rows() -> Vec<Row> {
+    let private = "its own `/tmp`, which vanishes";
+    vec![
+        sh("a file of the source repository", "echo more >> $SOURCE/a.txt && echo REACHED"),
+        sh("the configuration of the source repository", "echo '[core]' >> $SOURCE/.git/config && echo REACHED"),
+        opens("the events of its own run", "$HARNESS/active/$CTO_RUN_ID/events.normalized.jsonl"),
+        opens("the report of another run", "$OTHER/report.json"),
+        sh("a record of the operator's", "echo mine > $HARNESS/records/admission.json && echo REACHED"),
+        opens("the harness's key", "$HARNESS/keys/harness.pem"),
+        opens("the ledger", "$HARNESS/ledger.db"),
+        sh("the operator's shell start-up file", "echo evil >> $OPERATOR/.bashrc && echo REACHED"),
+        sh("a file planted in the host's `/tmp`", "mkdir -p $VICTIM && echo planted > $VICTIM/planted")
+            .stopped_by(private),
+        sh("the mode of somebody's file", "chmod 777 $VICTIM/file && echo REACHED"),
+        opens("`/etc/passwd`", "/etc/passwd").of_root().stopped_by(READ_ONLY),
+        // A file without a name, which leaves nothing behind where it works.
+        python("a system directory", "os.open('/usr', os.O_TMPFILE | os.O_WRONLY)\nreached()")
+            .of_root()
+            .stopped_by(READ_ONLY),
+        opens("the core pattern of the kernel", "/proc/sys/kernel/core_pattern").of_root().stopped_by(READ_ONLY),
+        opens("what the kernel does on a panic", "/proc/sys/kernel/panic").of_root().stopped_by(READ_ONLY),
+        opens("the kernel's emergency keys", "/proc/sysrq-trigger")
+            .of_root()
+            .stopped_by("masked in its `/proc`")
+            .needs("/proc/sysrq-trigger"),
+        python(
+            "the control groups of the host",
+            "for folder, _, files in os.walk('/sys/fs/cgroup'):\n    if 'cgroup.procs' in files:\n        \
+             os.open(folder + '/cgroup.procs', os.O_WRONLY)\n        reached()\n        break",
+        )
+        .of_root(),
+    ]
+}
+
+#[test]
+fn nothing_outside_is_written() {
+    check("nothing_outside_is_written", &rows(), |_| ());
+}

@@ -1,0 +1,131 @@
+//! What the caller named of the host, opened as mounts of their own: files of the run's own user.
+//!
+//! Root opens them outside, with its own rights, and translates ids on the way; an ordinary user opens them inside the new mount
+//! namespace, where it has the right to.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, fstat, stat};
+
+use super::failure::{At, ConfineFailure, ConfineStep};
+use super::identity::Identity;
+use super::idmap::{Translations, change_owner};
+use super::system::open;
+use crate::applied::{MountKind, Ownership};
+use crate::confinement::{Access, Confinement, Upper, WorkspaceFrom};
+use crate::kernel::mount::Change;
+
+/// One mount for each of [`sources`], in their order.
+#[derive(Debug)]
+pub(crate) struct Given {
+    pub(crate) mounts: Vec<OwnedFd>,
+    pub(crate) ownership: Ownership,
+}
+
+/// The same, sorted by what it is for.
+#[derive(Debug)]
+pub(crate) struct Sorted {
+    pub(crate) placed: Vec<Placed>,
+    pub(crate) layers: Option<Layers>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Placed {
+    pub(crate) mount: OwnedFd,
+    pub(crate) directory: bool,
+    pub(crate) target: PathBuf,
+    pub(crate) kind: MountKind,
+    pub(crate) access: Access,
+}
+
+#[derive(Debug)]
+pub(crate) struct Layers {
+    pub(crate) lower: Vec<OwnedFd>,
+    /// None for an upper layer in memory.
+    pub(crate) upper: Option<OwnedFd>,
+}
+
+impl Given {
+    pub(crate) fn open(confinement: &Confinement, identity: &Identity) -> Result<Self, ConfineFailure> {
+        let mut opener = Opener {
+            translations: identity.root.then(|| Translations::new(identity.uid)),
+            run: identity.uid,
+            ownership: if identity.root { Ownership::Idmapped } else { Ownership::Same },
+        };
+        let open = |(source, access): (&Path, Access)| opener.open(source, access);
+        let mounts = sources(confinement).into_iter().map(open).collect::<Result<_, _>>()?;
+        Ok(Self { mounts, ownership: opener.ownership })
+    }
+
+    pub(crate) fn sort(self, confinement: &Confinement) -> io::Result<Sorted> {
+        let mut mounts = self.mounts.into_iter();
+        let mut next = || mounts.next().ok_or(io::ErrorKind::UnexpectedEof);
+        let place = |mount: OwnedFd, target: &Path, kind, access| -> io::Result<Placed> {
+            let directory = FileType::from_raw_mode(fstat(&mount)?.st_mode) == FileType::Directory;
+            Ok(Placed { mount, directory, target: target.to_owned(), kind, access })
+        };
+        let mut placed = Vec::new();
+        for mount in &confinement.mounts {
+            placed.push(place(next()?, &mount.target, MountKind::Given, mount.access)?);
+        }
+        let layers = match &confinement.workspace.from {
+            WorkspaceFrom::Directory(_) => {
+                let target = &confinement.workspace.target;
+                placed.push(place(next()?, target, MountKind::Workspace, Access::ReadWrite)?);
+                None
+            }
+            WorkspaceFrom::Layers { lower, upper } => {
+                let lower = lower.iter().map(|_| next()).collect::<Result<_, _>>()?;
+                let upper = matches!(upper, Upper::Directory(_)).then(next).transpose()?;
+                Some(Layers { lower, upper })
+            }
+        };
+        Ok(Sorted { placed, layers })
+    }
+}
+
+/// What has to be opened: mounts, then the workspace or its layers, then what takes their changes.
+fn sources(confinement: &Confinement) -> Vec<(&Path, Access)> {
+    let mut sources: Vec<(&Path, Access)> =
+        confinement.mounts.iter().map(|mount| (mount.source.as_path(), mount.access)).collect();
+    match &confinement.workspace.from {
+        WorkspaceFrom::Directory(source) => sources.push((source, Access::ReadWrite)),
+        WorkspaceFrom::Layers { lower, upper } => {
+            sources.extend(lower.iter().map(|lower| (lower.as_path(), Access::ReadOnly)));
+            if let Upper::Directory(upper) = upper {
+                sources.push((upper, Access::ReadWrite));
+            }
+        }
+    }
+    sources
+}
+
+struct Opener {
+    translations: Option<Translations>,
+    run: u32,
+    ownership: Ownership,
+}
+
+impl Opener {
+    fn open(&mut self, source: &Path, access: Access) -> Result<OwnedFd, ConfineFailure> {
+        let shape = Change { read_only: access == Access::ReadOnly, no_devices: true, ..Change::default() };
+        let plain = || open(source, shape).at(ConfineStep::Sources, source.display());
+        let Some(translations) = &mut self.translations else { return plain() };
+        if let Ok(mount) = translated(source, shape, translations) {
+            return Ok(mount);
+        }
+        if access == Access::ReadWrite {
+            change_owner(source, self.run).at(ConfineStep::Sources, source.display())?;
+            self.ownership = Ownership::Changed;
+        }
+        plain()
+    }
+}
+
+fn translated(source: &Path, shape: Change<'_>, translations: &mut Translations) -> io::Result<OwnedFd> {
+    let owner = stat(source)?;
+    let ids = translations.of((owner.st_uid, owner.st_gid))?;
+    open(source, Change { ids: Some(ids.as_fd()), ..shape })
+}

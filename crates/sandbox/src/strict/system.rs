@@ -1,0 +1,63 @@
+//! The parts of the system that are visible inside, opened as mounts of their own before the host disappears.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, readlink};
+use rustix::io::Errno;
+
+use super::failure::{At, ConfineFailure, ConfineStep};
+use super::root::{Root, copy, record};
+use crate::applied::MountKind;
+use crate::confinement::Access;
+use crate::kernel::mount::{Change, change};
+
+/// Programs and libraries. Where one of them is a link, as on merged systems, the link is made again.
+const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+/// Directories of `/etc` that programs need and that hold no secret.
+const ETC_DIRECTORIES: [&str; 6] = [
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/fonts",
+    "/etc/pki/tls/certs",
+    "/etc/pki/ca-trust",
+    "/etc/ssl/certs",
+];
+const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+
+pub(crate) fn build(root: &mut Root) -> Result<(), ConfineFailure> {
+    for path in SYSTEM.into_iter().chain(ETC_DIRECTORIES) {
+        match readlink(path, Vec::new()) {
+            Ok(to) => {
+                let to = to.into_string().map_err(|_| ConfineFailure::new(ConfineStep::System, path))?;
+                root.link(Path::new(path), &PathBuf::from(to)).at(ConfineStep::System, path)?;
+            }
+            Err(Errno::NOENT) => {}
+            Err(_) => {
+                let shape = Change { read_only: true, no_devices: true, ..Change::default() };
+                let mount = open(Path::new(path), shape).at(ConfineStep::System, path)?;
+                let record = record(Path::new(path), MountKind::System, Access::ReadOnly);
+                root.attach(mount, true, record).at(ConfineStep::System, path)?;
+            }
+        }
+    }
+    for path in DEVICES {
+        let shape = Change { read_only: true, no_exec: true, ..Change::default() };
+        let mount = match open(Path::new(path), shape) {
+            // A container may lack one or the other.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            result => result.at(ConfineStep::Devices, path)?,
+        };
+        let record = record(Path::new(path), MountKind::Device, Access::ReadWrite);
+        root.attach(mount, false, record).at(ConfineStep::Devices, path)?;
+    }
+    Ok(())
+}
+
+/// A part of the host's tree in the shape it shall have, attached nowhere.
+pub(crate) fn open(source: &Path, shape: Change<'_>) -> io::Result<OwnedFd> {
+    let mount = copy(CWD, source)?;
+    change(&mount, shape)?;
+    Ok(mount)
+}
