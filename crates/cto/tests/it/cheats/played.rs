@@ -96,9 +96,10 @@ impl Base {
             let path = folder.join(&name);
             let mut bytes = fs::read(&path).unwrap();
             if name == Path::new("case.yaml") {
-                let environment = python.and_then(|_| testkit::python_environment("cheats")).unwrap_or_default();
+                let environment = python.and_then(|_| testkit::python_environment("cheats"));
+                let mounts = environment.map_or_else(|| "[]".to_owned(), |environment| environment["mounts"].to_string());
                 let text = String::from_utf8(bytes).unwrap().replace("@BIN@", &bin);
-                bytes = text.replace("@MOUNTS@", &environment["mounts"].to_string()).into_bytes();
+                bytes = text.replace("@MOUNTS@", &mounts).into_bytes();
             }
             let executable = fs::metadata(&path).unwrap().permissions().mode() & 0o111 != 0;
             BaseFile { path: name.to_str().unwrap().to_owned(), bytes, executable }
