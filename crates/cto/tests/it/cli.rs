@@ -56,6 +56,7 @@ fn every_command_is_explained_and_built() {
     demo
     init
     doctor
+    sandbox
     decide
     run
     matrix
@@ -70,6 +71,8 @@ fn every_command_is_explained_and_built() {
     case list
     case new
     case check
+    environment
+    environment suggest
     key
     key init
     key show
