@@ -208,8 +208,8 @@ static NEXTEST: Project = Project {
     source: CARGO.source,
     environment: |test| {
         let folder = testkit::nextest(test)?.parent()?.to_owned();
-        // What stands beside rustup is shown already.
-        let shown = folder.join("rustup").is_file();
+        // What belongs to the system or stands beside rustup is shown already.
+        let shown = folder.starts_with("/usr") || folder.join("rustup").is_file();
         Some(if shown { json!({}) } else { json!({"mounts": [testkit::same_place(&folder)]}) })
     },
 };
