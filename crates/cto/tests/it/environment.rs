@@ -29,7 +29,9 @@ impl Ended {
         let mut args = vec!["run".as_ref(), "--json".as_ref(), case.as_os_str()];
         args.extend(repository.into_iter().flat_map(|path| ["--repo".as_ref(), path.as_os_str()]));
         let report = world.cto(args).json();
-        let bundle = world.bundles().join(report["run_id"].as_str().unwrap());
+        let run_id = report["run_id"].as_str().unwrap();
+        let _ = world.cto(["verify", run_id]).expect(0);
+        let bundle = world.bundles().join(run_id);
         let text = |name: &str| fs::read_to_string(bundle.join(name)).unwrap_or_default();
         let sandbox: Value = serde_json::from_str(&text("sandbox.json")).unwrap();
         let environment = sandbox["environment"].clone();

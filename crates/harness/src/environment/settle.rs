@@ -1,8 +1,9 @@
 //! What setup wrote becomes a layer: only what the tree itself does not have, and older than every file of a tree.
 //!
-//! The layer lies over the baseline and over patched trees alike. A file of the tree in it would hide the patch's own, and
-//! the repository's `.git` would be taken for the engine's doing. And a laid-out tree has one fixed time for all its files:
-//! what a build tool compiled from the baseline would pass for newer than the patch, and the old code would be tested.
+//! The layer lies over the baseline and over patched trees alike. A file of the tree in it would hide the patch's own,
+//! and the repository's `.git` would be taken for the engine's doing. And a laid-out tree has one fixed time for all its
+//! files: what a build tool compiled from the baseline would pass for newer than the patch, and the old code would be
+//! tested.
 
 use std::fs::{self, Metadata, Permissions};
 use std::io;

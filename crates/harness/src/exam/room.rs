@@ -78,7 +78,8 @@ impl Examiner<'_> {
             return Ok(Room { root, quarters, changes: None, reports });
         }
         let above = self.setting.dir(&format!("{name}/above"))?;
-        let lower = layers.iter().chain([&root]).cloned().collect();
+        // The patched tree above: what the patch writes where setup wrote something else is what is tested.
+        let lower = [&root].into_iter().chain(&layers).cloned().collect();
         let from = WorkspaceFrom::Layers { lower, upper: Upper::Directory(above.clone()) };
         quarters = quarters.layered(layers, from);
         Ok(Room { root, quarters, changes: Some(above.join("upper")), reports })

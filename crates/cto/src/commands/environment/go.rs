@@ -1,4 +1,5 @@
-//! Go: dependencies from `vendor` or from the module cache, and a build cache that setup fills and that is then only read.
+//! Go: dependencies from `vendor` or from the module cache, and a build cache that setup fills and that is then only
+//! read.
 
 use super::draft::Draft;
 use super::look::Place;
@@ -32,8 +33,8 @@ pub(super) fn draft(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
     inputs.into_iter().for_each(|input| draft.input(input));
 }
 
-/// Go compiles its own library too, which takes longer than most tests. In the tree the cache is kept with the layer; that
-/// it cannot be written to afterwards keeps an engine's builds out of its patch.
+/// Go compiles its own library too, which takes longer than most tests. In the tree the cache is kept with the layer;
+/// that it cannot be written to afterwards keeps an engine's builds out of its patch.
 fn build_cache(place: &Place<'_>, draft: &mut Draft) {
     draft.variable("GOCACHE", BUILD_CACHE, "what setup compiled, kept with the layer");
     draft.variable("GODEBUG", "goindex=0", "go's index of packages wants to write to its cache");

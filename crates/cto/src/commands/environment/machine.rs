@@ -191,8 +191,8 @@ fn is_taken(path: &Path) -> bool {
     TAKEN.iter().any(|taken| path.starts_with(taken)) || path.starts_with(sandbox::HOME_DEFAULT)
 }
 
-/// The program behind the stand-in of a version manager, which keeps versions in `versions/` or `installs/TOOL/`: the one
-/// that its file `version` names, or the newest.
+/// The program behind the stand-in of a version manager, which keeps versions in `versions/` or `installs/TOOL/`: the
+/// one that its file `version` names, or the newest.
 fn managed(shims: &Path, name: &str) -> Option<PathBuf> {
     let root = shims.parent()?;
     let tools = subfolders(&root.join("installs")).into_iter().chain([root.join("versions")]);

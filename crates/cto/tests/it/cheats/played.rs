@@ -97,7 +97,8 @@ impl Base {
             let mut bytes = fs::read(&path).unwrap();
             if name == Path::new("case.yaml") {
                 let environment = python.and_then(|_| testkit::python_environment("cheats"));
-                let mounts = environment.map_or_else(|| "[]".to_owned(), |environment| environment["mounts"].to_string());
+                let mounts =
+                    environment.map_or_else(|| "[]".to_owned(), |environment| environment["mounts"].to_string());
                 let text = String::from_utf8(bytes).unwrap().replace("@BIN@", &bin);
                 bytes = text.replace("@MOUNTS@", &mounts).into_bytes();
             }

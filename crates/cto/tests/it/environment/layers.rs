@@ -1,4 +1,5 @@
-//! What a setup layer is to those above it: additions to a tree, older than any file of it, and never in the patch's way.
+//! What a setup layer is to those above it: additions to a tree, older than any file of it, and never in the patch's
+//! way.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

@@ -1,5 +1,5 @@
-//! Small projects with one dependency each, and patches to them. Each has a test that compares what is installed with what
-//! the lock file asks for, as far as the dependency can tell.
+//! Small projects with one dependency each, and patches to them. Each has a test that compares what is installed with
+//! what the lock file asks for, as far as the dependency can tell.
 
 use serde_json::{Value, json};
 
@@ -47,11 +47,13 @@ pub(super) const NODE: Project = Project {
         (".gitignore", "node_modules/\n"),
         (
             "index.js",
-            "const isNumber = require('is-number');\nexports.kind = (t) => (isNumber(t) ? 'number' : 'word');\n",
+            r"const isNumber = require('is-number');
+exports.kind = (t) => (isNumber(t) ? 'number' : 'word');
+",
         ),
         (
             "test/kind.test.js",
-            "const test = require('node:test');
+            r"const test = require('node:test');
 const assert = require('node:assert');
 const { kind } = require('..');
 test('a number', () => assert.equal(kind('12'), 'number'));
@@ -65,11 +67,19 @@ test('the version', () => {
     exam: &["node", "--test", "test/"],
     honest: (
         "index.js",
-        "const isNumber = require('is-number');\n\nexports.kind = (text) => {\n  if (isNumber(text)) return 'number';\n  return 'word';\n};\n",
+        r"const isNumber = require('is-number');
+
+exports.kind = (text) => {
+  if (isNumber(text)) return 'number';
+  return 'word';
+};
+",
     ),
     broken: (
         "index.js",
-        "const isNumber = require('is-number');\nexports.kind = (t) => (isNumber(t) ? 'number' : 'text');\n",
+        r"const isNumber = require('is-number');
+exports.kind = (t) => (isNumber(t) ? 'number' : 'text');
+",
     ),
     breaks: "a word",
     update: &[
@@ -93,11 +103,16 @@ pub(super) const PYTHON: Project = Project {
         (".gitignore", ".venv/\n"),
         (
             "counts.py",
-            "import inflection\n\n\ndef count(n, word):\n    return f'{n} {word if n == 1 else inflection.pluralize(word)}'\n",
+            r"import inflection
+
+
+def count(n, word):
+    return f'{n} {word if n == 1 else inflection.pluralize(word)}'
+",
         ),
         (
             "test_counts.py",
-            "import unittest
+            r#"import unittest
 from importlib.metadata import version
 from pathlib import Path
 
@@ -112,18 +127,32 @@ class Counts(unittest.TestCase):
         self.assertEqual(counts.count(3, 'box'), '3 boxes')
 
     def test_version(self):
-        self.assertEqual(Path('requirements.txt').read_text(), f'inflection=={version(\"inflection\")}\\n')
-",
+        self.assertEqual(Path('requirements.txt').read_text(), f'inflection=={version("inflection")}\n')
+"#,
         ),
     ],
     exam: &["python3", "-m", "unittest", "-v"],
     honest: (
         "counts.py",
-        "\"\"\"Counts.\"\"\"\n\nfrom inflection import pluralize\n\n\ndef count(n, word):\n    if n != 1:\n        word = pluralize(word)\n    return f'{n} {word}'\n",
+        r#""""Counts."""
+
+from inflection import pluralize
+
+
+def count(n, word):
+    if n != 1:
+        word = pluralize(word)
+    return f'{n} {word}'
+"#,
     ),
     broken: (
         "counts.py",
-        "import inflection\n\n\ndef count(n, word):\n    return f'{n} {inflection.pluralize(word)}'\n",
+        r"import inflection
+
+
+def count(n, word):
+    return f'{n} {inflection.pluralize(word)}'
+",
     ),
     breaks: "test_one",
     update: &[("requirements.txt", "inflection==0.5.0\n")],
@@ -135,40 +164,103 @@ pub(super) const RUST: Project = Project {
     files: &[
         (
             "Cargo.toml",
-            "[package]\nname = \"digits\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[dependencies]\nitoa = \"=1.0.11\"\n",
+            r#"[package]
+name = "digits"
+version = "0.1.0"
+edition = "2021"
+
+[dependencies]
+itoa = "=1.0.11"
+"#,
         ),
         (
             "Cargo.lock",
-            "version = 3\n\n[[package]]\nname = \"digits\"\nversion = \"0.1.0\"\ndependencies = [\n \"itoa\",\n]\n\n\
-             [[package]]\nname = \"itoa\"\nversion = \"1.0.11\"\n\
-             source = \"registry+https://github.com/rust-lang/crates.io-index\"\n\
-             checksum = \"49f1f14873335454500d59611f1cf4a4b0f786f9ac11f4312a78e4cf2566695b\"\n",
+            r#"version = 3
+
+[[package]]
+name = "digits"
+version = "0.1.0"
+dependencies = [
+ "itoa",
+]
+
+[[package]]
+name = "itoa"
+version = "1.0.11"
+source = "registry+https://github.com/rust-lang/crates.io-index"
+checksum = "49f1f14873335454500d59611f1cf4a4b0f786f9ac11f4312a78e4cf2566695b"
+"#,
         ),
         (".gitignore", "/target\n"),
-        ("src/lib.rs", "pub fn digits(n: u32) -> usize {\n    itoa::Buffer::new().format(n).len()\n}\n"),
+        (
+            "src/lib.rs",
+            r"pub fn digits(n: u32) -> usize {
+    itoa::Buffer::new().format(n).len()
+}
+",
+        ),
         (
             "tests/digits.rs",
-            "#[test]\nfn few() {\n    assert_eq!(digits::digits(7), 1);\n}\n\n#[test]\nfn many() {\n    assert_eq!(digits::digits(40_000), 5);\n}\n",
+            r"#[test]
+fn few() {
+    assert_eq!(digits::digits(7), 1);
+}
+
+#[test]
+fn many() {
+    assert_eq!(digits::digits(40_000), 5);
+}
+",
         ),
     ],
     exam: &["cargo", "test"],
     honest: (
         "src/lib.rs",
-        "//! Digits.\n\npub fn digits(number: u32) -> usize {\n    let mut buffer = itoa::Buffer::new();\n    buffer.format(number).len()\n}\n",
+        r"//! Digits.
+
+pub fn digits(number: u32) -> usize {
+    let mut buffer = itoa::Buffer::new();
+    buffer.format(number).len()
+}
+",
     ),
-    broken: ("src/lib.rs", "pub fn digits(n: u32) -> usize {\n    itoa::Buffer::new().format(n).len().min(4)\n}\n"),
+    broken: (
+        "src/lib.rs",
+        r"pub fn digits(n: u32) -> usize {
+    itoa::Buffer::new().format(n).len().min(4)
+}
+",
+    ),
     breaks: "many",
     update: &[
         (
             "Cargo.toml",
-            "[package]\nname = \"digits\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[dependencies]\nitoa = \"=1.0.10\"\n",
+            r#"[package]
+name = "digits"
+version = "0.1.0"
+edition = "2021"
+
+[dependencies]
+itoa = "=1.0.10"
+"#,
         ),
         (
             "Cargo.lock",
-            "version = 3\n\n[[package]]\nname = \"digits\"\nversion = \"0.1.0\"\ndependencies = [\n \"itoa\",\n]\n\n\
-             [[package]]\nname = \"itoa\"\nversion = \"1.0.10\"\n\
-             source = \"registry+https://github.com/rust-lang/crates.io-index\"\n\
-             checksum = \"b1a46d1a171d865aa5f83f92695765caa047a9b4cbae2cbf37dbd613a793fd4c\"\n",
+            r#"version = 3
+
+[[package]]
+name = "digits"
+version = "0.1.0"
+dependencies = [
+ "itoa",
+]
+
+[[package]]
+name = "itoa"
+version = "1.0.10"
+source = "registry+https://github.com/rust-lang/crates.io-index"
+checksum = "b1a46d1a171d865aa5f83f92695765caa047a9b4cbae2cbf37dbd613a793fd4c"
+"#,
         ),
     ],
     tests: 2,
@@ -178,32 +270,99 @@ pub(super) const RUST: Project = Project {
 pub(super) const GO: Project = Project {
     name: "go",
     files: &[
-        ("go.mod", "module example.org/price\n\ngo 1.21\n\nrequire example.org/round v1.0.0\n"),
-        ("vendor/modules.txt", "# example.org/round v1.0.0\n## explicit; go 1.21\nexample.org/round\n"),
-        ("vendor/example.org/round/round.go", "package round\n\nfunc To(n, step int) int { return n / step * step }\n"),
+        (
+            "go.mod",
+            r"module example.org/price
+
+go 1.21
+
+require example.org/round v1.0.0
+",
+        ),
+        (
+            "vendor/modules.txt",
+            r"# example.org/round v1.0.0
+## explicit; go 1.21
+example.org/round
+",
+        ),
+        (
+            "vendor/example.org/round/round.go",
+            r"package round
+
+func To(n, step int) int { return n / step * step }
+",
+        ),
         (
             "price.go",
-            "package price\n\nimport \"example.org/round\"\n\nfunc Net(gross int) int { return round.To(gross, 5) }\n",
+            r#"package price
+
+import "example.org/round"
+
+func Net(gross int) int { return round.To(gross, 5) }
+"#,
         ),
         (
             "price_test.go",
-            "package price\n\nimport \"testing\"\n\nfunc TestDown(t *testing.T) {\n\tif Net(12) != 10 {\n\t\tt.Fatal(Net(12))\n\t}\n}\n\n\
-             func TestEven(t *testing.T) {\n\tif Net(15) != 15 {\n\t\tt.Fatal(Net(15))\n\t}\n}\n",
+            r#"package price
+
+import "testing"
+
+func TestDown(t *testing.T) {
+	if Net(12) != 10 {
+		t.Fatal(Net(12))
+	}
+}
+
+func TestEven(t *testing.T) {
+	if Net(15) != 15 {
+		t.Fatal(Net(15))
+	}
+}
+"#,
         ),
     ],
     exam: &["go", "test", "-v", "./..."],
     honest: (
         "price.go",
-        "// Package price rounds.\npackage price\n\nimport \"example.org/round\"\n\nconst step = 5\n\n// Net is what is paid.\nfunc Net(gross int) int { return round.To(gross, step) }\n",
+        r#"// Package price rounds.
+package price
+
+import "example.org/round"
+
+const step = 5
+
+// Net is what is paid.
+func Net(gross int) int { return round.To(gross, step) }
+"#,
     ),
     broken: (
         "price.go",
-        "package price\n\nimport \"example.org/round\"\n\nfunc Net(gross int) int { return round.To(gross, 3) }\n",
+        r#"package price
+
+import "example.org/round"
+
+func Net(gross int) int { return round.To(gross, 3) }
+"#,
     ),
     breaks: "TestDown",
     update: &[
-        ("go.mod", "module example.org/price\n\ngo 1.21\n\nrequire example.org/round v1.1.0\n"),
-        ("vendor/modules.txt", "# example.org/round v1.1.0\n## explicit; go 1.21\nexample.org/round\n"),
+        (
+            "go.mod",
+            r"module example.org/price
+
+go 1.21
+
+require example.org/round v1.1.0
+",
+        ),
+        (
+            "vendor/modules.txt",
+            r"# example.org/round v1.1.0
+## explicit; go 1.21
+example.org/round
+",
+        ),
         ("vendor/example.org/round/round.go", "package round\n\nfunc To(n, step int) int { return n - n%step }\n"),
     ],
     tests: 2,

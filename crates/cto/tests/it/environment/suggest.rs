@@ -1,4 +1,5 @@
-//! `cto environment suggest` on repositories of many kinds: what it drafts, what it says, and what it does not fall for.
+//! `cto environment suggest` on repositories of many kinds: what it drafts, what it says, and what it does not fall
+//! for.
 
 use std::ffi::CString;
 use std::fs;

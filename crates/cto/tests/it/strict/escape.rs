@@ -1,5 +1,7 @@
 //! Ways out: through the file system, through namespaces, through other processes and through the kernel.
 
+use std::fs;
+
 use super::check::check;
 use super::program::{python, sh};
 use super::row::{FILTER, READ_ONLY, Row, UNPRIVILEGED, note, violation};
@@ -23,7 +25,7 @@ fn files() -> Vec<Row> {
         sh("a path that steps up", "cat ../../../../../../../..$OPERATOR/.ssh/id_ed25519 && echo REACHED"),
         sh("the root it was started from", "cat /proc/self/root$OPERATOR/.ssh/id_ed25519 && echo REACHED"),
         python(
-            "a file moved over the edge",
+            "another name for somebody's file",
             "os.rename(os.environ['VICTIM'] + '/file', os.environ['VICTIM'] + '/mine')\nreached()",
         ),
         python("the engine's own executable", executable).stopped_by(READ_ONLY),
@@ -90,7 +92,8 @@ fn processes() -> Vec<Row> {
             .stopped_by(FILTER)
             .says(note(&[("note", "userfaultfd")])),
         python("calls past the filter (io_uring)", ring)
-            .stopped_by("the filter, which says that there is no such call"),
+            .stopped_by("the filter, which says that there is no such call")
+            .needs("IO_URING"),
     ]
 }
 
@@ -128,5 +131,11 @@ fn planted() -> Vec<Row> {
 
 #[test]
 fn nothing_gets_out() {
-    check("nothing_gets_out", &rows(), |_| ());
+    check("nothing_gets_out", &rows(), |scene| {
+        // Kernels without the setting have no way to switch it off.
+        let disabled = fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_else(|_| "0".to_owned());
+        if disabled.trim() == "0" {
+            scene.variables.insert("IO_URING", "on".to_owned());
+        }
+    });
 }

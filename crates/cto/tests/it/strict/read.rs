@@ -1,5 +1,7 @@
 //! Reading what is the operator's, the harness's or another process's.
 
+use std::fs;
+
 use super::check::check;
 use super::program::{python, sh};
 use super::row::{Control, FILTER, PIDS, Row, note, violation};
@@ -7,7 +9,6 @@ use super::row::{Control, FILTER, PIDS, Row, note, violation};
 pub(super) const CLASS: &str = "Reading secrets";
 
 const MASKED: &str = "masked in its `/proc`";
-const NO_CORE: &str = "a hard limit of 0";
 
 pub(super) fn rows() -> Vec<Row> {
     let mut rows = files();
@@ -27,7 +28,7 @@ fn files() -> Vec<Row> {
         sh("names in the operator's home", "ls $OPERATOR/.ssh && echo REACHED"),
         sh("the host's users", "grep ^root: /etc/passwd && echo REACHED"),
         // The sandbox has a made-up list of users, and this is not in it.
-        sh("the host's passwords", "cat /etc/shadow > /dev/null && echo REACHED").of_root(),
+        sh("the host's passwords", "cat /etc/shadow > /dev/null && echo REACHED").of_root().needs("/etc/shadow"),
     ]
 }
 
@@ -83,7 +84,8 @@ fn processes() -> Vec<Row> {
             "core dumps of programs",
             "import resource\nif resource.getrlimit(resource.RLIMIT_CORE)[1] != 0: reached()",
         )
-        .stopped_by(NO_CORE)
+        .stopped_by("a hard limit of 0")
+        .needs("CORE_LIMIT")
         .control(Control::Direct),
     ]
 }
@@ -114,5 +116,13 @@ fn kernel() -> Vec<Row> {
 
 #[test]
 fn nothing_secret_is_read() {
-    check("nothing_secret_is_read", &rows(), |_| ());
+    check("nothing_secret_is_read", &rows(), |scene| {
+        // The test's own hard limit; where it is 0 there is nothing to show.
+        let limits = fs::read_to_string("/proc/self/limits").unwrap();
+        let hard = limits.lines().find(|line| line.starts_with("Max core file size"));
+        let hard = hard.and_then(|line| line.split_whitespace().nth(5)).unwrap();
+        if hard != "0" {
+            scene.variables.insert("CORE_LIMIT", hard.to_owned());
+        }
+    });
 }
