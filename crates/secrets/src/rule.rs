@@ -9,7 +9,7 @@ use crate::filter::{Grams, Index};
 use crate::literal::{Form, literals};
 use crate::rules;
 
-/// A well-known secret shape. The tables in `rules/` are made of these; [`RULE`](crate::rules::RULE) has the defaults.
+/// A well-known secret shape. The tables in `rules/` are made of these; `RULE` there has the defaults.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
     /// Names the rule in hits and markers: lower case, digits, dashes.
