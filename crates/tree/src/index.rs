@@ -6,6 +6,7 @@ use crate::error::{TreeError, malformed};
 use crate::listing::{Entry, Listing, Mode};
 use crate::oid::Oid;
 
+const ASSUME_UNCHANGED: u16 = 0x8000;
 const EXTENDED: u16 = 0x4000;
 const STAGE: u16 = 0x3000;
 const LENGTH: u16 = 0x0fff;
@@ -75,7 +76,8 @@ fn encode_entry(entry: &IndexEntry, out: &mut Vec<u8>) {
     out.resize(out.len() + padding, 0);
 }
 
-/// Reads an index file. Assume-unchanged marks are dropped: they only say what its owner did not want to see.
+/// Reads an index file. Assume-unchanged marks are dropped: they only say what its owner did not want to see. The stat words
+/// of what git was told not to look at are zero: git writes them again without having looked, so they vouch for nothing.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Index, TreeError> {
     Decoder { bytes, at: 0 }.index().ok_or_else(|| malformed("index", "truncated or of an unknown version"))
 }
@@ -125,7 +127,8 @@ impl Decoder<'_> {
         let extended = if flags & EXTENDED != 0 { self.short()? } else { 0 };
         let path = if version == 4 { self.compressed_path(previous)? } else { self.padded_path(start)? };
         let (skip_worktree, intent_to_add) = (extended & SKIP_WORKTREE != 0, extended & INTENT_TO_ADD != 0);
-        let stat = [c, cn, m, mn, dev, ino, uid, gid, size];
+        let looked_at = flags & ASSUME_UNCHANGED == 0 && !skip_worktree;
+        let stat = if looked_at { [c, cn, m, mn, dev, ino, uid, gid, size] } else { [0; 9] };
         Some(IndexEntry { path, bits, oid, stat, stage: (flags & STAGE) >> 12, skip_worktree, intent_to_add })
     }
 

@@ -137,7 +137,8 @@ fn attributes_and_index_bits_hide_nothing() {
         // As long as it was: git looks no further where the size says enough.
         fs::write(source.join(name), "own\n").unwrap();
     }
-    assert_eq!(git(&source, ["status", "--porcelain"]), "", "control: plain git is deceived");
+    let status = ["--no-optional-locks", "status", "--porcelain"];
+    assert_eq!(git(&source, status), "", "control: plain git is deceived");
     let (report, bundle) = check(&world, &source, &[], 3);
     assert_eq!(report["blocker_reasons"], json!(["dirty_starting_tree"]));
     let trace = fs::read_to_string(bundle.join("trace.jsonl")).unwrap();

@@ -169,12 +169,13 @@ fn stage_of(child: &Child) -> Option<Pid> {
     children.split_whitespace().next()?.parse().ok().and_then(Pid::from_raw)
 }
 
-/// Harness and stage are both killed, so that nobody is left who would end the engine; and a recovery before died too.
+/// Harness and stage are both killed, so that nobody is left who would end the engine (a sandbox ends with its stage, so
+/// there is none); and a recovery before died too.
 #[test]
 fn a_run_whose_stage_is_killed_with_it() {
     let world = world();
     world.case("made", &[("fake", SLEEPS)]);
-    let mut child = world.start(["run", "./made", "--json"]);
+    let mut child = world.start(["run", "./made", "--json", "--sandbox", "none"]);
     let run = wait_for("a sleeping engine", || {
         let active = world.home().join("active").is_dir().then(|| names_in(&world, "active"))?;
         active.into_iter().find(|name| sleeping(&world, name))

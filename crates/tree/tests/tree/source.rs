@@ -232,6 +232,35 @@ fn status_as_git_sees_it_and_a_little_more() {
     assert!(matches!(split, Err(TreeError::Source { problem: SourceProblem::SplitIndex, .. })));
 }
 
+/// Git compares whole seconds, and rewrites entries it was told to pass over without looking at their files again: once the
+/// index is a second younger, a change of the same second and size is as good as committed to it.
+#[test]
+fn what_git_passes_over_is_looked_at_also_when_its_times_agree() {
+    let world = World::new();
+    let root = world.path("source");
+    let tick = |at_most: u32| loop {
+        write(&world.path("clock"), b"");
+        let now = fs::metadata(world.path("clock")).unwrap().modified().unwrap();
+        if now.duration_since(std::time::UNIX_EPOCH).unwrap().subsec_millis() < at_most {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    };
+    tick(100);
+    repository(&root, &[("assumed", "one\n"), ("skipped", "one\n"), ("touched", "one\n")]);
+    git(&root, &["update-index", "--assume-unchanged", "assumed"]);
+    git(&root, &["update-index", "--skip-worktree", "skipped"]);
+    for name in ["assumed", "skipped"] {
+        write(&root.join(name), b"own\n");
+    }
+    std::thread::sleep(std::time::Duration::from_millis(900));
+    tick(500);
+    // A file as it was, but younger: git writes the index to remember that.
+    write(&root.join("touched"), b"one\n");
+    assert_eq!(git(&root, &["status", "--porcelain"]), "");
+    assert_eq!(dirty(&world, &root, "s"), ["assumed", "skipped"]);
+}
+
 #[test]
 fn an_unfinished_merge_is_seen() {
     let world = World::new();
