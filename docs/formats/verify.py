@@ -340,6 +340,9 @@ def check_status(report):
                            ("exam_in_process", "exam" in kinds and "blind" not in kinds),
                            ("exam_without_control", "exam" in kinds and "control" not in kinds)):
         check(not unproven or code in coverage, REPORT, "coverage", code, "not listed")
+    classes = {hit.get("class", "leak") for hit in report["secret_scan"]["hits"]}
+    for kind, reason in [("leak", "secret_leak"), ("canary", "canary_touched")]:
+        same(REPORT, "secret_scan", kind in classes, reason in reasons)
 
 
 def verify(root, files, keys):

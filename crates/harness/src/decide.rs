@@ -12,6 +12,7 @@ use serde_json::json;
 use tree::Listing;
 
 use crate::run::{Harness, Run, Stopped};
+use crate::scan::baseline_reader;
 use crate::target::{Target, inspect};
 use crate::task::{Origin, Task};
 use crate::watch::{Step, StepState};
@@ -202,6 +203,9 @@ impl<'a> Run<'a> {
                 self.make_work()?;
                 stop::here("work.made");
                 let target = inspect(self.harness, self.task, self.ask.sandbox, &self.work)?;
+                if let Some(copy) = &target.copy {
+                    self.draft.censor_mut().compare_with(baseline_reader(copy.baseline.store.clone(), copy.commit));
+                }
                 self.trace("preflight.target", json!(target.facts))?;
                 (self.judge(Some(target.facts.clone()))?, Some(target))
             }
@@ -253,6 +257,7 @@ impl<'a> Run<'a> {
             settings: settings(self.harness, self.task, self.ask),
             target,
         };
+        let inputs = self.clean(names::DECISION, inputs)?;
         let judged = gate::judge(&self.task.contract, inputs)?;
         let decision = judged.decision();
         let data = json!({"missing": decision.missing_gates, "not_evaluated": decision.not_evaluated, "passed": decision.passed_gates, "phase": phase});

@@ -4,7 +4,6 @@
 //! [`spine::govern`]; every step consumes the one before it and is the only constructor of the next.
 
 mod availability;
-mod canary;
 mod claims;
 mod clock;
 mod collection;
@@ -24,6 +23,7 @@ mod reserve;
 mod result;
 mod reverify;
 mod run;
+mod scan;
 mod spine;
 mod supervise;
 mod target;
@@ -41,6 +41,7 @@ pub use look::{Look, LookError, Looked, look_around};
 pub use recover::{RecoverError, Recovered, recover};
 pub use reverify::{REVERIFIED, Reverified, ReverifyError, reverify};
 pub use run::{Harness, OpenHarnessError, OpenRunError};
+pub use scan::{ContractSecret, warm_up};
 pub use spine::{GovernError, Outcome, govern};
 pub use task::{BaselineFile, LoadTaskError, Origin, Task};
 pub use watch::{Quiet, Step, StepState, Watch, WatchRun};

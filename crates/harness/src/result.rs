@@ -215,10 +215,11 @@ pub(crate) fn record_patch(run: &mut Run<'_>, proof: &Proof, result: Oid) -> Res
             let text = format!("expected tree {result}, found {}", shown(&found));
             run.findings.block(Reason::PatchNotReproducible, text, names::PATCH);
         }
-        run.write(names::PATCH, &proof.patch)?;
-        if !proof.patch.is_empty() {
-            let sha256 = Digest::of(&proof.patch);
-            let applied = json!({"bytes": proof.patch.len(), "files": files, "reproduced": same, "sha256": sha256});
+        let patch = run.draft.censor_mut().bytes(names::PATCH, &proof.patch);
+        run.draft.write_clean(names::PATCH, &patch, run.clock.now())?;
+        if !patch.is_empty() {
+            let sha256 = Digest::of(&patch);
+            let applied = json!({"bytes": patch.len(), "files": files, "reproduced": same, "sha256": sha256});
             run.event(EventKind::PatchApplied, applied)?;
         }
     }

@@ -61,12 +61,17 @@ pub enum ReverifyError {
     /// The sandbox it is to be held in cannot be had.
     Sandbox(Shortfall),
     Interrupted,
+    /// A secret was taken out of the patch.
+    Redacted,
     Failed(String),
 }
 
 impl fmt::Display for ReverifyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Redacted => f.write_str(
+                "its patch is redacted: without the secret that stood in it, it does not make the result that was verified",
+            ),
             Self::NoResult => f.write_str("the run came to no result, so that there is nothing to verify again"),
             Self::NoBaseline(why) => write!(f, "the baseline is not to be had: {why}"),
             Self::AnotherTree { what, expected, found } => {
@@ -123,6 +128,9 @@ pub fn reverify(
     let own: TaskContract = read(bundle, names::CONTRACT)?;
     let decision: Decision = read(bundle, names::DECISION)?;
     let contract = contract.unwrap_or(&own);
+    if report.coverage.contains(&Coverage::PatchRedacted) {
+        return Err(ReverifyError::Redacted);
+    }
     if contract.task_id != report.task_id {
         let (expected, found) = (report.task_id.to_string(), contract.task_id.to_string());
         return Err(ReverifyError::AnotherTask { expected, found });

@@ -10,10 +10,12 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use contract::decision::Shortfall;
 use contract::report::HostFacts;
 use contract::statement::SignedLedger;
-use contract::{Digest, EventKind, RunId};
+use contract::{Digest, EventKind, RunId, canonical_bytes};
 use evidence::{Draft, HarnessKey, WriteArtifactError, stop};
 use ledger::{Ledger, RunStarted};
 use sandbox::{Stage, Supervisor};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::clock::RunClock;
@@ -23,6 +25,7 @@ use crate::findings::Findings;
 use crate::home::{Home, OpenHomeError};
 use crate::host::{self, GatherHostError, Tools};
 use crate::reserve::Reserve;
+use crate::scan::{ContractSecret, censor, secret_in};
 use crate::supervise::Setting;
 use crate::task::Task;
 use crate::watch::{Step, StepState, Watch};
@@ -108,6 +111,8 @@ pub enum OpenRunError {
     Ledger(ledger::AppendEntryError),
     ReadLedger(ledger::ReadLedgerError),
     Encode(serde_json::Error),
+    /// What a person wrote would put a secret into every bundle.
+    Secret(ContractSecret),
 }
 
 impl fmt::Display for OpenRunError {
@@ -119,6 +124,13 @@ impl fmt::Display for OpenRunError {
             Self::Ledger(error) => error.fmt(f),
             Self::ReadLedger(error) => error.fmt(f),
             Self::Encode(error) => write!(f, "cannot encode the contract: {error}"),
+            Self::Secret(ContractSecret { field, rule }) => {
+                let field = contract::text::shown(field);
+                write!(
+                    f,
+                    "`{field}` of the contract looks like a secret ({rule}), and a contract is kept in every bundle"
+                )
+            }
         }
     }
 }
@@ -223,7 +235,12 @@ impl<'a> Run<'a> {
         watch: Watch<'a>,
     ) -> Result<Self, OpenRunError> {
         let clock = RunClock::start().map_err(OpenRunError::Clock)?;
-        let contract_digest = task.contract.digest().map_err(OpenRunError::Encode)?;
+        let contract = canonical_bytes(&task.contract).map_err(OpenRunError::Encode)?;
+        let contract_digest = Digest::of(&contract);
+        if let Some(secret) = secret_in(&contract).map_err(OpenRunError::Encode)? {
+            return Err(OpenRunError::Secret(secret));
+        }
+        let canary = canary().map_err(|error| OpenRunError::Io("random numbers".into(), error))?;
         let (run_id, dir, lock) = claim(harness, task, &clock)?;
         stop::here("run.claimed");
         let reserve = Reserve::take(&harness.home, &run_id).map_err(|error| {
@@ -251,7 +268,7 @@ impl<'a> Run<'a> {
         let head = before.hash.parse().unwrap_or(Digest::ZERO);
         let ledger_at_start = SignedLedger { id: ledger.ledger_id().to_owned(), head, seq: before.seq };
         drop(ledger);
-        let draft = Draft::begin(dir, run_id, lock, clock.started())
+        let draft = Draft::begin(dir, run_id, lock, clock.started(), censor(&canary))
             .map_err(|error| OpenRunError::Io(harness.home.active().join(error.name), error.error))?;
         Ok(Self {
             harness,
@@ -264,7 +281,7 @@ impl<'a> Run<'a> {
             draft,
             work,
             stage: None,
-            canary: canary().map_err(|error| OpenRunError::Io("random numbers".into(), error))?,
+            canary,
             layer: None,
             reserve: Some(reserve),
             findings: Findings::default(),
@@ -290,6 +307,11 @@ impl<'a> Run<'a> {
 
     pub(crate) fn write(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteArtifactError> {
         self.draft.write(name, bytes, self.clock.now())
+    }
+
+    /// A document as it may be written down. To be asked before anything is judged or digested that others judge again.
+    pub(crate) fn clean<T: Serialize + DeserializeOwned>(&mut self, file: &str, document: T) -> Result<T, Stopped> {
+        Ok(self.draft.censor_mut().document(file, &document)?.unwrap_or(document))
     }
 
     /// A marker in `backend/` that other tools look for.

@@ -77,6 +77,7 @@ fn record(run: &mut Run<'_>, examined: Examined) -> Result<(), Stopped> {
     let Examined { passes, coverage, blocks, late, log, cells, attempts, setup } = examined;
     run.findings.environment.setup.extend(setup);
     run.findings.cells.extend(cells);
+    run.clean_cells()?;
     posture::hold_against(run, attempts)?;
     run.write(names::TEST_LOG, &log)?;
     for check in &late {

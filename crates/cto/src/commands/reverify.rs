@@ -71,6 +71,7 @@ fn again(
 
 fn refused(error: &ReverifyError) -> CommandError {
     let remedy = match error {
+        ReverifyError::Redacted => "run the task again without the secret: cto run",
         ReverifyError::NoResult => "choose a run whose engine came to a result: cto runs",
         ReverifyError::NoBaseline(_) => "bring the repository back to where the contract names it, with that commit",
         ReverifyError::AnotherTask { .. } => "give a contract with the task id of the run",

@@ -13,6 +13,7 @@ mod hostile;
 mod matrix;
 mod parallel;
 mod reverify;
+mod secrets;
 mod smoke;
 mod stops;
 mod strict;

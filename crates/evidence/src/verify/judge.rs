@@ -6,7 +6,7 @@ use contract::decision::Profile;
 use contract::event::{first_missing, first_out_of_order};
 use contract::exam::ecosystems_of;
 use contract::paths::PathVerdict;
-use contract::report::{PassKind, Report, VerificationPass, sort_blockers};
+use contract::report::{HitClass, PassKind, Report, VerificationPass, sort_blockers};
 use contract::statement::SealedBy;
 use contract::text::path_text;
 use contract::{
@@ -304,6 +304,15 @@ fn check_status(report: &Report, checks: &mut Checks) {
     checks.check(sorted == report.blockers, file, "blocker_order", "worst first", "another order");
     exam::check(report, checks);
     check_coverage(report, checks);
+    check_secrets(report, checks);
+}
+
+/// What was found is held against the run, and nothing else is.
+fn check_secrets(report: &Report, checks: &mut Checks) {
+    for (class, reason) in [(HitClass::Leak, Reason::SecretLeak), (HitClass::Canary, Reason::CanaryTouched)] {
+        let (found, told) = (report.secret_scan.has(class), report.blocker_reasons.contains(&reason));
+        checks.check(found == told, names::REPORT, "secret_scan", format!("{reason} as a blocker: {found}"), told);
+    }
 }
 
 /// What the report itself shows to be unproven is in its coverage.

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use contract::fake::Review;
 use contract::text::shown;
 use contract::{Coverage, EventKind, Gate, Reason, canonical_digest};
+use evidence::censor::Lines;
 use evidence::{names, stop};
 use gate::conduct::{GitState, judge_conduct, judge_git_changes};
 use sandbox::{Confined, Ended, How, Line, Spec, Stage, Stream, SuperviseError, Upper, WorkspaceFrom};
@@ -239,14 +240,16 @@ fn missing(argv: &[String]) -> Stopped {
 fn supervise(run: &mut Run<'_>, cell: Ready) -> Result<Ended, Stopped> {
     let mut lines = 0;
     let mut failed = None;
+    let mut before = [Lines::default(), Lines::default()];
     let (clock, draft, cancel) = (run.clock, &mut run.draft, run.watch.cancel);
     let mut on_line = |line: Line<'_>| {
         lines += 1;
         if lines > OUTPUT_EVENTS || failed.is_some() {
             return;
         }
-        let text: String = shown(&String::from_utf8_lossy(line.bytes)).chars().take(OUTPUT_CHARS).collect();
-        let stream = if line.stream == Stream::Stderr { "stderr" } else { "stdout" };
+        let (stream, number) = if line.stream == Stream::Stderr { ("stderr", 1) } else { ("stdout", 0) };
+        let clean = draft.censor_mut().line(names::EVENTS, &mut before[number], line.bytes);
+        let text: String = shown(&String::from_utf8_lossy(&clean)).chars().take(OUTPUT_CHARS).collect();
         failed = draft.event(clock.now(), EventKind::EngineOutput, json!({"stream": stream, "text": text})).err();
     };
     let mut watch = sandbox::Watch { cancel: Some(cancel), stop: None, on_line: Some(&mut on_line) };
@@ -306,6 +309,7 @@ fn record_end(run: &mut Run<'_>, ended: &Ended) -> Result<(), Stopped> {
 /// What the recorders saw of the engine, and what it made of its repository's configuration.
 fn conduct(run: &mut Run<'_>, ended: &Ended, before: &GitState, after: &GitState) -> Result<(), Stopped> {
     run.findings.cells.add(ENGINE, ended)?;
+    run.clean_cells()?;
     let mut attempts = run.findings.cells.last().map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default();
     attempts.extend(judge_git_changes(ENGINE, before, after));
     posture::hold_against(run, attempts)
