@@ -119,7 +119,9 @@ fn is_plain(value: &Value) -> bool {
     match value {
         Value::Number(number) => number.as_i64().is_some_and(|number| number.unsigned_abs() <= LARGEST),
         Value::Array(items) => items.iter().all(is_plain),
-        Value::Object(entries) => entries.iter().all(|(key, value)| key.chars().all(|c| c < '\u{e000}') && is_plain(value)),
+        Value::Object(entries) => {
+            entries.iter().all(|(key, value)| key.chars().all(|c| c < '\u{e000}') && is_plain(value))
+        }
         Value::Null | Value::Bool(_) | Value::String(_) => true,
     }
 }
