@@ -1,5 +1,5 @@
 //! Secrets that an engine or a test lets out: none stands in anything that is kept, each is named, and the run fails.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on must stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
