@@ -5,6 +5,7 @@
 mod bundle;
 mod case;
 mod process;
+pub mod secret_set;
 mod skip;
 mod tamper;
 mod tools;

@@ -6,6 +6,7 @@ mod ledger;
 mod rounds;
 mod run;
 mod sandbox;
+mod secrets;
 mod verify;
 mod workspace;
 mod world;
@@ -32,8 +33,11 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
         "verify" => verify::measure,
         "ledger" => ledger::measure,
         "sandbox" => sandbox::measure,
+        "secrets" => secrets::measure,
         "workspace" => workspace::measure,
-        _ => return Err(format!("there is no bench {name:?}: run, exam, verify, ledger, sandbox or workspace")),
+        _ => {
+            return Err(format!("there is no bench {name:?}: run, exam, verify, ledger, sandbox, secrets or workspace"));
+        }
     };
     let mut bench = Bench { cto: target().join("release/cto"), rounds: None, place: std::env::temp_dir() };
     let mut write = false;
@@ -56,8 +60,8 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
             [other, ..] => return Err(format!("bench does not know {other:?}")),
         };
     }
-    // A workspace is measured in the crate that makes it.
-    if name != "workspace" {
+    // A workspace and the scanner are measured in the crates that have them.
+    if !["secrets", "workspace"].contains(&name) {
         run_command(&mut cargo(&["build", "--quiet", "--release", "--package", "cto"]))?;
     }
     let table = measure(&bench)?;
