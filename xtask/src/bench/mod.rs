@@ -36,7 +36,9 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
         "secrets" => secrets::measure,
         "workspace" => workspace::measure,
         _ => {
-            return Err(format!("there is no bench {name:?}: run, exam, verify, ledger, sandbox, secrets or workspace"));
+            return Err(format!(
+                "there is no bench {name:?}: run, exam, verify, ledger, sandbox, secrets or workspace"
+            ));
         }
     };
     let mut bench = Bench { cto: target().join("release/cto"), rounds: None, place: std::env::temp_dir() };
