@@ -132,6 +132,7 @@ fn from_cache(baseline: Baseline, commit: Oid, cache: &Path) -> Result<Copy, Tre
     make_dir(cache)?;
     let checkout = tree::checkout(cache, &baseline.store, &baseline.listing, commit, AUTHOR)?;
     let root = checkout.root.clone();
+    crate::gc::touch(&root.with_file_name("stamp"));
     Ok(Copy { root, baseline, manifest: None, _checkout: Some(checkout), source: None, absent: Vec::new() })
 }
 

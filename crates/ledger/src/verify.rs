@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::{Transaction, TransactionBehavior};
 use serde::Serialize;
 
+use crate::collect::RunCollected;
 use crate::entry::{self, Entry, GENESIS, Position, StoredEntry};
 use crate::runs::{self, ReadLedgerError, RunRow};
 use crate::write::{RunSealed, RunStarted};
@@ -132,6 +133,7 @@ impl Replay {
         let done = match kind.as_str() {
             kind::RUN_STARTED => self.project_started(entry),
             kind::EVIDENCE_SEALED => self.project_sealed(entry),
+            kind::EVIDENCE_COLLECTED => self.project_collected(entry),
             _ => return,
         };
         if done.is_none() {
@@ -155,6 +157,12 @@ impl Replay {
         }
         *run = run.clone().sealed(entry.seq, &body);
         Some(())
+    }
+
+    fn project_collected(&self, entry: Entry) -> Option<()> {
+        let body: RunCollected = serde_json::from_value(entry.body).ok()?;
+        let run = self.runs.get(entry.run_id.as_deref()?)?;
+        (run.attestation_sha256 == Some(body.attestation_sha256)).then_some(())
     }
 
     fn compare(&mut self, row: &RunRow, suffix: Option<&str>) {

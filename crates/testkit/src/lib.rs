@@ -7,6 +7,7 @@ mod case;
 mod process;
 mod skip;
 mod tamper;
+mod terminal;
 mod tools;
 mod who;
 mod world;
@@ -16,6 +17,7 @@ pub use case::contract_text;
 pub use process::{git, left_running, program, run_git, wait_for};
 pub use skip::{python, skip};
 pub use tamper::Forger;
+pub use terminal::Shown;
 pub use tools::{
     cargo, cargo_home, go, go_cache, go_environment, nextest, node, npm_cache, python_environment, same_place,
     stoppable, times, wheels,

@@ -8,12 +8,18 @@ mod diff;
 mod doctor;
 mod environment;
 mod explain;
+mod export;
+mod gc;
+mod halt;
+mod import;
 mod init;
 mod key;
+mod ledger;
 mod logs;
 mod matrix;
 mod plumbing;
 mod recover;
+mod replay;
 mod reverify;
 mod run;
 mod runs;
@@ -97,7 +103,14 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         }
         Command::Verify { bundles, key, expect } => verify::verify(&context()?, &bundles, &key, &expect),
         Command::Reverify { bundles, contract } => reverify::reverify(&context()?, &bundles, contract.as_deref()),
+        Command::Replay { run, speed, key } => replay::replay(&context()?, &run, speed, &key),
+        Command::Export { run, output } => export::export(&context()?, &run, output.as_deref()),
+        Command::Import { file, key } => import::import(&context()?, &file, &key),
         Command::Recover => recover::recover(&context()?),
+        Command::Gc { dry_run, older_than, keep } => gc::gc(&context()?, dry_run, &older_than, keep),
+        Command::Halt { reason } => halt::halt(&context()?, reason.as_deref()),
+        Command::Resume => halt::resume(&context()?),
+        Command::Ledger(command) => ledger::ledger(&context()?, &command),
         Command::Case(command) => case::case(&context()?, &command),
         Command::Environment(command) => environment::environment(&context()?, &command),
         Command::Key(command) => key::key(&context()?, &command),

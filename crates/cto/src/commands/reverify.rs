@@ -12,7 +12,7 @@ use harness::{Quiet, Reverified, ReverifyError, Task, Watch};
 use serde_json::json;
 
 use super::INTERRUPTED;
-use super::verify::{locate, not_a_bundle, trusted};
+use super::verify::{keys_for, locate, not_a_bundle, trusted};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{Output, duration};
@@ -24,8 +24,10 @@ pub(crate) fn reverify(context: &Context, bundles: &[String], contract: Option<&
     let mut worst = 0;
     let mut documents = Vec::new();
     for name in bundles {
-        let path = locate(context, name)?;
-        let checked = evidence::verify::verify(&path, &keys, &[]).map_err(|error| not_a_bundle(&error))?;
+        let found = locate(context, name)?;
+        let path = found.bundle.clone();
+        let checked = evidence::verify::verify(&path, &keys_for(&found, &keys, &[]), &[])
+            .map_err(|error| not_a_bundle(&error))?;
         if !checked.failures.is_empty() {
             return Err(CommandError::fail(format!("{} does not verify", path.display()))
                 .hint(format!("cto verify {}", shown(name))));

@@ -11,7 +11,7 @@ use evidence::verify::{Checked, Expectation, OpenBundleError};
 use harness::{Home, RunClock};
 use serde_json::json;
 
-use crate::context::Context;
+use crate::context::{Context, FoundRun};
 use crate::error::CommandError;
 use crate::output::{Output, count, duration};
 
@@ -21,14 +21,16 @@ pub(crate) fn verify(
     keys: &[PathBuf],
     expect: &[Expectation],
 ) -> Result<u8, CommandError> {
-    let keys = trusted(context, keys)?;
+    let named = keys;
+    let keys = trusted(context, named)?;
     let expect = with_clock(expect)?;
     let mut worst = 0;
     let mut documents = Vec::new();
     for bundle in bundles {
-        let path = locate(context, bundle)?;
+        let found = locate(context, bundle)?;
+        let path = found.bundle.clone();
         let began = Instant::now();
-        let checked = match evidence::verify::verify(&path, &keys, &expect) {
+        let checked = match evidence::verify::verify(&path, &keys_for(&found, &keys, named), &expect) {
             Ok(checked) => checked,
             Err(error) if bundles.len() == 1 => return Err(not_a_bundle(&error)),
             Err(error) => {
@@ -60,10 +62,16 @@ pub(crate) fn not_a_bundle(error: &OpenBundleError) -> CommandError {
 }
 
 /// A path where there is one, else a run.
-pub(crate) fn locate(context: &Context, bundle: &str) -> Result<PathBuf, CommandError> {
+pub(crate) fn locate(context: &Context, bundle: &str) -> Result<FoundRun, CommandError> {
     let path = Path::new(bundle);
     let is_path = bundle.contains('/') || bundle == "." || bundle == ".." || path.exists();
-    if is_path { Ok(path.to_owned()) } else { context.find_run(bundle).map(|found| found.bundle) }
+    if is_path { Ok(FoundRun::at(path)) } else { context.find_run(bundle) }
+}
+
+/// For an imported run also the key it was taken in with, unless keys are named.
+pub(crate) fn keys_for(found: &FoundRun, trusted: &[PublicKey], named: &[PathBuf]) -> Vec<PublicKey> {
+    let signer = found.signer.iter().filter(|_| named.is_empty());
+    trusted.iter().chain(signer).cloned().collect()
 }
 
 /// Keys given on the command line are the only ones that count; without any, those of the home.

@@ -1,5 +1,7 @@
 //! The real binary, in worlds of its own.
 
+mod archive;
+mod audit;
 mod bad_input;
 mod cheats;
 mod claims;
@@ -8,10 +10,13 @@ mod environment;
 mod exam;
 mod exam_set;
 mod formats;
+mod gc;
+mod halt;
 mod honest;
 mod hostile;
 mod matrix;
 mod parallel;
+mod replay;
 mod reverify;
 mod smoke;
 mod stops;
