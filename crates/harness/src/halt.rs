@@ -16,6 +16,7 @@ use std::time::Duration;
 use contract::{Stamp, canonical_bytes};
 use evidence::stop;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -33,9 +34,11 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Larger than any record of ours.
 const LARGEST: u64 = 64 << 10;
 
-/// The record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// `halt.json`: the record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "halt")]
 pub struct Halt {
+    /// `1`.
     pub schema_version: String,
     pub set_at: Stamp,
     pub reason: Option<String>,

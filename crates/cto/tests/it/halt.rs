@@ -91,18 +91,21 @@ fn runs_that_go_on_are_stopped_within_a_second_with_complete_evidence() {
     expected.sort();
     assert_eq!(stopping, expected);
     for child in children {
-        // The engine had started, so that the run fails; a signal would have been 130.
-        let report = World::finish(child).expect(1).json();
-        assert_eq!(report["blocker_reasons"], json!(["harness_interrupted"]));
+        // A signal would have been 130, and a kill 1.
+        let report = World::finish(child).expect(3).json();
+        assert_eq!((&report["status"], &report["blocker_reasons"]), (&json!("blocked"), &json!(["halted"])));
+        assert_eq!(report["engine"]["process_started"], true);
         let blocker = &report["blockers"][0];
-        assert_eq!(blocker["text"], "the run was interrupted: stopped by `cto halt`: fire drill");
-        assert_eq!(blocker["remedy"], "run it again when the kill switch is lifted: cto resume");
+        assert_eq!(blocker["text"], "the run was stopped by `cto halt`: fire drill");
+        assert_eq!(blocker["remedy"], "cto resume");
         let run = report["run_id"].as_str().unwrap();
         assert_eq!(left_running(run), Vec::<String>::new());
         let _ = world.cto(["verify", run]).expect(0);
         let events = fs::read_to_string(world.bundles().join(run).join("events.normalized.jsonl")).unwrap();
-        let mut events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let exited = events.find(|event| event["type"] == "engine.exited").expect("the engine's end");
+        let events: Vec<Value> = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let exited = events.iter().find(|event| event["type"] == "engine.exited").expect("the engine's end");
+        let last = events.last().unwrap();
+        assert_eq!((&last["type"], &last["data"]["reason"]), (&json!("run.completed"), &json!("halted")));
         let took = stamp(&exited["time"]) - stamp(&halted["set_at"]);
         assert!(took < 1000, "the engine lived {took} ms after the switch was set");
     }
