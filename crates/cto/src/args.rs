@@ -214,18 +214,21 @@ pub(crate) enum Command {
     },
     /// One portable archive of a run: its bundle and the signed statements about it
     #[command(
-        after_help = "Two archives of the same run are the same bytes.\n\nExamples:\n  cto export @\n  cto export b9tc -o /media/stick/b9tc.cto.tgz"
+        after_help = "Two archives of the same run are the same bytes.\n\nExamples:\n  cto export @\n  cto export b9tc -o /media/stick/b9tc.cto.tar.zst"
     )]
     Export {
         /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
         run: String,
-        /// Where to; RUN_ID.cto.tgz in the current directory unless said
+        /// Where to; RUN_ID.cto.tar.zst in the current directory unless said
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
+        /// Put the baseline in too, from the repository the run was made on; bundles of cases hold theirs
+        #[arg(long)]
+        with_baseline: bool,
     },
     /// Check an archive of `cto export` and take its run into this home
     #[command(
-        after_help = "Everything is checked before anything is kept. The key in the archive is never used: give the sender's, had another way.\n\nExamples:\n  cto import b9tc.cto.tgz --key alice.pub\n\nExit codes: 0 taken in or there already, 1 damaged, hostile or by an unknown signer, 2 not an archive."
+        after_help = "Everything is checked before anything is kept. The key in the archive is never used: give the sender's, had another way.\n\nExamples:\n  cto import b9tc.cto.tar.zst --key alice.pub\n\nExit codes: 0 taken in or there already, 1 damaged, hostile or by an unknown signer, 2 not an archive."
     )]
     Import {
         /// The archive

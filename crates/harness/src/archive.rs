@@ -1,6 +1,7 @@
-//! One portable file of a run: its bundle, the signed statements about it, and the public key that signed it.
+//! One portable file of a run: its bundle, the signed statements about it, the public key that signed it, and its baseline where
+//! that is asked for and the bundle does not hold it.
 //!
-//! A tar in one gzip member, written in exactly one way: plain files only, in the order of their names, every header a function
+//! A tar in one zstd frame, written in exactly one way: plain files only, in the order of their names, every header a function
 //! of name and size. So two archives of a run are the same bytes, and reading has nothing to interpret: a header that is not
 //! the one we would have written is refused. The key is there for whoever compares it by eye; it is never checked with.
 
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 
 use contract::{Digest, RunId};
 use evidence::verify::Failure;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use export::{ExportSource, Exported, export};
@@ -30,6 +32,12 @@ const STATEMENTS: &str = "statements";
 const PUBLIC_KEY: &str = "harness.pub";
 /// In a home only: the key that a run was checked with when it was taken in.
 const SIGNER: &str = "signer.pub";
+
+/// zstd: the magic of a frame, then a descriptor that says: a checksum, no dictionary, no size.
+const FRAME: [u8; 5] = [0x28, 0xb5, 0x2f, 0xfd, 0x04];
+const LEVEL: i32 = 9;
+/// What a frame may ask to look back, which is what a reader keeps in memory: 8 MiB, and more than our level asks for.
+const WINDOW_LOG: u32 = 23;
 
 const FORMAT: &str = "cto-archive";
 const VERSION: &str = "1";
@@ -48,13 +56,17 @@ const RATIO: u64 = 200;
 const LARGEST_NOTE: u64 = 64 << 10;
 const LARGEST_STATEMENT: u64 = 64 << 20;
 
-/// `archive.json`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// `archive.json`: what an archive is, and of which run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Manifest {
+#[schemars(title = "archive")]
+pub struct Manifest {
+    /// Of `bundle/attestation.dsse.json`.
     attestation_sha256: Digest,
+    /// `cto-archive`.
     format: String,
     run_id: RunId,
+    /// `1`.
     schema_version: String,
 }
 
@@ -73,6 +85,8 @@ pub enum ExportRunError {
     Place(PathBuf, io::Error),
     Read(PathBuf, io::Error),
     Encode(serde_json::Error),
+    /// It was asked for and is not to be had.
+    Baseline(crate::reverify::ReverifyError),
 }
 
 impl fmt::Display for ExportRunError {
@@ -86,6 +100,7 @@ impl fmt::Display for ExportRunError {
             Self::Place(path, error) => write!(f, "cannot write {}: {error}", path.display()),
             Self::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
             Self::Encode(error) => write!(f, "cannot encode the archive's first file: {error}"),
+            Self::Baseline(error) => error.fmt(f),
         }
     }
 }

@@ -6,6 +6,7 @@
 mod archive;
 mod audit;
 mod availability;
+mod baseline;
 mod canary;
 mod claims;
 mod clock;
@@ -37,7 +38,7 @@ mod verification;
 mod watch;
 
 pub use archive::{
-    ExportRunError, ExportSource, Exported, IMPORTED, ImportArchiveError, Imported, TakenIn, export, import,
+    ExportRunError, ExportSource, Exported, IMPORTED, ImportArchiveError, Imported, Manifest, TakenIn, export, import,
     imported_bundle, imported_runs, imported_signer,
 };
 pub use audit::{AuditLedgerError, LedgerAudit, audit};

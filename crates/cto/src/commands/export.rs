@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use contract::RunId;
 use contract::text::shown;
-use harness::{ExportRunError, ExportSource, Home};
+use harness::{ExportRunError, ExportSource, Home, ReverifyError};
 use serde_json::json;
 
 use super::verify::{keys_for, trusted};
@@ -12,13 +12,15 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{bytes, count};
 
-pub(crate) fn export(context: &Context, run: &str, to: Option<&Path>) -> Result<u8, CommandError> {
+pub(crate) fn export(context: &Context, run: &str, to: Option<&Path>, with_baseline: bool) -> Result<u8, CommandError> {
     let found = context.find_run(run)?;
     let run_id = RunId::try_from(found.id.clone()).map_err(CommandError::fail)?;
     let home = Home::existing(&context.config.home)?;
     let keys = keys_for(&found, &trusted(context, &[])?, &[]);
-    let to = to.map_or_else(|| PathBuf::from(format!("{run_id}.cto.tgz")), Path::to_owned);
-    let source = ExportSource { home: &home, run_id: &run_id, bundle: &found.bundle, keys: &keys };
+    let to = to.map_or_else(|| PathBuf::from(format!("{run_id}.cto.tar.zst")), Path::to_owned);
+    let harness = with_baseline.then(|| context.harness_at(&context.config.home)).transpose()?;
+    let (bundle, with_baseline) = (&found.bundle, harness.as_ref());
+    let source = ExportSource { home: &home, run_id: &run_id, bundle, keys: &keys, with_baseline };
     let done = harness::export(&source, &to)?;
     let output = context.output;
     let path = done.path.display().to_string();
@@ -30,6 +32,7 @@ pub(crate) fn export(context: &Context, run: &str, to: Option<&Path>) -> Result<
             "path": path,
             "run_id": run_id,
             "statements": done.statements,
+            "with_baseline": done.with_baseline,
         }))?;
     } else if output.terminal {
         let paint = output.paint;
@@ -65,6 +68,15 @@ impl From<ExportRunError> for CommandError {
             }
             ExportRunError::Exists(_) => Self::usage(&error).hint("name another file with -o FILE, or move it away"),
             ExportRunError::Place(..) => Self::usage(&error).hint("name a file you can write with -o FILE"),
+            ExportRunError::Baseline(error) => {
+                let hint = match error {
+                    ReverifyError::NoResult => {
+                        "export it without --with-baseline: it came to no result to verify again"
+                    }
+                    _ => "bring the repository back to where the contract names it, with that commit",
+                };
+                Self::blocked(error).hint(hint)
+            }
             ExportRunError::Read(..) | ExportRunError::Encode(_) => Self::blocked(&error).hint("cto doctor"),
         }
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use evidence::HarnessKey;
 use serde_json::{Value, json};
-use testkit::{Forger, World, content_digest, copy_bundle, stoppable};
+use testkit::{Forger, World, content_digest, copy_bundle, git, stoppable};
 
 use crate::world;
 
@@ -42,7 +42,7 @@ fn a_run_goes_to_another_home_and_is_the_same_there() {
         (report, bundle)
     };
     let _ = here.cto(["reverify", "@"]).expect(0);
-    let (archive, key) = (export(&here, "@", "first.tgz"), key(&here));
+    let (archive, key) = (export(&here, "@", "first.tar.zst"), key(&here));
 
     let taken = there.cto(import(&archive, &key).iter().chain(&["--json"])).expect(0).json();
     assert_eq!(
@@ -75,20 +75,20 @@ fn a_run_goes_to_another_home_and_is_the_same_there() {
 fn two_archives_of_a_run_are_the_same_bytes() {
     let (here, there) = (world(), world());
     let (report, bundle) = here.run("shell-script-rotate-logs", 0);
-    let first = export(&here, "@", "first.tgz");
+    let first = export(&here, "@", "first.tar.zst");
     // Times and modes of the files are nothing that is handed over.
     for file in fs::read_dir(&bundle).unwrap().flatten().filter(|entry| entry.path().is_file()) {
         let mut mode = file.metadata().unwrap().permissions();
         mode.set_readonly(true);
         fs::set_permissions(file.path(), mode).unwrap();
     }
-    let second = export(&here, run_id(&report), "second.tgz");
+    let second = export(&here, run_id(&report), "second.tar.zst");
     assert_eq!(fs::read(&first).unwrap(), fs::read(&second).unwrap());
     let _ = there.cto(import(&first, &key(&here))).expect(0);
-    let third = export(&there, run_id(&report), "third.tgz");
+    let third = export(&there, run_id(&report), "third.tar.zst");
     assert_eq!(fs::read(&first).unwrap(), fs::read(&third).unwrap(), "also from where it was imported");
     let named = here.cto(["export", "@", "--json"]).expect(0).json();
-    assert_eq!(named["path"], format!("{}.cto.tgz", run_id(&report)));
+    assert_eq!(named["path"], format!("{}.cto.tar.zst", run_id(&report)));
     assert_eq!(fs::read(here.here().join(named["path"].as_str().unwrap())).unwrap(), fs::read(&first).unwrap());
 }
 
@@ -97,18 +97,66 @@ fn two_archives_of_a_run_are_the_same_bytes() {
 fn any_tar_unpacks_a_bundle_that_verifies() {
     let world = world();
     let _ = world.run("fail-critical-risk", 3);
-    let archive = export(&world, "@", "a.tgz");
+    let archive = export(&world, "@", "a.tar.zst");
     let out = world.here().join("out");
-    tar::Archive::new(flate2::read::GzDecoder::new(fs::File::open(archive).unwrap())).unpack(&out).unwrap();
+    tar::Archive::new(zstd::Decoder::new(fs::File::open(archive).unwrap()).unwrap()).unpack(&out).unwrap();
     let _ = world.cto(["verify".as_ref(), out.join("bundle").as_os_str()]).expect(0);
     assert_eq!(fs::read(out.join("harness.pub")).unwrap(), fs::read(key(&world)).unwrap());
+}
+
+/// A run on a repository, handed to somebody who does not have it.
+#[test]
+fn a_baseline_goes_along_and_is_the_one_that_was_signed() {
+    let (here, there) = (world(), world());
+    let long = "d/".repeat(120) + "a.txt";
+    let repository = here.repository("source", &[("a.txt", "one\n"), (&long, "deep\n")]);
+    std::os::unix::fs::symlink("./a.txt//", repository.join("link")).unwrap();
+    git(&repository, ["add", "--all"]);
+    git(&repository, ["commit", "-q", "-m", "a link"]);
+    let case = here.case("case", &[]);
+    let _ = here.cto(["run", case.to_str().unwrap(), "--repo", repository.to_str().unwrap()]).expect(0);
+    let bare = export(&here, "@", "bare.tar.zst");
+    let with = |name: &str| {
+        let to = here.path().join(name);
+        let words = ["export", "@", "--with-baseline", "-o", to.to_str().unwrap(), "--json"];
+        assert_eq!(here.cto(words).expect(0).json()["with_baseline"], true);
+        to
+    };
+    let whole = with("whole.tar.zst");
+    assert_eq!(fs::read(&whole).unwrap(), fs::read(with("again.tar.zst")).unwrap());
+    fs::rename(&repository, here.path().join("gone")).unwrap();
+    let refused = here.cto(["export", "@", "--with-baseline"]).expect(3);
+    assert!(refused.stderr.contains("bring the repository back"), "{refused:?}");
+
+    let key = key(&here);
+    let without = World::new(env!("CARGO_BIN_EXE_cto"));
+    let _ = without.cto(import(&bare, &key)).expect(0);
+    let _ = without.cto(["reverify", "20"]).expect(3);
+    let _ = there.cto(import(&whole, &key)).expect(0);
+    assert_eq!(there.cto(["reverify", "20", "--json"]).expect(0).json()["holds"], true);
+    // From where it is now it can be handed on, repository or not.
+    let on = there.path().join("on.tar.zst");
+    let _ = there.cto(["export", "20", "--with-baseline", "-o", on.to_str().unwrap()]).expect(0);
+    let kept = |archive: &Path| craft::unpack(archive)["baseline.tar"].clone();
+    assert_eq!(kept(&on), kept(&whole));
+
+    let mut files = craft::unpack(&whole);
+    let other = kept(&whole);
+    let at = other.windows(4).position(|bytes| bytes == b"one\n").unwrap();
+    files.get_mut("baseline.tar").unwrap()[at] = b'0';
+    let forged = here.path().join("forged.tar.zst");
+    fs::write(&forged, craft::compress(&craft::tar_of(&files))).unwrap();
+    let third = World::new(env!("CARGO_BIN_EXE_cto"));
+    let ran = third.cto(import(&forged, &key)).expect(1);
+    assert!(ran.stderr.contains("`baseline.tar` is another tree than the run began with"), "{ran:?}");
+    assert!(!third.home().exists());
 }
 
 #[test]
 fn an_unknown_signer_is_nobody() {
     let (here, there, third) = (world(), world(), world());
     let _ = here.run("fail-critical-risk", 3);
-    let archive = export(&here, "@", "a.tgz");
+    let archive = export(&here, "@", "a.tar.zst");
     let ran = there.cto(["import", archive.to_str().unwrap()]).expect(1);
     assert!(ran.stderr.contains("signer") && ran.stderr.contains("--key FILE"), "{ran:?}");
     assert!(!there.home().exists(), "not even a home is left");
@@ -125,7 +173,7 @@ fn an_unknown_signer_is_nobody() {
 fn another_run_of_the_same_name_is_refused() {
     let (here, there) = (world(), world());
     let (_, bundle) = here.run("fail-critical-risk", 3);
-    let archive = export(&here, "@", "a.tgz");
+    let archive = export(&here, "@", "a.tar.zst");
     let forged = craft::forged_twin(&here, &bundle);
     let forger = forged.key.to_str().unwrap();
     let _ = there.cto(import(&archive, &key(&here))).expect(0);
@@ -152,11 +200,11 @@ fn killed_at_every_place() {
     let Some(binary) = stoppable("archive::killed_at_every_place") else { return };
     let here = World::new(binary.to_str().unwrap());
     let _ = here.run("fail-critical-risk", 3);
-    let words = ["export", "@", "-o", "a.tgz"];
+    let words = ["export", "@", "-o", "a.tar.zst"];
     let killed = here.command(words).env("CTO_STOP_AT", "export.written").output().unwrap();
-    assert_eq!((killed.status.code(), here.here().join("a.tgz").exists()), (None, false));
+    assert_eq!((killed.status.code(), here.here().join("a.tar.zst").exists()), (None, false));
     let _ = here.cto(words).expect(0);
-    let archive = here.here().join("a.tgz");
+    let archive = here.here().join("a.tar.zst");
     for place in ["import.laid_out", "import.checked", "import.said", "import.placed"] {
         let there = World::new(binary.to_str().unwrap());
         let killed = there.command(import(&archive, &key(&here))).env("CTO_STOP_AT", place).output().unwrap();
@@ -176,14 +224,14 @@ fn killed_at_every_place() {
 fn what_cannot_be_exported_says_why() {
     let world = world();
     let (report, bundle) = world.run("fail-critical-risk", 3);
-    let to = world.path().join("there.tgz");
+    let to = world.path().join("there.tar.zst");
     fs::write(&to, "something else").unwrap();
     let words = ["export", "@", "-o", to.to_str().unwrap()];
     let ran = world.cto(words).expect(2);
     assert!(ran.stderr.contains("exists already"), "{ran:?}");
     assert_eq!(fs::read(&to).unwrap(), b"something else");
-    let ran = world.cto(["export", "@", "-o", "/nonexistent/a.tgz"]).expect(2);
-    assert!(ran.stderr.contains("cannot write /nonexistent/a.tgz"), "{ran:?}");
+    let ran = world.cto(["export", "@", "-o", "/nonexistent/a.tar.zst"]).expect(2);
+    assert!(ran.stderr.contains("cannot write /nonexistent/a.tar.zst"), "{ran:?}");
     let _ = world.cto(["export", "nothing-of-that-name"]).expect(2);
 
     // A name that other systems may take for another one: signed, whole, and nothing an archive can carry.

@@ -207,7 +207,7 @@ fn a_collected_run_is_still_known() {
     let world = world();
     let (report, _) = world.run("fail-critical-risk", 3);
     let run = report["run_id"].as_str().unwrap();
-    let archive = world.path().join("kept.tgz");
+    let archive = world.path().join("kept.tar.zst");
     let _ = world.cto(["export", run, "-o", archive.to_str().unwrap()]).expect(0);
     let _ = collect(&world, &ALL);
     let why = "older than 0s, not among the latest 0 of its task, nothing rests on it";

@@ -7,28 +7,28 @@ use std::path::{Path, PathBuf};
 
 use contract::{Digest, RunId, canonical_bytes};
 use evidence::{PublicKey, names as bundle_names, stop, verify};
-use flate2::write::GzEncoder;
-use flate2::{Compression, GzBuilder};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use zstd::stream::write::Encoder;
 
 use super::entry::{BLOCK, blocks, padding};
 use super::names::Names;
 use super::{
-    BUNDLE, ExportRunError, FORMAT, MANIFEST, Manifest, PUBLIC_KEY, STATEMENTS, VERSION, allowance, statement,
+    BUNDLE, ExportRunError, FORMAT, LEVEL, MANIFEST, Manifest, PUBLIC_KEY, STATEMENTS, VERSION, allowance, statement,
 };
 use crate::home::Home;
-
-/// "Unknown", so that an archive does not say where it was made.
-const NO_SYSTEM: u8 = 255;
+use crate::reverify::{CarriedBaseline, carry_baseline};
+use crate::run::Harness;
 
 /// What is put into an archive.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct ExportSource<'a> {
     pub home: &'a Home,
     pub run_id: &'a RunId,
     pub bundle: &'a Path,
     /// Whom this home trusts to have signed the bundle and what was stated about it.
     pub keys: &'a [PublicKey],
+    /// Who gets the baseline from where the run came from, if it is to be handed over too.
+    pub with_baseline: Option<&'a Harness>,
 }
 
 /// An archive that was written.
@@ -37,6 +37,8 @@ pub struct Exported {
     pub path: PathBuf,
     pub files: usize,
     pub statements: usize,
+    /// Whether the baseline is in it, in the bundle or beside it.
+    pub with_baseline: bool,
     /// Of all files together.
     pub bytes: u64,
     pub archive_bytes: u64,
@@ -62,7 +64,7 @@ pub fn export(source: &ExportSource<'_>, to: &Path) -> Result<Exported, ExportRu
     if fs::symlink_metadata(to).is_ok() {
         return Err(ExportRunError::Exists(to.to_owned()));
     }
-    let (files, statements) = gather(source)?;
+    let Gathered { files, statements, with_baseline, _baseline } = gather(source)?;
     let mut names = Names::default();
     for (name, content) in &files {
         names.add(name, content.size()).map_err(|why| ExportRunError::Unfit { name: name.clone(), why })?;
@@ -85,7 +87,7 @@ pub fn export(source: &ExportSource<'_>, to: &Path) -> Result<Exported, ExportRu
         let _ = fs::remove_file(&aside);
     }
     let (path, bytes) = (to.to_owned(), names.bytes());
-    Ok(Exported { path, files: files.len(), statements, bytes, archive_bytes: written? })
+    Ok(Exported { path, files: files.len(), statements, with_baseline, bytes, archive_bytes: written? })
 }
 
 fn aside(to: &Path) -> PathBuf {
@@ -93,9 +95,17 @@ fn aside(to: &Path) -> PathBuf {
     to.with_file_name(format!(".{name}.part-{}", std::process::id()))
 }
 
-/// Everything that goes in, by name, checked as an import will check it; and how many statements are among it.
-fn gather(source: &ExportSource<'_>) -> Result<(BTreeMap<String, Content>, usize), ExportRunError> {
-    let ExportSource { run_id, bundle, keys, .. } = source;
+/// Everything that goes in, by name.
+struct Gathered {
+    files: BTreeMap<String, Content>,
+    statements: usize,
+    with_baseline: bool,
+    _baseline: Option<CarriedBaseline>,
+}
+
+/// Checked as an import will check it.
+fn gather(source: &ExportSource<'_>) -> Result<Gathered, ExportRunError> {
+    let ExportSource { run_id, bundle, keys, with_baseline, .. } = source;
     let unverified = |why: &dyn std::fmt::Display| ExportRunError::Verify(format!("{run_id} ({why})"));
     let checked = verify::verify(bundle, keys, &[]).map_err(|error| unverified(&error))?;
     if let Some(failure) = checked.failures.first() {
@@ -117,7 +127,14 @@ fn gather(source: &ExportSource<'_>) -> Result<(BTreeMap<String, Content>, usize
     files.insert(PUBLIC_KEY.to_owned(), Content::Made(signer.openssh("cto-harness").into_bytes()));
     let manifest = canonical_bytes(&manifest).map_err(ExportRunError::Encode)?;
     files.insert(MANIFEST.to_owned(), Content::Made(manifest));
-    Ok((files, statements))
+    let in_bundle = files.contains_key(&format!("{BUNDLE}/{}", bundle_names::BASELINE));
+    let carried = with_baseline.filter(|_| !in_bundle).map(|harness| carry_baseline(harness, bundle));
+    let baseline = carried.transpose().map_err(ExportRunError::Baseline)?;
+    if let Some(CarriedBaseline { path, .. }) = &baseline {
+        let stat = fs::metadata(path).map_err(|error| ExportRunError::Read(path.clone(), error))?;
+        files.insert(bundle_names::BASELINE.to_owned(), Content::File(path.clone(), stat.len()));
+    }
+    Ok(Gathered { files, statements, with_baseline: in_bundle || baseline.is_some(), _baseline: baseline })
 }
 
 fn walk(dir: &Path, below: &str, files: &mut BTreeMap<String, Content>) -> Result<(), ExportRunError> {
@@ -164,8 +181,8 @@ fn statements(
 fn write(files: &BTreeMap<String, Content>, aside: &Path, to: &Path) -> Result<u64, ExportRunError> {
     let place = |error| ExportRunError::Place(to.to_owned(), error);
     let file = OpenOptions::new().write(true).create_new(true).open(aside).map_err(place)?;
-    let gzip = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM);
-    let mut out = gzip.write(io::BufWriter::new(file), Compression::default());
+    let mut out = Encoder::new(io::BufWriter::new(file), LEVEL).map_err(place)?;
+    out.include_checksum(true).map_err(place)?;
     for (name, content) in files {
         out.write_all(&blocks(name, content.size())).map_err(place)?;
         match content {
@@ -180,7 +197,7 @@ fn write(files: &BTreeMap<String, Content>, aside: &Path, to: &Path) -> Result<u
 }
 
 /// Exactly as many bytes as were announced.
-fn copy(path: &Path, size: u64, out: &mut GzEncoder<io::BufWriter<File>>, to: &Path) -> Result<(), ExportRunError> {
+fn copy(path: &Path, size: u64, out: &mut Encoder<'_, io::BufWriter<File>>, to: &Path) -> Result<(), ExportRunError> {
     let changed = || io::Error::other("it changed while it was read");
     let mut file = File::open(path).map_err(|error| ExportRunError::Read(path.to_owned(), error))?.take(size + 1);
     let copied = io::copy(&mut file, out).map_err(|error| ExportRunError::Place(to.to_owned(), error))?;

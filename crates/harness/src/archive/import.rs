@@ -15,6 +15,7 @@ use super::{
     BUNDLE, FORMAT, ImportArchiveError, LARGEST_STATEMENT, MANIFEST, Manifest, SIGNER, STATEMENTS, VERSION, refused,
     statement,
 };
+use crate::baseline;
 use crate::clock::RunClock;
 use crate::home::Home;
 use crate::run::suffix;
@@ -121,7 +122,21 @@ fn check(stage: &Path, keys: &[PublicKey]) -> Result<TakenIn, ImportArchiveError
         return Err(refused(MANIFEST, format!("speaks of another run than the bundle, which is {}", report.run_id)));
     }
     let statements = statements(&stage.join(STATEMENTS), attestation_sha256, keys)?;
+    check_baseline(&stage.join(bundle_names::BASELINE), &report)?;
     Ok(TakenIn { report, bundle, signer, attestation_sha256, statements })
+}
+
+/// A baseline beside the bundle is the tree that the run was signed for.
+fn check_baseline(path: &Path, report: &Report) -> Result<(), ImportArchiveError> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let name = bundle_names::BASELINE;
+    let tree = baseline::tree_id(path).map_err(|error| refused(name, format!("cannot be read: {error}")))?;
+    match report.baseline_tree.as_deref() == Some(tree.to_string().as_str()) {
+        true => Ok(()),
+        false => Err(refused(name, "is another tree than the run began with")),
+    }
 }
 
 fn manifest(path: &Path) -> Result<Manifest, ImportArchiveError> {

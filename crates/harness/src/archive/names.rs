@@ -8,6 +8,9 @@ use super::{PUBLIC_KEY, STATEMENTS};
 /// As long as a name may be.
 pub(super) const LONGEST: usize = 1024;
 
+/// All names that are remembered together: few files with long names in many folders are as bad as many files.
+const MOST_NAME_BYTES: usize = 64 << 20;
+
 /// Where a file belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -15,6 +18,7 @@ enum Place {
     /// One of the files that `verify` holds in memory.
     Judged,
     Bundle,
+    Baseline,
     Key,
     Statement,
 }
@@ -26,6 +30,7 @@ pub(super) struct Names {
     files: usize,
     bytes: u64,
     judged: u64,
+    name_bytes: usize,
     /// Files and folders by their name in small letters, as a file system that does not tell them apart has them.
     taken: BTreeMap<String, (String, bool)>,
 }
@@ -37,7 +42,7 @@ impl Names {
         let largest = match place {
             Place::Manifest | Place::Key => LARGEST_NOTE,
             Place::Statement => LARGEST_STATEMENT,
-            Place::Judged | Place::Bundle => MOST_BYTES,
+            Place::Judged | Place::Bundle | Place::Baseline => MOST_BYTES,
         };
         self.files += 1;
         self.bytes = self.bytes.saturating_add(size);
@@ -71,6 +76,10 @@ impl Names {
         for (path, is_folder) in folders.chain([(name, false)]) {
             match self.taken.get(&path.to_ascii_lowercase()) {
                 None => {
+                    self.name_bytes += 2 * path.len();
+                    if self.name_bytes > MOST_NAME_BYTES {
+                        return Err("lies in one folder too many");
+                    }
                     self.taken.insert(path.to_ascii_lowercase(), (path.to_owned(), is_folder));
                 }
                 Some((known, _)) if known != path => return Err("differs from another name only in capital letters"),
@@ -101,6 +110,7 @@ fn place(name: &str) -> Result<Place, &'static str> {
     }
     match parts.as_slice() {
         [MANIFEST] => Ok(Place::Manifest),
+        [evidence::names::BASELINE] => Ok(Place::Baseline),
         [PUBLIC_KEY] => Ok(Place::Key),
         [STATEMENTS, file] if file.ends_with(".dsse.json") => Ok(Place::Statement),
         [BUNDLE, file] if *file != evidence::names::BASELINE => Ok(Place::Judged),
@@ -125,7 +135,10 @@ mod tests {
 
     #[test]
     fn only_plain_names_in_their_places() {
-        check(&[("archive.json", 1), ("bundle/a", 1), ("bundle/a b/c", 1), ("harness.pub", 1)], "");
+        check(
+            &[("archive.json", 1), ("baseline.tar", 1), ("bundle/a", 1), ("bundle/a b/c", 1), ("harness.pub", 1)],
+            "",
+        );
         check(&[("bundle/backend/A", 1), ("statements/x.dsse.json", 1)], "");
         for (name, why) in [
             ("/etc/passwd", "is an absolute path"),
@@ -176,5 +189,9 @@ mod tests {
             all.add(&format!("bundle/a/{number:06}"), 0).unwrap();
         }
         assert_eq!(all.add("bundle/b", 0), Err("is one file too many"));
+        let mut all = Names::default();
+        let tail = "/d".repeat(DEEPEST - 4) + &"a".repeat(LONGEST - 100);
+        let refused = (0..MOST_FILES).find_map(|number| all.add(&format!("bundle/{number:06}{tail}"), 0).err());
+        assert_eq!(refused, Some("lies in one folder too many"));
     }
 }

@@ -6,23 +6,21 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use contract::text::shown;
-use flate2::bufread::GzDecoder;
 use rustix::fs::OFlags;
 use tar::{EntryType, Header};
+use zstd::stream::read::Decoder;
 
 use super::entry::{self, BLOCK, padding};
 use super::names::{LONGEST, Names};
-use super::{ImportArchiveError, MANIFEST, allowance, refused};
+use super::{FRAME, ImportArchiveError, MANIFEST, WINDOW_LOG, allowance, refused};
 
-/// gzip: magic and deflate.
-const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 /// What stands for the file as a whole where something is wrong with it.
 const WHOLE: &str = "the archive";
 
 /// The files of an archive, one after the other.
 pub(super) struct Reader {
     path: PathBuf,
-    source: GzDecoder<BufReader<File>>,
+    source: Decoder<'static, BufReader<File>>,
     allowed: u64,
     names: Names,
 }
@@ -51,13 +49,14 @@ impl Reader {
         }
         let mut source = BufReader::new(file);
         let head = source.fill_buf().map_err(failed)?;
-        if !head.starts_with(&MAGIC) {
-            return Err(not("it is not compressed with gzip"));
+        if !head.starts_with(&FRAME[..4]) {
+            return Err(not("it is not compressed with zstd"));
         }
-        if head.get(3..8) != Some(&[0; 5]) {
-            return Err(refused(WHOLE, "has a gzip header that `cto export` does not write"));
+        if head.len() > 4 && !head.starts_with(&FRAME) {
+            return Err(refused(WHOLE, "has a zstd header that `cto export` does not write"));
         }
-        let source = GzDecoder::new(source);
+        let mut source = Decoder::with_buffer(source).map_err(failed)?.single_frame();
+        source.window_log_max(WINDOW_LOG).map_err(failed)?;
         Ok(Self { path: path.to_owned(), source, allowed: allowance(stat.len()), names: Names::default() })
     }
 
@@ -163,17 +162,18 @@ impl Reader {
     }
 
     fn read(&mut self, buffer: &mut [u8], name: &str) -> Result<usize, ImportArchiveError> {
-        use io::ErrorKind::{Interrupted, InvalidData, InvalidInput, UnexpectedEof};
+        use io::ErrorKind::{Interrupted, UnexpectedEof};
         loop {
             return match self.source.read(buffer) {
                 Ok(count) => Ok(count),
                 Err(error) if error.kind() == Interrupted => continue,
                 Err(error) if error.kind() == UnexpectedEof => Err(refused(name, "ends early")),
-                Err(error) if matches!(error.kind(), InvalidData | InvalidInput) => {
-                    Err(refused(name, format!("cannot be decompressed: {error}")))
-                }
-                Err(error) => Err(ImportArchiveError::Read(self.path.clone(), error)),
+                Err(error) if error.raw_os_error().is_some() => Err(ImportArchiveError::Read(self.path.clone(), error)),
+                Err(error) => Err(refused(name, format!("cannot be decompressed: {error}"))),
             };
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

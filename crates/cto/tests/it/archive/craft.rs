@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use contract::{Digest, canonical_bytes};
 use evidence::HarnessKey;
-use flate2::{Compression, GzBuilder};
 use serde_json::json;
 use tar::{EntryType, Header};
 use testkit::{World, copy_bundle, files_of, resign};
@@ -17,7 +16,7 @@ pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
 pub(super) fn unpack(archive: &Path) -> Files {
     let file = fs::File::open(archive).unwrap();
-    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(file));
+    let mut archive = tar::Archive::new(zstd::Decoder::new(file).unwrap());
     let read = |entry: std::io::Result<tar::Entry<'_, _>>| {
         let mut entry = entry.unwrap();
         let mut bytes = Vec::new();
@@ -60,8 +59,9 @@ pub(super) fn tar_of(files: &Files) -> Vec<u8> {
     all
 }
 
-pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut out = GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::default());
+pub(super) fn compress(bytes: &[u8]) -> Vec<u8> {
+    let mut out = zstd::Encoder::new(Vec::new(), 9).unwrap();
+    out.include_checksum(true).unwrap();
     out.write_all(bytes).unwrap();
     out.finish().unwrap()
 }
@@ -86,7 +86,7 @@ pub(super) fn forged_twin(world: &World, bundle: &Path) -> Forged {
     });
     let mut files: Files = bundled.collect();
     files.insert("archive.json".to_owned(), canonical_bytes(&manifest).unwrap());
-    let archive = world.path().join("twin.tgz");
-    fs::write(&archive, gzip(&tar_of(&files))).unwrap();
+    let archive = world.path().join("twin.tar.zst");
+    fs::write(&archive, compress(&tar_of(&files))).unwrap();
     Forged { archive, key: pem.with_extension("pub") }
 }

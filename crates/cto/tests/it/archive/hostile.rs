@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tar::EntryType;
 use testkit::{World, content_digest, program};
 
-use super::craft::{Files, entry, gzip, header, tar_of, unpack, with_content};
+use super::craft::{Files, compress, entry, header, tar_of, unpack, with_content};
 use super::{export, import, key};
 use crate::world;
 
@@ -24,15 +24,15 @@ impl Scene {
     fn new() -> Self {
         let (here, there) = (world(), world());
         let _ = here.run("fail-critical-risk", 3);
-        let archive = export(&here, "@", "good.tgz");
+        let archive = export(&here, "@", "good.tar.zst");
         let (good, key) = (unpack(&archive), key(&here));
-        assert_eq!(gzip(&tar_of(&good)), fs::read(&archive).unwrap(), "control: this is how archives are written");
+        assert_eq!(compress(&tar_of(&good)), fs::read(&archive).unwrap(), "control: this is how archives are written");
         Self { here, there, good, key }
     }
 
     /// Imports these bytes; they are refused with this code and these words, and nothing is left of them.
     fn check(&self, what: &str, archive: &[u8], code: i32, words: &str) {
-        let path = self.here.path().join("hostile.tgz");
+        let path = self.here.path().join("hostile.tar.zst");
         fs::write(&path, archive).unwrap();
         let outside = content_digest(self.there.path(), &[]);
         let ran = self.there.cto(import(&path, &self.key));
@@ -47,14 +47,14 @@ impl Scene {
     fn with(&self, blocks: &[u8]) -> Vec<u8> {
         let first = entry("archive.json", &self.good["archive.json"]);
         let rest = tar_of(&self.good);
-        gzip(&[&first, blocks, &rest[first.len()..]].concat())
+        compress(&[&first, blocks, &rest[first.len()..]].concat())
     }
 
     /// The good archive with some files changed.
     fn edited(&self, edit: impl FnOnce(&mut Files)) -> Vec<u8> {
         let mut files = self.good.clone();
         edit(&mut files);
-        gzip(&tar_of(&files))
+        compress(&tar_of(&files))
     }
 }
 
@@ -174,42 +174,50 @@ fn long_names_that_lie() {
 fn archives_that_are_cut_or_longer_than_they_should_be() {
     let scene = Scene::new();
     let tar = tar_of(&scene.good);
-    let whole = gzip(&tar);
+    let whole = compress(&tar);
     for cut in [11, whole.len() / 4, whole.len() / 2, whole.len() - 9, whole.len() - 1] {
         scene.check(&format!("cut at {cut}"), &whole[..cut], 1, "ends early");
     }
-    scene.check("without its last file", &gzip(&tar[..tar.len() - 1024]), 1, "ends early");
-    scene.check("with half an end", &gzip(&tar[..tar.len() - 512]), 1, "ends early");
+    scene.check("without its last file", &compress(&tar[..tar.len() - 1024]), 1, "ends early");
+    scene.check("with half an end", &compress(&tar[..tar.len() - 512]), 1, "ends early");
     let after = "has bytes after its end";
     scene.check("more behind", &[whole.as_slice(), b"x"].concat(), 1, after);
     scene.check("a second member", &[whole.as_slice(), &whole].concat(), 1, after);
-    scene.check("an empty second member", &[whole.as_slice(), &gzip(b"")].concat(), 1, after);
-    scene.check("zeros behind", &gzip(&[tar.as_slice(), &[0; 9216]].concat()), 1, after);
-    scene.check("another tar behind", &gzip(&[tar.as_slice(), &tar].concat()), 1, after);
+    scene.check("an empty second member", &[whole.as_slice(), &compress(b"")].concat(), 1, after);
+    scene.check("zeros behind", &compress(&[tar.as_slice(), &[0; 9216]].concat()), 1, after);
+    scene.check("another tar behind", &compress(&[tar.as_slice(), &tar].concat()), 1, after);
     let hole = [&tar[..512], &[0; 512], &tar[512..]].concat();
-    scene.check("zeros within", &gzip(&hole), 1, "");
-    let mut flipped = whole.clone();
-    flipped[whole.len() - 6] ^= 1;
-    scene.check("a checksum of gzip", &flipped, 1, "cannot be decompressed");
-    let mut named = whole;
-    named[3] = 8;
-    scene.check("a gzip header with a name", &named, 1, "gzip header");
+    scene.check("zeros within", &compress(&hole), 1, "");
+    let changed = |at: usize, byte: u8| {
+        let mut bytes = whole.clone();
+        bytes[at] = byte;
+        bytes
+    };
+    let last = whole.len() - 1;
+    scene.check("another checksum", &changed(last, !whole[last]), 1, "cannot be decompressed");
+    scene.check("no checksum", &changed(4, 0), 1, "zstd header");
+    scene.check("a dictionary", &changed(4, 5), 1, "zstd header");
+    // A window of two gibibytes, for which a reader would have to keep as much.
+    scene.check("a huge window", &changed(5, 0xa8), 1, "cannot be decompressed");
+    let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4][..], &whole].concat();
+    scene.check("something to be skipped before", &skippable, 2, "it is not compressed with zstd");
+    scene.check("something to be skipped behind", &[&whole, &skippable[..12]].concat(), 1, after);
 }
 
 #[test]
 fn bombs_are_refused_before_they_go_off() {
     let scene = Scene::new();
-    // Two gibibytes of zeros in two megabytes, and a memory that would not hold them.
+    // Two gibibytes of zeros in a few kilobytes, and a memory that would not hold them.
     let claimed = 2_u64 << 30;
-    let mut out =
-        flate2::GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), flate2::Compression::fast());
+    let mut out = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    out.include_checksum(true).unwrap();
     let mut write = |bytes: &[u8]| std::io::Write::write_all(&mut out, bytes).unwrap();
     write(&entry("archive.json", &scene.good["archive.json"]));
     write(&header("bundle/backend/a", claimed, |_| {}));
     (0..64).for_each(|_| write(&[0; 1 << 20]));
     let bomb = out.finish().unwrap();
     scene.check("a bomb", &bomb, 1, "`bundle/backend/a` is far larger than what was compressed");
-    let path = scene.here.path().join("hostile.tgz");
+    let path = scene.here.path().join("hostile.tar.zst");
     let script = format!("ulimit -v 600000; exec \"$0\" import {} --key {}", path.display(), scene.key);
     let mut limited = program("sh", &scene.there.here());
     limited.args(["-c", &script, env!("CARGO_BIN_EXE_cto")]).env("CTO_HOME", scene.there.home());
@@ -269,7 +277,7 @@ fn statements_about_something_else() {
     let scene = Scene::new();
     let _ = scene.here.run("shell-script-rotate-logs", 0);
     let _ = scene.here.cto(["reverify", "@"]).expect(0);
-    let other = unpack(&export(&scene.here, "@", "other.tgz"));
+    let other = unpack(&export(&scene.here, "@", "other.tar.zst"));
     let (name, bytes) = other.iter().find(|(name, _)| name.starts_with("statements/")).unwrap();
     let swapped = scene.edited(|files| drop(files.insert(name.clone(), bytes.clone())));
     scene.check("another run", &swapped, 1, "is about another run");
@@ -277,7 +285,7 @@ fn statements_about_something_else() {
     let text = String::from_utf8(bytes.clone()).unwrap();
     let forged = text.replacen("\"sig\":\"", "\"sig\":\"AAAA", 1);
     files.insert(name.clone(), forged.into_bytes());
-    scene.check("another signature", &gzip(&tar_of(&files)), 1, "has a signature that does not hold");
+    scene.check("another signature", &compress(&tar_of(&files)), 1, "has a signature that does not hold");
 }
 
 #[test]
@@ -285,13 +293,13 @@ fn what_is_no_archive_is_told_so() {
     let scene = Scene::new();
     let not = "is not an archive of a run";
     scene.check("nothing", b"", 2, not);
-    scene.check("text", b"hello", 2, "it is not compressed with gzip");
+    scene.check("text", b"hello", 2, "it is not compressed with zstd");
     scene.check("a zip", b"PK\x03\x04", 2, not);
     scene.check("a plain tar", &tar_of(&scene.good), 2, not);
-    scene.check("compressed text", &gzip(&[b'a'; 2000]), 2, not);
+    scene.check("compressed text", &compress(&[b'a'; 2000]), 2, not);
     scene.check(
         "another tar",
-        &gzip(&tar_of(&Files::from([("README".to_owned(), b"x".to_vec())]))),
+        &compress(&tar_of(&Files::from([("README".to_owned(), b"x".to_vec())]))),
         2,
         "where archive.json must be",
     );
