@@ -1,20 +1,19 @@
 //! What every command works with: settings, output, and the ways to the home, its runs and tasks.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use contract::decision::Profile;
-use contract::{Purpose, RunId, Stage};
-use evidence::PublicKey;
+use contract::{Purpose, Stage};
 use harness::{Ask, Harness, Home, LoadTaskError, Task};
-use ledger::{Found, Ledger, RunCollected, RunRow};
+use ledger::Ledger;
 
 use crate::args::Asked;
 use crate::config::Config;
 use crate::error::CommandError;
 use crate::output::Output;
+use crate::seek::{FoundRun, Runs};
 
 /// Handed to every command.
 #[derive(Debug)]
@@ -23,35 +22,6 @@ pub(crate) struct Context {
     pub(crate) config: Config,
     /// Set by Ctrl-C, SIGTERM and a lost terminal.
     pub(crate) cancel: Arc<AtomicBool>,
-}
-
-/// A run's bundle, which is not collected while this value lives.
-#[derive(Debug)]
-pub(crate) struct FoundRun {
-    pub(crate) id: String,
-    pub(crate) bundle: PathBuf,
-    /// The key that an imported run was checked with when it was taken in.
-    pub(crate) signer: Option<PublicKey>,
-    _held: Option<File>,
-}
-
-impl FoundRun {
-    fn new(id: String, bundle: PathBuf, signer: Option<PublicKey>) -> Self {
-        Self { _held: harness::hold(&bundle), id, bundle, signer }
-    }
-
-    /// A bundle by its path, wherever it lies.
-    pub(crate) fn at(path: &Path) -> Self {
-        Self::new(path.display().to_string(), path.to_owned(), None)
-    }
-}
-
-/// A run that a person means.
-#[derive(Debug)]
-pub(crate) enum Sought {
-    Bundle(FoundRun),
-    /// Its bundle was removed by `cto gc`.
-    Collected(Box<RunRow>, RunCollected),
 }
 
 impl Context {
@@ -86,13 +56,18 @@ impl Context {
         Ok(())
     }
 
-    /// The home for commands that look; `None` where nothing was ever run. Seals what was interrupted first.
+    /// The home with nothing done to it; `None` where nothing was ever run.
+    pub(crate) fn home_as_it_is(&self) -> Result<Option<Home>, CommandError> {
+        match Home::existing(&self.config.home) {
+            Ok(home) => Ok(Some(home)),
+            Err(harness::OpenHomeError::Missing(_)) if !self.config.home_named => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The same for commands that look at runs: seals what was interrupted first.
     pub(crate) fn home_to_look(&self) -> Result<Option<Home>, CommandError> {
-        let home = match Home::existing(&self.config.home) {
-            Ok(home) => home,
-            Err(harness::OpenHomeError::Missing(_)) if !self.config.home_named => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
+        let Some(home) = self.home_as_it_is()? else { return Ok(None) };
         let Some(ledger) = home.ledger_to_read()? else { return Ok(Some(home)) };
         if !ledger.runs_open()?.is_empty() {
             drop(ledger);
@@ -107,29 +82,7 @@ impl Context {
 
     /// A run by id, unique prefix, suffix, `@` or `@-N`.
     pub(crate) fn find_run(&self, reference: &str) -> Result<FoundRun, CommandError> {
-        match self.seek_run(reference)? {
-            Sought::Bundle(found) => Ok(found),
-            Sought::Collected(row, collected) => {
-                let when = &collected.time;
-                let message = format!("the bundle of {} was collected on {when}: {}", row.run_id, collected.reason);
-                Err(CommandError::fail(message)
-                    .hint("cto import FILE, if it was exported; the ledger knows its digest"))
-            }
-        }
-    }
-
-    /// The same, where a run that has no bundle any more is an answer too.
-    pub(crate) fn seek_run(&self, reference: &str) -> Result<Sought, CommandError> {
-        let unknown =
-            || CommandError::usage(format!("no run matches `{}`", contract::text::shown(reference))).hint("cto runs");
-        let home = self.home_to_look()?.ok_or_else(unknown)?;
-        let ledger = self.ledger(&home)?;
-        let found = ledger.as_ref().map_or(Ok(Found::None), |ledger| ledger.run_find(reference))?;
-        match (found, ledger) {
-            (Found::One(row), Some(ledger)) => found_run(&home, &ledger, *row),
-            (Found::Many(ids), _) => Err(ambiguous(reference, &ids)),
-            _ => find_imported(&home, reference)?.map(Sought::Bundle).ok_or_else(unknown),
-        }
+        Runs::of(self)?.find(reference)
     }
 
     /// A task by case id or path.
@@ -217,51 +170,4 @@ impl Context {
     pub(crate) fn default_sandbox(&self) -> Profile {
         self.config.sandbox_floor.unwrap_or(Profile::Strict)
     }
-}
-
-fn found_run(home: &Home, ledger: &Ledger, row: RunRow) -> Result<Sought, CommandError> {
-    if row.status == ledger::RunStatus::Running {
-        return Err(CommandError::blocked(format!("{} is still running", row.run_id)).hint("cto runs --status running"));
-    }
-    let id = RunId::try_from(row.run_id.clone()).map_err(CommandError::fail)?;
-    let bundle = home.bundle(&id);
-    if bundle.is_dir() {
-        return Ok(Sought::Bundle(FoundRun::new(row.run_id, bundle, None)));
-    }
-    if let Some(found) = imported(home, &id) {
-        return Ok(Sought::Bundle(found));
-    }
-    if let Some(collected) = ledger.run_collection(&row.run_id)? {
-        return Ok(Sought::Collected(Box::new(row), collected));
-    }
-    let message = format!("the bundle of {} is gone: {} does not exist", row.run_id, bundle.display());
-    Err(CommandError::fail(message).hint("restore it from a backup; the ledger still knows its digest"))
-}
-
-fn imported(home: &Home, id: &RunId) -> Option<FoundRun> {
-    let bundle = harness::imported_bundle(home, id);
-    bundle.is_dir().then(|| FoundRun::new(id.to_string(), bundle, harness::imported_signer(home, id)))
-}
-
-/// A whole id or last part wins over the beginning of a longer one, as in the ledger.
-fn find_imported(home: &Home, reference: &str) -> Result<Option<FoundRun>, CommandError> {
-    let all = harness::imported_runs(home)?;
-    let whole = |run: &&RunId| run.as_str() == reference || run.suffix() == reference;
-    let begins = |run: &&RunId| run.as_str().starts_with(reference) || run.suffix().starts_with(reference);
-    let mut found: Vec<&RunId> = all.iter().filter(whole).collect();
-    if found.is_empty() && !reference.is_empty() {
-        found = all.iter().filter(begins).collect();
-    }
-    match found.as_slice() {
-        [] => Ok(None),
-        [one] => Ok(imported(home, one)),
-        many => Err(ambiguous(reference, &many.iter().map(ToString::to_string).collect::<Vec<_>>())),
-    }
-}
-
-fn ambiguous(reference: &str, ids: &[String]) -> CommandError {
-    let some: Vec<&str> = ids.iter().take(4).map(String::as_str).collect();
-    let shown = contract::text::shown(reference);
-    CommandError::usage(format!("`{shown}` stands for {} runs: {}", ids.len(), some.join(", ")))
-        .hint("use more of the id")
 }

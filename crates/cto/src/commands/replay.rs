@@ -10,7 +10,7 @@ use harness::{Told, WatchRun as _, recorded_steps};
 use super::INTERRUPTED;
 use super::run::result;
 use super::show::read_report;
-use super::verify::{keys_for, locate, not_a_bundle, trusted};
+use super::verify::{Places, keys_for, not_a_bundle, trusted};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::progress::Progress;
@@ -22,7 +22,7 @@ const QUICK: Duration = Duration::from_secs(3);
 const SLICE: Duration = Duration::from_millis(20);
 
 pub(crate) fn replay(context: &Context, run: &str, speed: Option<f64>, keys: &[PathBuf]) -> Result<u8, CommandError> {
-    let found = locate(context, run)?;
+    let found = Places::new(context).locate(run)?;
     let trusted = keys_for(&found, &trusted(context, keys)?, keys);
     let checked = evidence::verify::verify(&found.bundle, &trusted, &[]).map_err(|error| not_a_bundle(&error))?;
     let Some(report) = checked.report else {

@@ -12,10 +12,11 @@ use evidence::render::counts_text;
 use ledger::{RunCollected, RunRow};
 use serde_json::json;
 
-use crate::context::{Context, FoundRun, Sought};
+use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
 use crate::run_view;
+use crate::seek::{FoundRun, Runs, Sought};
 
 /// The report of a run and its exact bytes.
 pub(crate) fn read_report(found: &FoundRun) -> Result<(Report, Vec<u8>), CommandError> {
@@ -30,7 +31,7 @@ pub(crate) fn read_report(found: &FoundRun) -> Result<(Report, Vec<u8>), Command
 
 pub(crate) fn show(context: &Context, run: &str) -> Result<u8, CommandError> {
     let output = context.output;
-    let found = match context.seek_run(run)? {
+    let found = match Runs::of(context)?.seek(run)? {
         Sought::Bundle(found) => found,
         Sought::Collected(row, gone) => return collected(output, &row, &gone),
     };
