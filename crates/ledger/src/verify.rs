@@ -11,6 +11,9 @@ use crate::runs::{self, ReadLedgerError, RunRow};
 use crate::write::{RunSealed, RunStarted};
 use crate::{Ledger, kind};
 
+/// As much as SQLite is asked to tell of a damaged file.
+const MOST_TOLD: u32 = 20;
+
 /// What checking found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LedgerCheck {
@@ -48,7 +51,21 @@ impl Ledger {
             }
         }
         self.compare_runs(&mut replay)?;
+        self.check_indexes(&mut replay)?;
         Ok(LedgerCheck { entries: replay.entries, problems: replay.problems, head: replay.head })
+    }
+
+    /// Entries and rows were read in order; what finds one of them by name is looked at by SQLite itself.
+    fn check_indexes(&self, replay: &mut Replay) -> Result<(), ReadLedgerError> {
+        let mut statement = self.connection.prepare(&format!("PRAGMA integrity_check({MOST_TOLD})"))?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let said: String = row.get(0)?;
+            if said != "ok" {
+                replay.problem(replay.head.seq, format!("the file is damaged: {said}"));
+            }
+        }
+        Ok(())
     }
 
     fn compare_runs(&self, replay: &mut Replay) -> Result<(), ReadLedgerError> {

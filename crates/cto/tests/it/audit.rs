@@ -2,11 +2,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 use std::fs;
+use std::path::PathBuf;
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use testkit::World;
+use testkit::{World, content_digest};
 
 use crate::world;
 
@@ -97,6 +98,76 @@ fn a_bundle_that_is_gone_or_another_is_told() {
     check(&world, &["is gone, and no entry says why"]);
     fs::remove_file(second.join("attestation.dsse.json")).unwrap();
     check(&world, &["is gone, and no entry says why", "cannot be read"]);
+}
+
+#[test]
+fn an_entry_that_was_dropped_is_told() {
+    let (world, _, raw) = scene();
+    raw.execute("DELETE FROM entries WHERE seq = 2", []).unwrap();
+    let ran = world.cto(["ledger", "verify"]).expect(1);
+    assert!(ran.text().lines().any(|line| line.starts_with("problem seq=")), "{ran:?}");
+}
+
+/// Everything in one file, so that its bytes are all there is to the ledger.
+fn folded(world: &World) -> PathBuf {
+    let path = world.home().join("ledger.db");
+    let raw = Connection::open(&path).unwrap();
+    raw.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    path
+}
+
+/// A byte anywhere in the file: the check ends, changes nothing, and gives 0 only where it holds what it held.
+#[test]
+fn any_damaged_byte_is_told_or_means_nothing() {
+    let world = world();
+    let _ = world.run("fail-critical-risk", 3);
+    let path = folded(&world);
+    let whole = fs::read(&path).unwrap();
+    let answer = world.cto(["ledger", "verify", "--json"]).expect(0).text();
+    let number = testkit::times("CTO_TEST_FLIPS", 150) as usize;
+    let mut told = 0;
+    for at in (0..number).map(|index| index * whole.len() / number) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1 << (at % 8);
+        fs::write(&path, &damaged).unwrap();
+        let ran = world.cto(["ledger", "verify", "--json"]);
+        match ran.code {
+            0 => assert_eq!(ran.text(), answer, "byte {at}"),
+            1 | 3 => told += 1,
+            code => panic!("byte {at}: exit {code}: {ran:?}"),
+        }
+        assert!(fs::read(&path).unwrap() == damaged, "byte {at}: the file was changed");
+    }
+    assert!(told > 0, "control: some of this was damage");
+    // Bytes that are certainly somebody's words.
+    let entry = whole.windows(18).rposition(|bytes| bytes == b"fail-critical-risk").unwrap();
+    let mut damaged = whole;
+    damaged[entry] ^= 1;
+    fs::write(&path, &damaged).unwrap();
+    let _ = world.cto(["ledger", "verify"]).expect(1);
+    assert!(fs::read(&path).unwrap() == damaged);
+}
+
+#[test]
+fn a_ledger_of_a_newer_program_is_refused_and_left_as_it_is() {
+    let world = world();
+    let (report, bundle) = world.run("fail-critical-risk", 3);
+    let raw = Connection::open(world.home().join("ledger.db")).unwrap();
+    raw.execute_batch("PRAGMA user_version = 99").unwrap();
+    drop(raw);
+    let path = folded(&world);
+    let before = (fs::read(&path).unwrap(), content_digest(&world.bundles(), &[]));
+    let run = report["run_id"].as_str().unwrap();
+    for words in
+        [&["ledger", "verify"][..], &["runs"], &["show", run], &["gc"], &["run", "fail-critical-risk"], &["recover"]]
+    {
+        let ran = world.cto(words).expect(3);
+        assert!(ran.stderr.contains("version 99") && ran.stderr.contains("newer program"), "{words:?}: {ran:?}");
+        assert!(before == (fs::read(&path).unwrap(), content_digest(&world.bundles(), &[])), "{words:?} changed it");
+    }
+    let key = world.home().join("keys/harness.pub");
+    let words = ["verify".as_ref(), bundle.as_os_str(), "--key".as_ref(), key.as_os_str()];
+    let _ = world.cto(words).expect(0);
 }
 
 #[test]
