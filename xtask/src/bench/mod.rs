@@ -3,6 +3,7 @@
 
 mod exam;
 mod ledger;
+mod recover;
 mod rounds;
 mod run;
 mod sandbox;
@@ -31,9 +32,14 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
         "exam" => exam::measure,
         "verify" => verify::measure,
         "ledger" => ledger::measure,
+        "recover" => recover::measure,
         "sandbox" => sandbox::measure,
         "workspace" => workspace::measure,
-        _ => return Err(format!("there is no bench {name:?}: run, exam, verify, ledger, sandbox or workspace")),
+        _ => {
+            return Err(format!(
+                "there is no bench {name:?}: run, exam, verify, ledger, recover, sandbox or workspace"
+            ));
+        }
     };
     let mut bench = Bench { cto: target().join("release/cto"), rounds: None, place: std::env::temp_dir() };
     let mut write = false;

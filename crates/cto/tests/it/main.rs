@@ -6,6 +6,7 @@ mod bad_input;
 mod cheats;
 mod claims;
 mod cli;
+mod controls;
 mod environment;
 mod exam;
 mod exam_set;
