@@ -1,11 +1,14 @@
 //! The command line, as clap sees it. Dumb on purpose: it is resolved once, in `context`.
 
+mod values;
+
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use contract::decision::Profile;
 use evidence::verify::Expectation;
+
+pub(crate) use values::{Age, ProfileName, StatusFilter};
+use values::{age, speed};
 
 /// Let coding agents change real code without handing over authority.
 #[derive(Debug, Parser)]
@@ -319,31 +322,6 @@ pub(crate) struct Asked {
     pub(crate) repo: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProfileName {
-    Strict,
-    Landlock,
-    None,
-}
-
-impl From<ProfileName> for Profile {
-    fn from(name: ProfileName) -> Self {
-        match name {
-            ProfileName::Strict => Self::Strict,
-            ProfileName::Landlock => Self::Landlock,
-            ProfileName::None => Self::None,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StatusFilter {
-    Running,
-    Pass,
-    Fail,
-    Blocked,
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum CaseCommand {
     /// The cases that can be run by id
@@ -362,27 +340,6 @@ pub(crate) enum CaseCommand {
         #[arg(required = true)]
         cases: Vec<String>,
     },
-}
-
-/// `30d`, as it was typed and as a span.
-#[derive(Debug, Clone)]
-pub(crate) struct Age {
-    pub(crate) text: String,
-    pub(crate) span: Duration,
-}
-
-fn age(text: &str) -> Result<Age, String> {
-    let wrong = || "an age is a number and s, m, h or d, such as 30d".to_owned();
-    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
-    let unit = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)].iter().find(|(name, _)| *name == unit);
-    let digits = Some(number).filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
-    let seconds = digits.and_then(|number| number.parse::<u64>().ok()?.checked_mul(unit?.1)).ok_or_else(wrong)?;
-    Ok(Age { text: text.to_owned(), span: Duration::from_secs(seconds) })
-}
-
-fn speed(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| "a speed is a number above 0".to_owned())
 }
 
 #[derive(Debug, Subcommand)]
