@@ -2,12 +2,12 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
+use rustix::fs::{AtFlags, CWD, OFlags, Timespec, Timestamps, UTIME_NOW, utimensat};
 
 use super::CollectError;
 
@@ -17,20 +17,26 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Keeps a folder from being collected as long as the value lives. None where it is not there any more, and where somebody
 /// has it for themselves: who only looks does not wait.
 pub fn hold(folder: &Path) -> Option<File> {
-    let held = File::open(folder).ok()?;
+    let held = open(folder)?;
     (held.try_lock_shared().is_ok() && is_at(&held, folder)).then_some(held)
 }
 
 /// The same for who needs it: waits until it is free or gone.
 pub(crate) fn hold_for_use(folder: &Path) -> Option<File> {
-    let held = File::open(folder).ok()?;
+    let held = open(folder)?;
     (held.lock_shared().is_ok() && is_at(&held, folder)).then_some(held)
 }
 
 /// The folder for oneself; None while somebody holds it, or where it is gone.
 pub(super) fn seize(folder: &Path) -> Option<File> {
-    let held = File::open(folder).ok()?;
+    let held = open(folder)?;
     (held.try_lock().is_ok() && is_at(&held, folder)).then_some(held)
+}
+
+/// Only a folder: opening a pipe would wait for whoever writes into it.
+fn open(folder: &Path) -> Option<File> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    File::options().read(true).custom_flags(flags.bits() as i32).open(folder).ok()
 }
 
 fn is_at(held: &File, path: &Path) -> bool {
