@@ -11,6 +11,7 @@ mod error;
 mod output;
 mod progress;
 mod run_view;
+mod seek;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -16,7 +16,7 @@ use crate::scan::baseline_reader;
 use crate::target::{Target, inspect};
 use crate::task::{Origin, Task};
 use crate::watch::{Step, StepState};
-use crate::{availability, environment};
+use crate::{availability, environment, halt};
 
 /// What is asked for. It says what is wanted; the gate says what is allowed.
 #[derive(Debug, Clone)]
@@ -105,7 +105,7 @@ fn settings(harness: &Harness, task: &Task, ask: &Ask) -> SettingFacts {
         gated,
         engine_unavailable,
         missing_programs,
-        halted: false,
+        halted: halt::look(&harness.switch).is_some(),
         sandbox_asked: ask.sandbox,
         sandbox_available,
         sandbox_shortfall,
@@ -193,7 +193,7 @@ pub(crate) struct AdmittedRun<'a> {
 impl<'a> Run<'a> {
     /// Asks the gate, gathers what the next phase needs, asks again. Writes contract and decision before anything else.
     pub(crate) fn decide(mut self) -> Result<Decided<'a>, Stopped> {
-        self.step(Step::Gates, StepState::Began, "");
+        self.step(Step::Gates, StepState::Began, "")?;
         self.event(EventKind::RunStarted, self.started_data())?;
         let first = self.judge(None)?;
         let (judged, target) = match first {
@@ -219,15 +219,15 @@ impl<'a> Run<'a> {
         let detail = format!("{passed} of {required}");
         match (judged, target) {
             (Judged::Admitted(admission), Some(target)) => {
-                self.step(Step::Gates, StepState::Ended, &detail);
+                self.step(Step::Gates, StepState::Ended, &detail)?;
                 Ok(Decided::Admitted(AdmittedRun { run: self, admission }, Box::new(target)))
             }
             (Judged::Admitted(admission), None) => {
-                self.step(Step::Gates, StepState::Ended, &detail);
+                self.step(Step::Gates, StepState::Ended, &detail)?;
                 Ok(Decided::Preflight(AdmittedRun { run: self, admission }))
             }
             (Judged::Refused(refused), _) => {
-                self.step(Step::Gates, StepState::Refused, &detail);
+                self.step(Step::Gates, StepState::Refused, &detail)?;
                 self.record_refusal(refused.decision())?;
                 Ok(Decided::Refused(RefusedRun { run: self, refused }))
             }

@@ -331,8 +331,13 @@ impl<'a> Scene<'a> {
         adopt(&mut run, old)?;
         settle_decision(&mut run, engine)?;
         run.catch_up()?;
-        let text = format!("the run was interrupted: {why}");
-        run.findings.block(Reason::HarnessInterrupted, text, names::TRACE);
+        match stopped {
+            Some(Stopped::Halted(_)) => run.findings.block(Reason::Halted, format!("the run was {why}"), names::TRACE),
+            _ => {
+                let text = format!("the run was interrupted: {why}");
+                run.findings.block(Reason::HarnessInterrupted, text, names::TRACE);
+            }
+        }
         if let Some(Stopped::Write(error)) = stopped {
             run.trace("artifact.failed", json!({"error": error.error.to_string(), "path": error.name}))?;
             run.findings.block(Reason::ArtifactWriteFailure, error.to_string(), names::TRACE);

@@ -18,12 +18,12 @@ use serde_json::json;
 use crate::decide::{AdmittedRun, RefusedRun};
 use crate::engines::Unconfined;
 use crate::home::Home;
-use crate::posture;
 use crate::recover::Remains;
 use crate::run::{Run, Stopped, memory_path};
 use crate::task::Origin;
 use crate::verification::Verified;
 use crate::watch::{Step, StepState};
+use crate::{posture, replay};
 
 /// What a bundle is made from: a refused decision, gates alone (stage 1), a sandbox that could not be built, a verified run,
 /// or what an interrupted one left. Nothing else.
@@ -106,7 +106,7 @@ impl<'a> Evidence<'a> {
             }
             Self::Verified(run) => run,
         };
-        run.step(Step::Seal, StepState::Began, "");
+        run.step(Step::Seal, StepState::Began, "")?;
         run.reserve = None;
         stop::here("report.beginning");
         common_coverage(&mut run);
@@ -155,7 +155,7 @@ impl Reported<'_> {
             stop::here("ledger.told");
             Ok::<_, Stopped>(sealed)
         })?;
-        run.watch.observer.step(Step::Seal, StepState::Ended, &format!("{} files", sealed.files));
+        run.watch.observer.step(&replay::sealed(&sealed.report));
         Ok(sealed)
     }
 }

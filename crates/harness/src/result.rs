@@ -39,7 +39,7 @@ impl<'a> Worked<'a> {
     /// Takes the diff. The engine's own repository is never asked.
     pub(crate) fn capture(self) -> Result<Captured<'a>, Stopped> {
         let Self { mut run, copy, layers } = self;
-        run.step(Step::Diff, StepState::Began, "");
+        run.step(Step::Diff, StepState::Began, "")?;
         let ecosystems = run.findings.decision.as_ref().map_or(Ecosystem::ALL, Decision::ecosystems);
         let rules = run.task.contract.path_rules(ecosystems)?;
         let (listing, mut unverifiable) = take(&mut run, &copy, layers.as_ref())?;
@@ -231,7 +231,7 @@ pub(crate) fn record_patch(run: &mut Run<'_>, proof: &Proof, result: Oid) -> Res
     });
     run.event(EventKind::GitDiffChecked, checked)?;
     let detail = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
-    run.step(Step::Diff, StepState::Ended, &detail);
+    run.step(Step::Diff, StepState::Ended, &detail)?;
     Ok(())
 }
 

@@ -166,6 +166,28 @@ pub fn reverify(
     Ok(Reverified { reverification, statement, log: examined.log })
 }
 
+/// The baseline of a run as one file, gone with the value.
+pub(crate) struct CarriedBaseline {
+    pub(crate) path: PathBuf,
+    _work: Work,
+}
+
+/// The baseline of a run whose bundle does not hold it, from wherever it is to be had.
+pub(crate) fn carry_baseline(harness: &Harness, bundle: &Path) -> Result<CarriedBaseline, ReverifyError> {
+    let (report, own): (Report, TaskContract) = (read(bundle, names::REPORT)?, read(bundle, names::CONTRACT)?);
+    let work = Work::make(harness)?;
+    let (store, listing) = trees::rebuild_baseline(harness, bundle, &report, &own, &work.0)?;
+    let failed = |error: &dyn fmt::Display| ReverifyError::NoBaseline(format!("it cannot be carried: {error}"));
+    let path = work.0.join(names::BASELINE);
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    let mut file = io::BufWriter::new(file.map_err(|error| failed(&error))?);
+    crate::baseline::write(&listing, &mut store.reader(), &mut file).map_err(|error| failed(&error))?;
+    file.flush().map_err(|error| failed(&error))?;
+    let found = crate::baseline::tree_id(&path).map_err(|error| failed(&error))?;
+    trees::same("baseline", &listing.tree_id().to_string(), found)?;
+    Ok(CarriedBaseline { path, _work: work })
+}
+
 fn read<T: serde::de::DeserializeOwned>(bundle: &Path, name: &str) -> Result<T, ReverifyError> {
     let path = bundle.join(name);
     let bytes = fs::read(&path).map_err(|error| ReverifyError::Read(path.clone(), error.to_string()))?;

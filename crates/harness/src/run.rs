@@ -22,13 +22,15 @@ use crate::clock::RunClock;
 use crate::decide::Ask;
 use crate::environment::Layer;
 use crate::findings::Findings;
+use crate::halt::Halted;
 use crate::home::{Home, OpenHomeError};
 use crate::host::{self, GatherHostError, Tools};
+use crate::replay;
 use crate::reserve::Reserve;
 use crate::scan::{ContractSecret, censor, secret_in};
 use crate::supervise::Setting;
 use crate::task::Task;
-use crate::watch::{Step, StepState, Watch};
+use crate::watch::{Step, StepState, Told, Watch};
 
 /// Everything a run needs that outlives it.
 #[derive(Debug)]
@@ -40,6 +42,8 @@ pub struct Harness {
     pub(crate) git: tree::Git,
     pub(crate) tools: Tools,
     pub(crate) host: HostFacts,
+    /// The record of the kill switch that is heeded.
+    pub(crate) switch: PathBuf,
     /// Why profile `strict` cannot be had here; found out when it is first asked for.
     pub(crate) strict_shortfall: OnceLock<Option<Shortfall>>,
     /// One connection for all threads: its operations are short, and opening one costs more than waiting.
@@ -89,7 +93,8 @@ impl Harness {
         let key = home.harness_key().map_err(OpenHarnessError::Home)?;
         let ledger = Mutex::new(home.ledger().map_err(OpenHarnessError::Home)?);
         let (supervisor, strict_shortfall) = (Supervisor::new(exe.clone()), OnceLock::new());
-        Ok(Self { key, supervisor, exe, git, tools, host, strict_shortfall, ledger, home })
+        let switch = home.halt_path();
+        Ok(Self { key, supervisor, exe, git, tools, host, switch, strict_shortfall, ledger, home })
     }
 
     pub fn host(&self) -> &HostFacts {
@@ -141,6 +146,7 @@ impl std::error::Error for OpenRunError {}
 #[derive(Debug)]
 pub(crate) enum Stopped {
     Cancelled,
+    Halted(Halted),
     Write(WriteArtifactError),
     Tree(tree::TreeError),
     Io(PathBuf, io::Error),
@@ -155,6 +161,7 @@ impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cancelled => f.write_str("interrupted by a signal"),
+            Self::Halted(halted) => write!(f, "stopped by `cto halt`{}", halted.because()),
             Self::Write(error) => error.fmt(f),
             Self::Tree(error) => error.fmt(f),
             Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
@@ -319,8 +326,12 @@ impl<'a> Run<'a> {
         self.write(&format!("backend/{name}"), format!("{text}\n").as_bytes())
     }
 
-    pub(crate) fn step(&self, step: Step, state: StepState, detail: &str) {
-        self.watch.observer.step(step, state, detail);
+    /// Tells whoever looks on of a step and records what was told.
+    pub(crate) fn step(&mut self, step: Step, state: StepState, detail: &str) -> Result<(), WriteArtifactError> {
+        let now = self.clock.now();
+        self.draft.trace(now, replay::STEP, json!({"detail": detail, "state": state, "step": step}))?;
+        self.watch.observer.step(&Told::new(step, state, detail, self.clock.started(), now));
+        Ok(())
     }
 
     /// The surroundings of what this run starts.

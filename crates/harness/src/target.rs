@@ -134,6 +134,7 @@ fn from_cache(baseline: Baseline, commit: Oid, cache: &Path) -> Result<Copy, Tre
     make_dir(cache)?;
     let checkout = tree::checkout(cache, &baseline.store, &baseline.listing, commit, AUTHOR)?;
     let root = checkout.root.clone();
+    crate::gc::touch(&root.with_file_name("stamp"));
     let _checkout = Some(checkout);
     Ok(Copy { root, baseline, commit, manifest: None, _checkout, source: None, absent: Vec::new() })
 }

@@ -23,7 +23,7 @@ impl<'a> Captured<'a> {
     pub(crate) fn verify(self) -> Result<Verified<'a>, Stopped> {
         let Self { mut run, baseline, listing, rules, tree, unverifiable, commits } = self;
         run.check_cancelled()?;
-        run.step(Step::Verify, StepState::Began, "");
+        run.step(Step::Verify, StepState::Began, "")?;
         let no_command = run.task.contract.verification_commands.is_empty();
         let skipped = unverifiable.or_else(|| no_command.then_some("the contract says why there is no test"));
         let stage = run.stage.take();
@@ -53,7 +53,7 @@ impl<'a> Captured<'a> {
         }
         announce(&mut run)?;
         crate::claims::judge(&mut run, commits);
-        run.step(Step::Verify, StepState::Ended, &summary(&run));
+        run.step(Step::Verify, StepState::Ended, &summary(&run))?;
         Ok(Verified { run })
     }
 }

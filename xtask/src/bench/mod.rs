@@ -3,6 +3,7 @@
 
 mod exam;
 mod ledger;
+mod recover;
 mod rounds;
 mod run;
 mod sandbox;
@@ -32,12 +33,13 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
         "exam" => exam::measure,
         "verify" => verify::measure,
         "ledger" => ledger::measure,
+        "recover" => recover::measure,
         "sandbox" => sandbox::measure,
         "secrets" => secrets::measure,
         "workspace" => workspace::measure,
         _ => {
             return Err(format!(
-                "there is no bench {name:?}: run, exam, verify, ledger, sandbox, secrets or workspace"
+                "there is no bench {name:?}: run, exam, verify, ledger, recover, sandbox, secrets or workspace"
             ));
         }
     };

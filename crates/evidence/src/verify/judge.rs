@@ -9,15 +9,17 @@ use contract::paths::PathVerdict;
 use contract::report::{HitClass, PassKind, Report, VerificationPass, sort_blockers};
 use contract::statement::SealedBy;
 use contract::text::path_text;
+use contract::version;
 use contract::{
     Coverage, Decision, Digest, Ecosystem, EventKind, RENDERER_VERSION, RULES_VERSION, Reason, Statement, TaskContract,
     canonical_digest,
 };
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::files::Tree;
-use super::{Checks, exam, sandbox, signed};
+use super::{Checks, FORMAT_VERSION, exam, sandbox, signed};
 use crate::{chain, names, patch, render};
 
 /// A report that could be read, and how far it was judged.
@@ -28,7 +30,9 @@ pub(super) struct Judged {
 }
 
 pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Checks) -> Option<Judged> {
-    let report: Report = parse(tree, names::REPORT, checks)?;
+    let report: Option<Report> = parse(tree, names::REPORT, checks);
+    check_version(tree, report.as_ref(), checks);
+    let report = report?;
     check_index(tree, &report, checks);
     let events = check_events(tree, &report, statement, checks);
     if let Some(statement) = statement {
@@ -49,6 +53,18 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
         checks.check(same, names::REPORT_MD, "rendered", "what report.json renders to", "other text");
     }
     Some(Judged { report, events, again })
+}
+
+/// What a later format means by its fields is not ours to guess, also where it looks like one of ours.
+fn check_version(tree: &Tree, report: Option<&Report>, checks: &mut Checks) {
+    #[derive(Deserialize)]
+    struct Claimed {
+        schema_version: String,
+    }
+    let claimed = || Some(serde_json::from_slice::<Claimed>(tree.content(names::REPORT)?).ok()?.schema_version);
+    let Some(found) = report.map(|report| report.schema_version.clone()).or_else(claimed) else { return };
+    let expected = format!("{}.x, which this program reads", version::readable_bundles());
+    checks.check(version::is_readable(&found), names::REPORT, FORMAT_VERSION, expected, found);
 }
 
 fn parse<T: DeserializeOwned>(tree: &Tree, name: &str, checks: &mut Checks) -> Option<T> {

@@ -110,7 +110,7 @@ impl<'a> AdmittedRun<'a> {
     pub(crate) fn prepare(self, target: Target) -> Result<Prepared<'a>, Stopped> {
         let Self { mut run, admission } = self;
         let Some(copy) = target.copy else { return Err(Stopped::Cancelled) };
-        run.step(Step::Workspace, StepState::Began, "");
+        run.step(Step::Workspace, StepState::Began, "")?;
         let files = announce(&mut run, &copy)?;
         run.trace("admitted", json!({"decision_id": admission.decision().decision_id}))?;
         stop::here("workspace.announced");
@@ -141,7 +141,7 @@ impl<'a> AdmittedRun<'a> {
         run.event(EventKind::SandboxApplied, applied)?;
         let commit = run.findings.baseline_commit.clone().unwrap_or_default();
         let detail = format!("{files} files from baseline {}", commit.get(..7).unwrap_or(&commit));
-        run.step(Step::Workspace, StepState::Ended, &detail);
+        run.step(Step::Workspace, StepState::Ended, &detail)?;
         let git = git::state(&copy.root, None);
         Ok(Prepared::Ready(Box::new(Workspace { run, copy, state, git, layers, cell })))
     }
@@ -194,7 +194,7 @@ fn blocked<'a>(mut run: Run<'a>, reason: Reason, why: &str) -> Result<Unconfined
         "reason": reason,
     });
     run.event(EventKind::BackendGateBlocked, data)?;
-    run.step(Step::Workspace, StepState::Refused, reason.code());
+    run.step(Step::Workspace, StepState::Refused, reason.code())?;
     Ok(Unconfined { run })
 }
 
@@ -203,7 +203,7 @@ impl<'a> Workspace<'a> {
     pub(crate) fn work(self) -> Result<Worked<'a>, Stopped> {
         let Self { mut run, copy, state, git, layers, cell } = self;
         run.check_cancelled()?;
-        run.step(Step::Engine, StepState::Began, "");
+        run.step(Step::Engine, StepState::Began, "")?;
         let inputs = run.findings.decision.as_ref().map(|decision| &decision.inputs);
         let intent =
             json!({"argv_sha256": run.findings.engine.argv_sha256, "engine": run.ask.engine, "inputs": inputs});
@@ -226,7 +226,7 @@ impl<'a> Workspace<'a> {
             return Err(Stopped::Cancelled);
         }
         let exit = run.findings.engine.exit.map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
-        run.step(Step::Engine, StepState::Ended, &exit);
+        run.step(Step::Engine, StepState::Ended, &exit)?;
         Ok(Worked { run, copy, layers })
     }
 }
