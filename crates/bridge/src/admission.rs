@@ -2,7 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
+pub use contract::model::{Feature, Served};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::upstream::Endpoint;
 
 /// The admitted pair. One bridge serves one pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,58 +44,8 @@ impl Admission {
     }
 }
 
-/// What the upstream says it answered with, compared with the admission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Served {
-    Exact,
-    DeclaredAlias,
-    /// A fault: the answer is not passed on.
-    OtherFamily,
-    /// The answer names no model, or there was none.
-    Unknown,
-}
-
-/// What a request can ask of a provider beside an answer. Refused unless the network class names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Feature {
-    /// A tool the provider runs, or one of a type the bridge does not know.
-    HostedTool,
-    McpServer,
-    /// A URL for the provider to fetch.
-    ProviderFetch,
-    /// Something that lies with the provider, by its id: a file, a container, an audio clip.
-    StoredFile,
-    /// A prompt that lies with the provider.
-    StoredPrompt,
-    Background,
-    /// A conversation, a response or an item that was not made in this run.
-    ForeignConversation,
-    /// Other models to use when the asked one is not there. Nothing can allow it.
-    ModelFallback,
-    /// A field, a content part or an item the bridge does not know.
-    Unknown,
-}
-
-impl Feature {
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::HostedTool => "a tool the provider would run",
-            Self::McpServer => "an MCP server",
-            Self::ProviderFetch => "a URL for the provider to fetch",
-            Self::StoredFile => "something stored with the provider",
-            Self::StoredPrompt => "a prompt stored with the provider",
-            Self::Background => "work in the background",
-            Self::ForeignConversation => "a conversation that is not of this run",
-            Self::ModelFallback => "models to fall back to",
-            Self::Unknown => "something the bridge does not know",
-        }
-    }
-}
-
 /// Where an admission's traffic may go and what it may carry.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NetworkClass {
     /// `host` or `host:port`.
@@ -104,10 +58,15 @@ pub struct NetworkClass {
 }
 
 impl NetworkClass {
-    pub(crate) fn reaches(&self, host: &str, port: u16) -> bool {
+    fn reaches(&self, host: &str, port: u16) -> bool {
         self.hosts
             .iter()
             .any(|entry| entry.eq_ignore_ascii_case(host) || entry.eq_ignore_ascii_case(&format!("{host}:{port}")))
+    }
+
+    /// Whether an endpoint is one of its hosts.
+    pub fn reaches_endpoint(&self, endpoint: &Endpoint) -> bool {
+        self.reaches(&endpoint.host, endpoint.port)
     }
 
     pub(crate) fn allows(&self, feature: Feature) -> bool {

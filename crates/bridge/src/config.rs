@@ -3,6 +3,8 @@
 use std::time::{Duration, Instant};
 
 use contract::Stamp;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::admission::{Admission, NetworkClass};
 use crate::credential::Credential;
@@ -87,7 +89,8 @@ impl Upstream {
 }
 
 /// How a request on the responses wire reaches the provider.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum ResponsesWire {
     /// As it is.
     Native,

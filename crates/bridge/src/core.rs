@@ -72,7 +72,7 @@ impl Core {
             Source::Replay(replay) => Way::Replay(replay),
             Source::Live(upstream) => {
                 let endpoint = upstream.endpoint;
-                if !config.network.reaches(&endpoint.host, endpoint.port) {
+                if !config.network.reaches_endpoint(&endpoint) {
                     return Err(StartBridgeError::HostNotInClass);
                 }
                 let tls = endpoint.tls.then(|| tls(&upstream.trust)).transpose().map_err(StartBridgeError::Tls)?;

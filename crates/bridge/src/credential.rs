@@ -87,7 +87,13 @@ impl Credential {
         matches!(self, Self::OauthFile(_))
     }
 
-    pub(crate) fn fetch(&self, now: Stamp) -> Result<Option<Secret>, FetchCredentialError> {
+    /// Whether it can be had now.
+    pub fn check(&self, now: Stamp) -> Result<(), FetchCredentialError> {
+        self.fetch(now).map(drop)
+    }
+
+    /// The value, for putting it on a request or for keeping it out of what is written.
+    pub fn fetch(&self, now: Stamp) -> Result<Option<Secret>, FetchCredentialError> {
         let secret = match self {
             Self::None => return Ok(None),
             Self::Held(secret) => secret.clone(),

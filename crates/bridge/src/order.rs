@@ -15,7 +15,7 @@ use crate::secret::finds;
 use crate::shim::declared_budget;
 use crate::ticket::Ticket;
 use crate::translate::{self, Plan};
-use crate::usage::noted;
+use crate::usage::{Purpose, noted};
 use crate::wire::Wire;
 
 /// A request that may be sent.
@@ -54,7 +54,8 @@ pub(crate) fn judge(core: &Core, ticket: &mut Ticket, wire: Wire, body: Bytes) -
 
     let estimate = core.estimate(body.len(), declared_budget(wire, root));
     let sent = edited(core, ticket, wire, root, &body);
-    let known_by = if core.keeps_traffic() { without(&sent, VOLATILE_FIELDS) } else { Bytes::new() };
+    let keeps = core.keeps_traffic() && ticket.record.purpose == Purpose::Engine;
+    let known_by = if keeps { without(&sent, VOLATILE_FIELDS) } else { Bytes::new() };
     let (sent_on, sent, plan) = translated(core, ticket, wire, sent)?;
     Ok(Order { wire, sent_on, body: sent, known_by, plan, estimate })
 }
@@ -118,6 +119,6 @@ fn translated(
     let (sent, plan) =
         translate::request(&body).map_err(|error| Refusal::saying(RefusalCode::NotCarried, error.to_string()))?;
     ticket.record.translated = true;
-    ticket.record.left_out = plan.left_out.clone();
+    ticket.record.left_out = plan.left_out.iter().map(|name| (*name).to_owned()).collect();
     Ok((Wire::ChatCompletions, Bytes::from(sent), Some(plan)))
 }

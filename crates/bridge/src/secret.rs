@@ -15,6 +15,11 @@ impl Secret {
         Self(Zeroizing::new(value.into()))
     }
 
+    /// The value itself. Whoever asks for it keeps it out of everything that is written.
+    pub fn expose(&self) -> &[u8] {
+        &self.0
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }

@@ -68,22 +68,16 @@ pub struct Summary {
 pub struct Bridge {
     core: Option<Arc<Core>>,
     handle: Handle,
-    address: Option<SocketAddr>,
+    /// Kept so that whoever else holds a socket gets no connections either when the bridge stops.
+    listeners: Vec<TcpListener>,
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
     observer: Option<JoinHandle<()>>,
 }
 
 impl Bridge {
-    /// Serves on a listening socket, wherever it was bound.
-    pub fn start(
-        listener: impl Into<OwnedFd>,
-        config: BridgeConfig,
-        observer: Observer,
-    ) -> Result<Self, StartBridgeError> {
-        let listener = TcpListener::from(listener.into());
-        listener.set_nonblocking(true).map_err(StartBridgeError::Listener)?;
-        let address = listener.local_addr().ok();
+    /// Makes a bridge that nobody can reach yet but [`Bridge::probe`].
+    pub fn start(config: BridgeConfig, observer: Observer) -> Result<Self, StartBridgeError> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .max_blocking_threads(8)
@@ -93,17 +87,25 @@ impl Bridge {
         let core = Arc::new(Core::new(config, reporter)?);
         let handle = runtime.handle().clone();
         let (stop, stopping) = watch::channel(false);
-        let serving = Arc::clone(&core);
         let thread = thread::Builder::new()
             .name("bridge".to_owned())
-            .spawn(move || run(runtime, listener, serving, stopping))
+            .spawn(move || run(runtime, stopping))
             .map_err(StartBridgeError::Thread)?;
-        Ok(Self { core: Some(core), handle, address, stop, thread: Some(thread), observer: Some(observer) })
+        let (listeners, observer) = (Vec::new(), Some(observer));
+        Ok(Self { core: Some(core), handle, listeners, stop, thread: Some(thread), observer })
     }
 
-    /// Where it listens, in the listener's own network.
-    pub fn address(&self) -> Option<SocketAddr> {
-        self.address
+    /// Serves on a listening socket, wherever it was bound; gives the address it has there.
+    pub fn serve(&mut self, listener: impl Into<OwnedFd>) -> Result<SocketAddr, StartBridgeError> {
+        let listener = TcpListener::from(listener.into());
+        listener.set_nonblocking(true).map_err(StartBridgeError::Listener)?;
+        let address = listener.local_addr().map_err(StartBridgeError::Listener)?;
+        let kept = listener.try_clone().map_err(StartBridgeError::Listener)?;
+        if let Some(core) = &self.core {
+            self.handle.spawn(accept(listener, Arc::clone(core), self.stop.subscribe()));
+            self.listeners.push(kept);
+        }
+        Ok(address)
     }
 
     /// The limit that was reached, if one was: the run ends then.
@@ -134,6 +136,9 @@ impl Bridge {
         if let Some(core) = &self.core {
             core.stop();
         }
+        for listener in self.listeners.drain(..) {
+            let _ = rustix::net::shutdown(&listener, rustix::net::Shutdown::Both);
+        }
         // Fails only when the thread is gone.
         let _ = self.stop.send(true);
         let _ = self.thread.take().map(JoinHandle::join);
@@ -160,13 +165,9 @@ impl Drop for Bridge {
 }
 
 /// The bridge's thread.
-fn run(runtime: Runtime, listener: TcpListener, core: Arc<Core>, stopping: watch::Receiver<bool>) {
-    let closing = listener.try_clone();
-    runtime.block_on(accept(listener, core, stopping));
-    if let Ok(listener) = closing {
-        // Whoever else holds the socket gets no connections either.
-        let _ = rustix::net::shutdown(&listener, rustix::net::Shutdown::Both);
-    }
+fn run(runtime: Runtime, mut stopping: watch::Receiver<bool>) {
+    // An error means that nobody is left to stop it.
+    let _ = runtime.block_on(stopping.changed());
     // Ends every connection's task; a credential source that hangs is not waited for.
     runtime.shutdown_timeout(Duration::from_millis(200));
 }

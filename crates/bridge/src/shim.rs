@@ -2,7 +2,8 @@
 //!
 //! Off unless the operator declares it, recorded with each request it changes. It never turns reasoning into an answer.
 
-use serde::{Deserialize, Serialize};
+pub use contract::model::ShimApplied;
+use serde::Deserialize;
 
 use crate::json::{Edits, Kind, Node};
 use crate::wire::Wire;
@@ -17,14 +18,6 @@ pub struct ShapeShim {
     /// Ask the server not to think, where the wire has a way to say so.
     #[serde(default)]
     pub ask_for_content: bool,
-}
-
-/// What was changed in one request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ShimApplied {
-    RaisedBudget,
-    AskedForContent,
 }
 
 /// The fields of a wire that limit its output.

@@ -25,7 +25,7 @@ pub(crate) struct Taping {
 }
 
 impl Taping {
-    /// Nothing when the operator did not ask for a recording.
+    /// Nothing when the operator did not ask for a recording, and for a request that is no part of one.
     pub(crate) fn start(
         core: &Arc<Core>,
         wire: Wire,
@@ -33,7 +33,7 @@ impl Taping {
         status: u16,
         content_type: &str,
     ) -> Option<Self> {
-        core.recorder.as_ref()?;
+        core.recorder.as_ref().filter(|_| !request.is_empty())?;
         Some(Self {
             core: Arc::clone(core),
             wire,

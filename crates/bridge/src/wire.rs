@@ -2,32 +2,10 @@
 
 use std::borrow::Cow;
 
+pub use contract::model::Wire;
 use hyper::Method;
-use serde::{Deserialize, Serialize};
 
 use crate::json::quoted;
-
-/// A protocol between an engine and a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Wire {
-    ChatCompletions,
-    Responses,
-    Messages,
-}
-
-impl Wire {
-    pub const ALL: [Self; 3] = [Self::ChatCompletions, Self::Responses, Self::Messages];
-
-    /// The path below the version prefix.
-    pub const fn path(self) -> &'static str {
-        match self {
-            Self::ChatCompletions => "/chat/completions",
-            Self::Responses => "/responses",
-            Self::Messages => "/messages",
-        }
-    }
-}
 
 /// What a request asks the bridge for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,7 +22,7 @@ fn peak() -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
 }
 
-fn start(reply: Reply) -> (ScriptedServer, Bridge) {
+fn start(reply: Reply) -> (ScriptedServer, Bridge, SocketAddr) {
     let script = Script { steps: Vec::new(), otherwise: reply };
     let server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), script).unwrap();
     let endpoint = Endpoint::parse(&format!("http://{}/v1", server.address())).unwrap();
@@ -33,8 +33,9 @@ fn start(reply: Reply) -> (ScriptedServer, Bridge) {
     let mut config = BridgeConfig::new(Admission::new("p", "m"), network, source, token, started);
     config.sizes = Sizes { request: 1 << 20, answer: 2 << 20, frame: 1 << 19, in_flight: 8 << 20, ..Sizes::default() };
     config.deadlines.receive = Duration::from_secs(5);
-    let bridge = Bridge::start(TcpListener::bind("127.0.0.1:0").unwrap(), config, Box::new(drop)).unwrap();
-    (server, bridge)
+    let mut bridge = Bridge::start(config, Box::new(drop)).unwrap();
+    let address = bridge.serve(TcpListener::bind("127.0.0.1:0").unwrap()).unwrap();
+    (server, bridge, address)
 }
 
 /// Sends a request of `size` bytes or more and takes whatever comes, keeping none of it.
@@ -66,8 +67,7 @@ fn ask(address: SocketAddr, stream: bool, size: usize) -> usize {
 }
 
 fn storm(reply: Reply, stream: bool, size: usize) -> usize {
-    let (server, bridge) = start(reply);
-    let address = bridge.address().unwrap();
+    let (server, bridge, address) = start(reply);
     let threads: Vec<_> = (0..16).map(|_| thread::spawn(move || ask(address, stream, size))).collect();
     let taken = threads.into_iter().map(|thread| thread.join().unwrap()).max().unwrap();
     bridge.stop();

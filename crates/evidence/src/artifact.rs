@@ -1,6 +1,7 @@
 //! A bundle while it is being made: every artifact is created once, by this run, in a directory this run made.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use contract::{Digest, EventKind, RunId, Stamp, canonical_bytes};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -54,6 +56,50 @@ impl Log {
     }
 }
 
+/// Stands in the list of redacted artifacts where the value was in a name.
+const REDACTED_NAMES: &str = "names";
+
+/// Takes a value out of bytes that are about to be written; nothing where it does not stand in them.
+pub type Redact = Box<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send>;
+
+/// What is taken out of everything that is written from some moment on.
+#[derive(Default)]
+struct Redaction {
+    redact: Option<Redact>,
+    /// The artifacts in which something was found.
+    redacted: BTreeSet<String>,
+}
+
+impl fmt::Debug for Redaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Redaction({:?})", self.redacted)
+    }
+}
+
+impl Redaction {
+    fn apply<'a>(&mut self, name: &str, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        match self.redact.as_ref().and_then(|redact| redact(bytes)) {
+            Some(clean) => {
+                self.redacted.insert(name.to_owned());
+                Cow::Owned(clean)
+            }
+            None => Cow::Borrowed(bytes),
+        }
+    }
+
+    /// The same for a value of a log, before it is written as a line.
+    fn apply_to<T: Serialize + DeserializeOwned>(&mut self, name: &str, value: T) -> serde_json::Result<T> {
+        if self.redact.is_none() {
+            return Ok(value);
+        }
+        let bytes = serde_json::to_vec(&value)?;
+        match self.apply(name, &bytes) {
+            Cow::Borrowed(_) => Ok(value),
+            Cow::Owned(clean) => serde_json::from_slice(&clean),
+        }
+    }
+}
+
 /// A bundle that is not sealed yet.
 #[derive(Debug)]
 pub struct Draft {
@@ -67,6 +113,7 @@ pub struct Draft {
     trace: Log,
     head: Head,
     seen: Vec<EventKind>,
+    redaction: Redaction,
 }
 
 impl Draft {
@@ -75,7 +122,8 @@ impl Draft {
         let events = new_log(&dir, names::EVENTS, at)?;
         let trace = new_log(&dir, names::TRACE, at)?;
         let (files, directories, head, seen) = (BTreeMap::new(), Vec::new(), Head::default(), Vec::new());
-        Ok(Self { dir, run_id, lock, files, directories, events, trace, head, seen })
+        let redaction = Redaction::default();
+        Ok(Self { dir, run_id, lock, files, directories, events, trace, head, seen, redaction })
     }
 
     /// Takes over the unbroken beginning of a dead run's chain, byte for byte.
@@ -124,12 +172,28 @@ impl Draft {
         &self.lock
     }
 
+    /// From here on something is taken out of whatever is written: artifacts, events before they are chained, the trace.
+    pub fn redact_with(&mut self, redact: Redact) {
+        self.redaction.redact = Some(redact);
+    }
+
+    /// The artifacts from which something was taken out.
+    pub fn redacted(&self) -> &BTreeSet<String> {
+        &self.redaction.redacted
+    }
+
+    /// A document without what is taken out of everything.
+    pub fn clean<T: Serialize + DeserializeOwned>(&mut self, name: &str, value: T) -> Result<T, WriteArtifactError> {
+        self.redaction.apply_to(name, value).map_err(|error| failed(name, error.into()))
+    }
+
     /// Adds one event to the chain.
     pub fn event(&mut self, at: Stamp, kind: EventKind, data: Value) -> Result<(), WriteArtifactError> {
         let data = match data {
             Value::Object(data) => data,
             other => Map::from_iter([("value".to_owned(), other)]),
         };
+        let data = self.clean(names::EVENTS, data)?;
         let line = self.head.link(&self.run_id, at, kind, data).map_err(|error| failed(names::EVENTS, error.into()))?;
         self.events.append(&line, at).map_err(|error| failed(names::EVENTS, error))?;
         self.seen.push(kind);
@@ -138,6 +202,7 @@ impl Draft {
 
     /// Adds one line on what the harness did or checked.
     pub fn trace(&mut self, at: Stamp, step: &str, data: Value) -> Result<(), WriteArtifactError> {
+        let data = self.clean(names::TRACE, data)?;
         let line = serde_json::json!({"data": data, "step": step, "time": at});
         let mut line = canonical_bytes(&line).map_err(|error| failed(names::TRACE, error.into()))?;
         line.push(b'\n');
@@ -146,11 +211,16 @@ impl Draft {
 
     /// Creates an artifact; one that exists already is an error, whoever made it.
     pub fn write(&mut self, name: &str, bytes: &[u8], at: Stamp) -> Result<(), WriteArtifactError> {
+        if let Cow::Owned(_) = self.redaction.apply(REDACTED_NAMES, name.as_bytes()) {
+            // A name cannot be redacted without becoming another file's.
+            return Err(failed("an artifact", io::ErrorKind::InvalidFilename.into()));
+        }
         if let Some((parent, _)) = name.rsplit_once('/') {
             self.make_directory(parent)?;
         }
-        create(&self.dir, name).and_then(|mut file| file.write_all(bytes)).map_err(|error| failed(name, error))?;
-        self.files.insert(name.to_owned(), Written { sha256: Digest::of(bytes), written_at: at });
+        let bytes = self.redaction.apply(name, bytes);
+        create(&self.dir, name).and_then(|mut file| file.write_all(&bytes)).map_err(|error| failed(name, error))?;
+        self.files.insert(name.to_owned(), Written { sha256: Digest::of(&bytes), written_at: at });
         Ok(())
     }
 

@@ -13,7 +13,7 @@ pub mod seal;
 pub mod stop;
 pub mod verify;
 
-pub use artifact::{Draft, WriteArtifactError};
+pub use artifact::{Draft, Redact, WriteArtifactError};
 pub use key::{HarnessKey, PublicKey};
 
 /// The names of the files of a bundle.
@@ -29,6 +29,7 @@ pub mod names {
     pub const SANDBOX: &str = "sandbox.json";
     pub const ATTESTATION: &str = "attestation.dsse.json";
     pub const BASELINE: &str = "baseline.tar";
+    pub const MODEL_USAGE: &str = "model-usage.jsonl";
     pub const BACKEND: &str = "backend";
 
     /// The files every bundle has, whatever became of the run.

@@ -7,7 +7,9 @@ use contract::report::{
     ApprovalStatus, EngineFacts, OperatorOutcome, Report, SandboxSummary, ScanStatus, SecretScan, SourceAdmissionStatus,
 };
 use contract::statement::SealedBy;
-use contract::{BUNDLE_VERSION, Digest, EventKind, MutationMode, RENDERER_VERSION, RULES_VERSION, Reason, RunId};
+use contract::{
+    BUNDLE_VERSION, Coverage, Digest, EventKind, MutationMode, RENDERER_VERSION, RULES_VERSION, Reason, RunId,
+};
 use evidence::render::failure_reason;
 use evidence::seal::{Sealed, Signing, seal};
 use evidence::{names, stop};
@@ -23,7 +25,7 @@ use crate::run::{Run, Stopped, memory_path};
 use crate::task::Origin;
 use crate::verification::Verified;
 use crate::watch::{Step, StepState};
-use crate::{canary, posture};
+use crate::{canary, model, posture};
 
 /// What a bundle is made from: a refused decision, gates alone (stage 1), a sandbox that could not be built, a verified run,
 /// or what an interrupted one left. Nothing else.
@@ -121,6 +123,7 @@ impl<'a> Evidence<'a> {
         run.event(EventKind::SecretScanCompleted, json!({"hits": scan.hits.len(), "status": scan.status}))?;
         required_events(&mut run);
         let report = compose(&run, scan, sandbox.probe_sha256()?);
+        let report = run.draft.clean(names::REPORT, report)?;
         let completed = json!({"backend_exit_code": report.backend_exit_code, "blockers": report.blocker_reasons, "status": report.status});
         let carried = run.findings.carried_by(EventKind::RunCompleted);
         run.draft.event(report.run_finished_at, EventKind::RunCompleted, crate::run::with(carried, completed))?;
@@ -208,7 +211,14 @@ fn common_coverage(run: &mut Run<'_>) {
         posture::cover(run);
     }
     run.findings.skip("approval.requested", "this stage needs no approval");
-    run.findings.skip("model-usage.jsonl", "no model ran");
+    model::cover(run);
+    if !run.draft.files().contains_key(names::MODEL_USAGE) {
+        run.findings
+            .skip(names::MODEL_USAGE, "no model was asked, or the run was interrupted before its use was written");
+    }
+    if run.draft.redacted().contains(names::PATCH) {
+        run.findings.coverage.insert(Coverage::PatchRedacted);
+    }
 }
 
 /// Bundles of cases hold their baseline, so that anybody can build the trees again.
@@ -318,7 +328,7 @@ fn compose(run: &Run<'_>, secret_scan: SecretScan, probe_sha256: Option<Digest>)
         source_admission_status: SourceAdmissionStatus::BuiltIn,
         source_repository_mutated: findings.source_mutated,
         engine: engine_facts(run),
-        model: None,
+        model: model::report(run),
         sandbox: SandboxSummary {
             asked: run.ask.sandbox,
             profile: posture::applied(run),

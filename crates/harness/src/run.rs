@@ -22,6 +22,7 @@ use crate::environment::Layer;
 use crate::findings::Findings;
 use crate::home::{Home, OpenHomeError};
 use crate::host::{self, GatherHostError, Tools};
+use crate::model::{ModelLink, ModelSettings};
 use crate::reserve::Reserve;
 use crate::supervise::Setting;
 use crate::task::Task;
@@ -37,6 +38,7 @@ pub struct Harness {
     pub(crate) git: tree::Git,
     pub(crate) tools: Tools,
     pub(crate) host: HostFacts,
+    pub(crate) models: ModelSettings,
     /// Why profile `strict` cannot be had here; found out when it is first asked for.
     pub(crate) strict_shortfall: OnceLock<Option<Shortfall>>,
     /// One connection for all threads: its operations are short, and opening one costs more than waiting.
@@ -86,7 +88,13 @@ impl Harness {
         let key = home.harness_key().map_err(OpenHarnessError::Home)?;
         let ledger = Mutex::new(home.ledger().map_err(OpenHarnessError::Home)?);
         let (supervisor, strict_shortfall) = (Supervisor::new(exe.clone()), OnceLock::new());
-        Ok(Self { key, supervisor, exe, git, tools, host, strict_shortfall, ledger, home })
+        let models = ModelSettings::default();
+        Ok(Self { key, supervisor, exe, git, tools, host, models, strict_shortfall, ledger, home })
+    }
+
+    /// With what the operator's configuration says of models; without it no model can be used.
+    pub fn with_models(self, models: ModelSettings) -> Self {
+        Self { models, ..self }
     }
 
     pub fn host(&self) -> &HostFacts {
@@ -195,6 +203,8 @@ pub(crate) struct Run<'a> {
     pub(crate) canary: String,
     /// What setup made of the baseline, where the contract has one.
     pub(crate) layer: Option<Layer>,
+    /// The way to the model, while there is one.
+    pub(crate) link: Option<ModelLink>,
     pub(crate) findings: Findings,
 }
 
@@ -266,6 +276,7 @@ impl<'a> Run<'a> {
             stage: None,
             canary: canary().map_err(|error| OpenRunError::Io("random numbers".into(), error))?,
             layer: None,
+            link: None,
             reserve: Some(reserve),
             findings: Findings::default(),
         })
@@ -382,6 +393,11 @@ pub(crate) fn canary() -> io::Result<String> {
     let mut random = [0; 20];
     getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// A token that nobody guesses.
+pub fn random_token() -> io::Result<String> {
+    canary()
 }
 
 /// An object with the given entries and those of `more`.

@@ -98,7 +98,8 @@ fn serve_bridge(upstream: SocketAddr) {
             std::hint::black_box(serde_json::to_vec(&record).unwrap());
         }
     });
-    let bridge = bridge::Bridge::start(listener, config, observer).unwrap();
+    let mut bridge = bridge::Bridge::start(config, observer).unwrap();
+    bridge.serve(listener).unwrap();
     loop {
         std::thread::park();
         std::hint::black_box(&bridge);

@@ -2,6 +2,7 @@
 
 use super::Watcher;
 use crate::json::{Kind, Node};
+use crate::usage::take;
 use crate::wire::Wire;
 
 pub(super) fn document(watcher: &mut Watcher, wire: Wire, root: Node<'_>) {
@@ -27,7 +28,7 @@ fn model(watcher: &mut Watcher, node: Node<'_>) {
 }
 
 fn usage(watcher: &mut Watcher, wire: Wire, node: Node<'_>) {
-    watcher.seen.tokens.take(wire, node);
+    take(&mut watcher.seen.tokens, wire, node);
 }
 
 fn finish(watcher: &mut Watcher, node: Node<'_>) {

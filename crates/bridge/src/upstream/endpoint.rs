@@ -44,6 +44,11 @@ impl fmt::Display for ParseEndpointError {
 impl std::error::Error for ParseEndpointError {}
 
 impl Endpoint {
+    /// Its host, for the network class it belongs to.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
     /// `http[s]://HOST[:PORT][/PREFIX]`. Without a prefix it is `/v1`.
     pub fn parse(text: &str) -> Result<Self, ParseEndpointError> {
         let (scheme, rest) = text.split_once("://").ok_or(ParseEndpointError::Scheme)?;

@@ -7,7 +7,6 @@ mod deny;
 mod limits;
 mod pass;
 mod probe;
-mod real;
 mod replay;
 mod sdk;
 mod stop;

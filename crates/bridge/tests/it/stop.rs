@@ -35,7 +35,8 @@ fn a_listener_somebody_else_holds_is_closed_as_well() {
     let address = listener.local_addr().unwrap();
     let other = listener.try_clone().unwrap();
     let config = crate::world::config(crate::world::live("http://127.0.0.1:9/v1"));
-    let bridge = bridge::Bridge::start(listener, config, Box::new(drop)).unwrap();
+    let mut bridge = bridge::Bridge::start(config, Box::new(drop)).unwrap();
+    bridge.serve(listener).unwrap();
     bridge.stop();
     assert!(TcpStream::connect(address).is_err());
     drop(other);
@@ -65,8 +66,8 @@ fn a_slow_observer_loses_nothing() {
         std::thread::sleep(Duration::from_millis(5));
         sink.lock().unwrap().push(event);
     });
-    let bridge = bridge::Bridge::start(crate::world::listener(), config, observer).unwrap();
-    let address = bridge.address().unwrap();
+    let mut bridge = bridge::Bridge::start(config, observer).unwrap();
+    let address = bridge.serve(crate::world::listener()).unwrap();
     for _ in 0..20 {
         let got = crate::world::send(address, &request("POST", "/v1/responses", r#"{"model":"m","input":"x"}"#));
         assert_eq!(got.status, 200);

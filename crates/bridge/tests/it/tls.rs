@@ -99,7 +99,7 @@ fn a_plain_server_is_no_tls_server() {
 fn an_extra_authority_that_is_none_stops_the_start() {
     let mut upstream = live("https://localhost:1/v1");
     upstream.trust = Trust { extra_ca: Some(b"not a certificate".to_vec()) };
-    let error = bridge::Bridge::start(listener(), config(upstream), Box::new(drop)).unwrap_err();
+    let error = bridge::Bridge::start(config(upstream), Box::new(drop)).unwrap_err();
     assert_eq!(error.to_string(), "the extra certificate authorities cannot be read");
 }
 

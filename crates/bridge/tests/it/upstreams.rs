@@ -247,6 +247,6 @@ fn an_upstream_that_is_not_there_or_a_credential_that_cannot_be_had() {
 fn a_host_outside_the_class_is_refused_at_the_start() {
     let mut config = crate::world::config(crate::world::live("http://127.0.0.1:80/v1"));
     config.network.hosts = vec!["example.com".to_owned(), "127.0.0.1:81".to_owned()];
-    let error = bridge::Bridge::start(crate::world::listener(), config, Box::new(drop)).unwrap_err();
+    let error = bridge::Bridge::start(config, Box::new(drop)).unwrap_err();
     assert_eq!(error.to_string(), "the upstream is not one of the admission's network class");
 }

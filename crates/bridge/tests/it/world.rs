@@ -68,8 +68,8 @@ pub(crate) fn start(config: BridgeConfig) -> (Bridge, SocketAddr, Events) {
     let events: Events = Arc::default();
     let sink = Arc::clone(&events);
     let observer = Box::new(move |event| sink.lock().unwrap().push(event));
-    let bridge = Bridge::start(listener(), config, observer).unwrap();
-    let address = bridge.address().unwrap();
+    let mut bridge = Bridge::start(config, observer).unwrap();
+    let address = bridge.serve(listener()).unwrap();
     (bridge, address, events)
 }
 

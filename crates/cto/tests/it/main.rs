@@ -11,6 +11,7 @@ mod formats;
 mod honest;
 mod hostile;
 mod matrix;
+mod model;
 mod parallel;
 mod reverify;
 mod smoke;

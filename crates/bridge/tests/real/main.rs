@@ -1,4 +1,11 @@
 //! A real server with real weights behind the bridge. It answers with another name than it is asked by, which must be seen.
+//! A program of its own, because weights want the whole machine.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set its scene up must stop")]
+
+#[path = "../it/world.rs"]
+#[expect(dead_code, reason = "the other tests' scene, of which this one needs a part")]
+mod world;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -37,7 +44,7 @@ struct ModelServer {
 impl ModelServer {
     fn start(python: &Path, dir: &Path) -> Self {
         let script = dir.join("model_server.py");
-        std::fs::write(&script, include_str!("sdk/model_server.py")).unwrap();
+        std::fs::write(&script, include_str!("model_server.py")).unwrap();
         let mut child = testkit::program(python.to_str().unwrap(), dir)
             .arg(&script)
             .stdout(Stdio::piped())
