@@ -1,7 +1,7 @@
 //! What tests need beyond Rust: a few programs, the test runners of other languages, and a Python with the libraries our
 //! formats are checked against.
 
-mod models;
+pub(crate) mod models;
 
 use std::path::{Path, PathBuf};
 

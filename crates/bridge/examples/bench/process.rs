@@ -66,6 +66,37 @@ impl Proxy {
         proxy
     }
 
+    /// LiteLLM's proxy with one worker, for the one model.
+    pub(crate) fn litellm(path: &str, upstream: SocketAddr) -> Self {
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let directory = std::env::temp_dir().join(format!("bridge-bench-litellm-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let text = format!(
+            "model_list:\n  - model_name: m\n    litellm_params:\n      model: openai/m\n      \
+             api_base: http://{upstream}/v1\n      api_key: {}\nlitellm_settings:\n  telemetry: false\n",
+            crate::KEY
+        );
+        let file = directory.join("config.yaml");
+        fs::write(&file, text).unwrap();
+        let port = address.port().to_string();
+        let child = command(path)
+            .args(["--host", "127.0.0.1", "--port", &port, "--num_workers", "1", "--telemetry", "False", "--config"])
+            .arg(&file)
+            .current_dir(&directory)
+            .env("LITELLM_LOG", "ERROR")
+            .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let proxy = Self { child, address, directory: Some(directory) };
+        while std::net::TcpStream::connect(address).is_err() {
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        proxy.pin(0);
+        proxy
+    }
+
     /// All of its threads on one core.
     fn pin(&self, core: usize) {
         let mut set = rustix::thread::CpuSet::new();

@@ -41,3 +41,27 @@ impl<T> Found<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    macro_rules! example {
+        ($name:literal) => {
+            include_bytes!(concat!("../../../../docs/examples/", $name)).as_slice()
+        };
+    }
+
+    #[test]
+    fn the_shipped_examples_can_be_used() {
+        let read = |bytes| crate::source::load::<ModelAdmission>("example", bytes).unwrap().value;
+        let local = read(example!("admissions/model/qwen-local__qwen3.6-35b-a3b.json"));
+        let hosted = read(example!("admissions/model/openai-codex__gpt-5.5.json"));
+        let decision = example!("decisions/provider.yaml");
+        let decision = crate::source::load::<ProviderDecision>("example", decision).unwrap().value;
+        assert_eq!((local.problems(), hosted.problems(), decision.problems()), Default::default());
+        assert!(decision.names(&"qwen-local/qwen3.6-35b-a3b".parse().unwrap()));
+        assert!(decision.names_as_fallback(&"openai-codex/gpt-5.5".parse().unwrap()));
+        assert_eq!(decision.credential_source_class, local.credential_source_class);
+    }
+}

@@ -75,6 +75,8 @@ print(key, file=sys.stderr)"#;
         assert_eq!(holds(&bundle, value), Vec::<std::path::PathBuf>::new(), "{value}");
     }
     assert!(report["coverage"].to_string().contains("patch_redacted"));
+    let again = scene.cto(&["reverify", bundle.to_str().unwrap()]).expect(3);
+    assert!(again.stderr.contains("was redacted") || again.text().contains("was redacted"), "{}", again.stderr);
     // The control: what is looked for in this way is found where it stands.
     let backwards: String = token.chars().rev().collect();
     assert!(!holds(&bundle, &backwards).is_empty());
