@@ -109,8 +109,8 @@ pub(crate) enum Command {
         /// Keep what the engine and its model say to each other, redacted, in the bundle
         #[arg(long)]
         record_model_traffic: bool,
-        /// Answer the engine from this recording and from nothing else
-        #[arg(long, value_name = "RUN|FILE", conflicts_with = "record_model_traffic")]
+        /// Answer the engine from a run's recording, or a file's, and from nothing else
+        #[arg(long, value_name = "RUN", conflicts_with = "record_model_traffic")]
         replay_model_traffic: Option<String>,
     },
     /// Every case; a table, JUnit with --junit
@@ -234,7 +234,7 @@ pub(crate) enum Command {
     Records,
     /// The model bridge on its own, until it is interrupted
     #[command(
-        after_help = "What crosses it is shown as it happens: a line a request on a pipe, a JSON object a line with --json. The token is what clients present\nas their key; without one it is made and printed.\n\nExamples:\n  cto bridge --listen 127.0.0.1:4180 --upstream http://127.0.0.1:8000/v1 --admit qwen-local/qwen3.6-35b-a3b\n  cto bridge --listen 127.0.0.1:4180 --upstream https://api.openai.com/v1 --admit openai/gpt-5.5 --credential env:OPENAI_API_KEY --json"
+        after_help = "What crosses it is shown as it happens: a line a request on a pipe, a JSON object a line with --json.\nThe token is what clients present as their key; without one it is made and printed.\n\nExamples:\n  cto bridge --upstream http://127.0.0.1:8000/v1 --admit qwen-local/qwen3\n  cto bridge --upstream https://api.openai.com/v1 --admit openai/gpt-5.5 --credential env:KEY"
     )]
     Bridge(BridgeArgs),
     /// Every effective setting and where it came from
@@ -266,8 +266,8 @@ pub(crate) struct Asked {
     /// The sandbox profile
     #[arg(long, value_name = "P")]
     pub(crate) sandbox: Option<ProfileName>,
-    /// The model to ask for, where the engine needs one; what is admitted decides
-    #[arg(long, value_name = "PROVIDER/MODEL")]
+    /// The model to ask for, as PROVIDER/MODEL, where the engine needs one; what is admitted decides
+    #[arg(long, value_name = "P/M")]
     pub(crate) model: Option<ModelPair>,
     /// The owned local repository to copy and work on
     #[arg(long, value_name = "DIR")]

@@ -46,10 +46,11 @@ fn main() {
     if let Some(path) = &options.litellm {
         // So much slower that fewer tell as much.
         let fewer = Options {
+            nginx: None,
+            litellm: None,
             requests: options.requests / 20,
             streams: options.streams / 20,
             open: options.open / 10,
-            ..options
         };
         measure("litellm", Proxy::litellm(path, upstream.address), &fewer);
     }

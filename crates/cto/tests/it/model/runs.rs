@@ -32,6 +32,31 @@ fn token(bundle: &Path) -> String {
     line.chars().rev().collect()
 }
 
+/// Every document is of the shape that is published for it.
+fn obeys(scene: &Scene, schema: &str, documents: &[Value]) {
+    let schema = scene.world.cto(["schema", schema]).expect(0).json();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    for document in documents {
+        assert!(validator.is_valid(document), "{:?}", validator.validate(document).map_err(|error| error.to_string()));
+    }
+    assert!(!documents.is_empty() && !validator.is_valid(&json!({})));
+}
+
+/// The page of Python says the same of a bundle as `cto verify`.
+#[test]
+fn the_page_of_python_verifies_a_model_backed_run() {
+    let Some(python) = testkit::python("the_page_of_python_verifies_a_model_backed_run") else { return };
+    let scene = Scene::new();
+    scene.settle();
+    let case = scene.case(&[], &asking(&[ask("m", "hello")]));
+    let (_, bundle) = scene.run(&case, &[], 0);
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats/verify.py");
+    let mut command = testkit::program(python.to_str().unwrap(), Path::new("/"));
+    let key = scene.world.home().join("keys/harness.pub");
+    let ran = command.arg(page).arg(&bundle).arg("--key").arg(key).output().unwrap();
+    assert!(ran.status.success(), "{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+}
+
 #[test]
 fn an_answered_request_is_evidence() {
     let scene = Scene::new();
@@ -46,6 +71,9 @@ fn an_answered_request_is_evidence() {
     let usage = lines(&bundle.join("model-usage.jsonl"));
     assert_eq!(usage.iter().map(|line| &line["purpose"]).collect::<Vec<_>>(), ["probe", "engine", "engine"]);
     assert_eq!((kinds(&bundle, "model.requested").len(), kinds(&bundle, "model.answered").len()), (3, 3));
+    obeys(&scene, "model-usage", &usage);
+    obeys(&scene, "report", &[report.clone()]);
+    obeys(&scene, "eligibility-decision", &lines(&bundle.join("eligibility-decision.json")));
     let coverage = report["coverage"].to_string();
     for code in ["model_scripted", "model_unpriced", "records_unsigned"] {
         assert!(coverage.contains(code), "{coverage}");
