@@ -344,12 +344,17 @@ def check_status(report):
                            ("exam_in_process", "exam" in kinds and "blind" not in kinds),
                            ("exam_without_control", "exam" in kinds and "control" not in kinds)):
         check(not unproven or code in coverage, REPORT, "coverage", code, "not listed")
+    classes = {hit.get("class", "leak") for hit in report["secret_scan"]["hits"]}
+    for kind, reason in [("leak", "secret_leak"), ("canary", "canary_touched")]:
+        same(REPORT, "secret_scan", kind in classes, reason in reasons)
 
 
 def verify(root, files, keys):
     for name in ALWAYS:
         check(len(files.get(name, b"")) <= 2**28, name, "size", "at most 256 MiB", "more")
         check(name in files, name, "present", "a file that every bundle has", "missing")
+    judged = [raw for name, raw in files.items() if "/" not in name and name != "baseline.tar" and len(raw) <= 2**28]
+    check(sum(map(len, judged)) <= 2**29, ".", "size", "at most 512 MiB in the files at the top", "more")
     backend = os.path.join(root, "backend")
     check(os.path.isdir(backend) and not os.path.islink(backend), "backend", "present", "a directory", "none")
     tops = {name: parse(name, raw) for name, raw in files.items() if "/" not in name and name.endswith(".json")}
@@ -357,6 +362,11 @@ def verify(root, files, keys):
     for line in (trace[:-1] if trace.endswith(b"\n") else trace).split(b"\n"):
         parse(TRACE, line)
     report, decision, envelope = tops.get(REPORT), tops.get(DECISION), tops.get(ENVELOPE)
+    version = str(report.get("schema_version")) if isinstance(report, dict) else "1.0"
+    known = version.startswith("1.") and version[2:].isdecimal()
+    if not check(known, REPORT, "format_version", "1.x, which this program reads", version):
+        failures[:] = failures[-1:]
+        return None
     if None in (report, decision, envelope) or not files.keys() >= set(ALWAYS):
         return None
     statement = read_statement(envelope, keys)

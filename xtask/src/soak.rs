@@ -21,6 +21,7 @@ const SOAKS: &[Soak] = &[
         times: 2000,
     },
     Soak { name: "writes", test: "stops::a_broken_disk_at_every_write", variable: "CTO_TEST_WRITES", times: 1 },
+    Soak { name: "gc", test: "gc::of_many_runs_the_latest_stay", variable: "CTO_TEST_RUNS", times: 10_000 },
 ];
 
 pub(crate) fn chore(wanted: &[&str]) -> Outcome {

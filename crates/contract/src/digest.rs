@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 /// A SHA-256 digest, written as 64 lower-case hex digits.
@@ -103,7 +104,26 @@ impl From<Digest> for String {
 /// The RFC 8785 bytes of a value. No document of ours holds a float or a key that is not text, so this fails only for
 /// a value that was never one of ours.
 pub fn canonical_bytes<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
-    serde_json_canonicalizer::to_vec(value)
+    let mut value = serde_json::to_value(value)?;
+    if !is_plain(&value) {
+        return serde_json_canonicalizer::to_vec(&value);
+    }
+    value.sort_all_objects();
+    serde_json::to_vec(&value)
+}
+
+/// Whether sorting by code points and plain decimal numbers are all there is to the canonical form, which is then made several
+/// times faster than in general.
+fn is_plain(value: &Value) -> bool {
+    const LARGEST: u64 = (1 << 53) - 1;
+    match value {
+        Value::Number(number) => number.as_i64().is_some_and(|number| number.unsigned_abs() <= LARGEST),
+        Value::Array(items) => items.iter().all(is_plain),
+        Value::Object(entries) => {
+            entries.iter().all(|(key, value)| key.chars().all(|c| c < '\u{e000}') && is_plain(value))
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => true,
+    }
 }
 
 /// The digest of a value's canonical bytes.
@@ -122,6 +142,21 @@ mod tests {
         assert_eq!("A".repeat(64).parse::<Digest>(), Err(ParseDigestError));
         assert_eq!("0".repeat(63).parse::<Digest>(), Err(ParseDigestError));
         assert_eq!("0".repeat(64).parse(), Ok(Digest::ZERO));
+    }
+
+    #[test]
+    fn canonical_bytes_are_those_of_the_standard() {
+        let texts = [
+            r#"{"b":[{"z":1,"a":{}},[],"\u0000\u001f\b\f\n\r\t\"\\/\u007f\u2028\ud83d\ude00"],"a":-9007199254740991,"":null}"#,
+            r#"{"\ud83d\ude00":1,"\ue000":2,"é":3,"e":4,"€":5}"#,
+            r#"[1.5,1e21,-0.0,9007199254740993,18446744073709551615,1e-7,100.0]"#,
+            r#"{"x":{"10":1,"9":2,"A":3,"a":4,"_":5}}"#,
+        ];
+        for text in texts {
+            let value: Value = serde_json::from_str(text).unwrap();
+            let expected = serde_json_canonicalizer::to_string(&value).unwrap();
+            assert_eq!(String::from_utf8(canonical_bytes(&value).unwrap()).unwrap(), expected, "{text}");
+        }
     }
 
     #[test]

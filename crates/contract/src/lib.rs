@@ -27,6 +27,7 @@ pub mod status;
 pub mod task;
 pub mod text;
 pub mod time;
+pub mod version;
 
 pub use coverage::Coverage;
 pub use decision::{Decision, Escalation, Gate};

@@ -83,7 +83,7 @@ reasons! {
     ReviewerRejected "reviewer_rejected" Blocked VerificationCompleted "The engine's own reviewer rejected the change." "see what it said: cto logs RUN",
     Timeout "timeout" Blocked RunCompleted "A time limit was reached." "raise limits.wall_seconds or the command's timeout_seconds, or make the task smaller",
     BudgetExceeded "budget_exceeded" Blocked RunCompleted "A limit of the contract was reached." "raise the limit in the contract, or make the task smaller",
-    Halted "halted" Blocked BackendGateBlocked "The kill switch is set." "clear the kill switch",
+    Halted "halted" Blocked RunCompleted "The kill switch is set." "cto resume",
     ContractInvalid "contract_invalid" Blocked TaskContractCreated "The accepted task changed before it ran." "submit it again",
     GateMissing "gate_missing" Blocked BackendGateBlocked "A gate is not open." "see the missing gates: cto decide TASK",
     StageNotEarned "stage_not_earned" Blocked BackendGateBlocked "The stage is not earned." "run the stage below it first",

@@ -178,6 +178,16 @@ pub struct SecretScan {
     pub status: ScanStatus,
     pub files_scanned: u64,
     pub hits: Vec<SecretHit>,
+    /// Hits beyond those that are listed.
+    #[serde(default)]
+    pub hits_left_out: u64,
+}
+
+impl SecretScan {
+    /// Whether something of this class was found.
+    pub fn has(&self, class: HitClass) -> bool {
+        self.hits.iter().any(|hit| hit.class == class)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -185,16 +195,34 @@ pub struct SecretScan {
 pub enum ScanStatus {
     Clean,
     Redacted,
-    /// This version does not scan; nothing may be concluded.
+    /// Made by a version that did not scan; nothing may be concluded.
     NotScanned,
 }
 
 /// Where a secret stood; never its value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct SecretHit {
-    pub rule: String,
     pub file: String,
+    /// Before redaction; of a line of events or trace, where that line begins.
     pub offset: u64,
+    pub rule: String,
+    #[serde(default)]
+    pub class: HitClass,
+}
+
+/// What a found secret is to the run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HitClass {
+    /// A credential, an endpoint value or a well-known shape: `secret_leak`.
+    #[default]
+    Leak,
+    /// The secret of a decoy: `canary_touched`.
+    Canary,
+    /// The run's own token, which is worth nothing after the run.
+    Token,
+    /// A shape that stands in the baseline already.
+    Baseline,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

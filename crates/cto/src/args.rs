@@ -1,14 +1,17 @@
 //! The command line, as clap sees it. Dumb on purpose: it is resolved once, in `context`.
 
+mod values;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use contract::ModelPair;
-use contract::decision::Profile;
 use evidence::verify::Expectation;
 
 use crate::config::CredentialName;
+pub(crate) use values::{Age, ProfileName, StatusFilter};
+use values::{age, speed};
 
 /// Let coding agents change real code without handing over authority.
 #[derive(Debug, Parser)]
@@ -206,8 +209,75 @@ pub(crate) enum Command {
         #[arg(long, value_name = "FILE")]
         contract: Option<PathBuf>,
     },
+    /// Play a run back as it was shown while it went on
+    #[command(
+        after_help = "The bundle is verified first. On a terminal its steps come as they came then, in three seconds at most unless --speed is said.\nOn a pipe and with --json, stdout is what `cto run` printed.\n\nExamples:\n  cto replay @\n  cto replay b9tc --speed 1\n  cto replay ./bundle --key harness.pub\n\nExit codes: 0 played, 1 the bundle does not verify, 2 not a bundle."
+    )]
+    Replay {
+        /// A run, or the path of a bundle
+        #[arg(value_name = "RUN|PATH")]
+        run: String,
+        /// How many times as fast as it was; 1 is the real time
+        #[arg(long, value_name = "X", value_parser = speed)]
+        speed: Option<f64>,
+        /// The public key to check with: an OpenSSH line or PEM
+        #[arg(long, value_name = "FILE")]
+        key: Vec<PathBuf>,
+    },
+    /// One portable archive of a run: its bundle and the signed statements about it
+    #[command(
+        after_help = "Two archives of the same run are the same bytes.\n\nExamples:\n  cto export @\n  cto export b9tc -o /media/stick/b9tc.cto.tar.zst"
+    )]
+    Export {
+        /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
+        run: String,
+        /// Where to; RUN_ID.cto.tar.zst in the current directory unless said
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// Put the baseline in too, from the repository the run was made on; bundles of cases hold theirs
+        #[arg(long)]
+        with_baseline: bool,
+    },
+    /// Check an archive of `cto export` and take its run into this home
+    #[command(
+        after_help = "Everything is checked before anything is kept. The key in the archive is never used: give the sender's, had another way.\n\nExamples:\n  cto import b9tc.cto.tar.zst --key alice.pub\n\nExit codes: 0 taken in or there already, 1 damaged, hostile or by an unknown signer, 2 not an archive."
+    )]
+    Import {
+        /// The archive
+        file: PathBuf,
+        /// The public key to check with: an OpenSSH line or PEM
+        #[arg(long, value_name = "FILE")]
+        key: Vec<PathBuf>,
+    },
     /// Seal what was interrupted
     Recover,
+    /// Remove old bundles that nothing rests on, old caches and leftovers
+    #[command(
+        after_help = "A bundle stays while it is young, among the latest of its task, the latest pass of its task, engine and stage, spoken of by a\nsigned statement or a ledger entry, in use, or anything but whole. -v says it of each run.\n\nExamples:\n  cto gc --dry-run -v\n  cto gc --older-than 90d --keep 5"
+    )]
+    Gc {
+        /// Say what would go and why; remove nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Leave what is younger: N(s|m|h|d)
+        #[arg(long, value_name = "AGE", default_value = "30d", value_parser = age)]
+        older_than: Age,
+        /// Leave this many of the latest runs of each task
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        keep: u32,
+    },
+    /// The kill switch: block every new run and stop those that go on
+    #[command(after_help = "Examples:\n  cto halt --reason \"the build machine is moving\"\n  cto resume")]
+    Halt {
+        /// Why; every run that it stops says so
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// Lift the kill switch
+    Resume,
+    /// The ledger
+    #[command(subcommand)]
+    Ledger(LedgerCommand),
     /// Evaluation cases
     #[command(subcommand)]
     Case(CaseCommand),
@@ -274,31 +344,6 @@ pub(crate) struct Asked {
     pub(crate) repo: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProfileName {
-    Strict,
-    Landlock,
-    None,
-}
-
-impl From<ProfileName> for Profile {
-    fn from(name: ProfileName) -> Self {
-        match name {
-            ProfileName::Strict => Self::Strict,
-            ProfileName::Landlock => Self::Landlock,
-            ProfileName::None => Self::None,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StatusFilter {
-    Running,
-    Pass,
-    Fail,
-    Blocked,
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum CaseCommand {
     /// The cases that can be run by id
@@ -317,6 +362,15 @@ pub(crate) enum CaseCommand {
         #[arg(required = true)]
         cases: Vec<String>,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LedgerCommand {
+    /// Check the chain of entries, and what they say of the bundles that are here
+    #[command(
+        after_help = "Examples:\n  cto ledger verify --json\n\nExit codes: 0 everything holds, 1 something does not."
+    )]
+    Verify,
 }
 
 #[derive(Debug, Subcommand)]

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use contract::decision::Profile;
-use contract::{Purpose, RunId, Stage};
+use contract::{Purpose, Stage};
 use harness::{Ask, Harness, Home, LoadTaskError, Task};
-use ledger::{Found, Ledger, RunRow};
+use ledger::Ledger;
 
 use crate::args::Asked;
 use crate::config::{Config, model_ask};
 use crate::error::CommandError;
 use crate::output::Output;
+use crate::seek::{FoundRun, Runs};
 
 /// Handed to every command.
 #[derive(Debug)]
@@ -21,13 +22,6 @@ pub(crate) struct Context {
     pub(crate) config: Config,
     /// Set by Ctrl-C, SIGTERM and a lost terminal.
     pub(crate) cancel: Arc<AtomicBool>,
-}
-
-/// A run's bundle and its row, if the ledger knows it.
-#[derive(Debug)]
-pub(crate) struct FoundRun {
-    pub(crate) id: String,
-    pub(crate) bundle: PathBuf,
 }
 
 impl Context {
@@ -40,7 +34,16 @@ impl Context {
 
     pub(crate) fn harness_at(&self, home: &Path) -> Result<Harness, CommandError> {
         let exe = std::env::current_exe()?;
-        Ok(Harness::open(home, exe, self.config.tools.clone())?.with_models(self.config.models.clone()))
+        let harness = Harness::open(home, exe, self.config.tools.clone())?.heeding(&self.config.home);
+        Ok(harness.with_models(self.config.models.clone()))
+    }
+
+    /// For commands that show what runs do in a home that nobody keeps: they have no place for the bundle of a refusal.
+    pub(crate) fn refuse_when_halted(&self) -> Result<(), CommandError> {
+        match harness::halted(&self.config.home) {
+            Some(halted) => Err(CommandError::blocked(format!("the kill switch is {halted}")).hint("cto resume")),
+            None => Ok(()),
+        }
     }
 
     fn recover(&self, harness: &Harness) -> Result<(), CommandError> {
@@ -54,13 +57,18 @@ impl Context {
         Ok(())
     }
 
-    /// The home for commands that look; `None` where nothing was ever run. Seals what was interrupted first.
+    /// The home with nothing done to it; `None` where nothing was ever run.
+    pub(crate) fn home_as_it_is(&self) -> Result<Option<Home>, CommandError> {
+        match Home::existing(&self.config.home) {
+            Ok(home) => Ok(Some(home)),
+            Err(harness::OpenHomeError::Missing(_)) if !self.config.home_named => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The same for commands that look at runs: seals what was interrupted first.
     pub(crate) fn home_to_look(&self) -> Result<Option<Home>, CommandError> {
-        let home = match Home::existing(&self.config.home) {
-            Ok(home) => home,
-            Err(harness::OpenHomeError::Missing(_)) if !self.config.home_named => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
+        let Some(home) = self.home_as_it_is()? else { return Ok(None) };
         let Some(ledger) = home.ledger_to_read()? else { return Ok(Some(home)) };
         if !ledger.runs_open()?.is_empty() {
             drop(ledger);
@@ -75,43 +83,12 @@ impl Context {
 
     /// A run by id, unique prefix, suffix, `@` or `@-N`.
     pub(crate) fn find_run(&self, reference: &str) -> Result<FoundRun, CommandError> {
-        let unknown =
-            || CommandError::usage(format!("no run matches `{}`", contract::text::shown(reference))).hint("cto runs");
-        let home = self.home_to_look()?.ok_or_else(unknown)?;
-        let ledger = self.ledger(&home)?.ok_or_else(unknown)?;
-        match ledger.run_find(reference)? {
-            Found::One(row) => self.found(&home, *row),
-            Found::None => Err(unknown()),
-            Found::Many(ids) => {
-                let some: Vec<&str> = ids.iter().take(4).map(String::as_str).collect();
-                let message = format!(
-                    "`{}` stands for {} runs: {}",
-                    contract::text::shown(reference),
-                    ids.len(),
-                    some.join(", ")
-                );
-                Err(CommandError::usage(message).hint("use more of the id"))
-            }
-        }
-    }
-
-    fn found(&self, home: &Home, row: RunRow) -> Result<FoundRun, CommandError> {
-        if row.status == ledger::RunStatus::Running {
-            return Err(
-                CommandError::blocked(format!("{} is still running", row.run_id)).hint("cto runs --status running")
-            );
-        }
-        let id = RunId::try_from(row.run_id.clone()).map_err(CommandError::fail)?;
-        let bundle = home.bundle(&id);
-        if !bundle.is_dir() {
-            let message = format!("the bundle of {} is gone: {} does not exist", row.run_id, bundle.display());
-            return Err(CommandError::fail(message).hint("restore it from a backup; the ledger still knows its digest"));
-        }
-        Ok(FoundRun { id: row.run_id, bundle })
+        Runs::of(self)?.find(reference)
     }
 
     /// A task by case id or path.
     pub(crate) fn load_task(&self, name: &str, repository: Option<&Path>) -> Result<Task, CommandError> {
+        harness::warm_up();
         let repository = repository.map(std::path::absolute).transpose()?;
         let repository = repository.as_deref();
         let is_folder = || !name.is_empty() && Path::new(name).join("case.yaml").is_file();

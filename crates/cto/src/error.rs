@@ -116,7 +116,11 @@ impl From<harness::OpenHarnessError> for CommandError {
 
 impl From<harness::GovernError> for CommandError {
     fn from(error: harness::GovernError) -> Self {
-        Self::blocked(&error).hint("cto doctor")
+        match &error {
+            harness::GovernError::Open(harness::OpenRunError::Secret(_)) => Self::usage(&error)
+                .hint("take the value out of the contract; what only looks like a secret has to be written otherwise"),
+            _ => Self::blocked(&error).hint("cto doctor"),
+        }
     }
 }
 

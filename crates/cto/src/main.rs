@@ -12,6 +12,7 @@ mod error;
 mod output;
 mod progress;
 mod run_view;
+mod seek;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -198,6 +198,16 @@ pub(crate) fn millis(ms: u64) -> String {
     duration(Duration::from_millis(ms))
 }
 
+/// `512 B`, `1.5 kB`, `3.2 MB`.
+pub(crate) fn bytes(number: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    let (mut value, mut unit) = (number as f64, 0);
+    while value >= 999.5 && unit < UNITS.len() - 1 {
+        (value, unit) = (value / 1000.0, unit + 1);
+    }
+    if unit == 0 { format!("{number} B") } else { format!("{value:.1} {}", UNITS[unit]) }
+}
+
 /// `1 file`, `2 files`.
 pub(crate) fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })

@@ -1,19 +1,19 @@
 //! A bundle while it is being made: every artifact is created once, by this run, in a directory this run made.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use contract::{Digest, EventKind, RunId, Stamp, canonical_bytes};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
+use crate::censor::Censor;
 use crate::chain::{self, Head};
 use crate::names;
 
@@ -44,6 +44,7 @@ pub struct Written {
 struct Log {
     file: File,
     hasher: Sha256,
+    len: u64,
     last: Stamp,
 }
 
@@ -51,52 +52,9 @@ impl Log {
     fn append(&mut self, line: &[u8], at: Stamp) -> io::Result<()> {
         self.file.write_all(line)?;
         self.hasher.update(line);
+        self.len += line.len() as u64;
         self.last = at;
         Ok(())
-    }
-}
-
-/// Stands in the list of redacted artifacts where the value was in a name.
-const REDACTED_NAMES: &str = "names";
-
-/// Takes a value out of bytes that are about to be written; nothing where it does not stand in them.
-pub type Redact = Box<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send>;
-
-/// What is taken out of everything that is written from some moment on.
-#[derive(Default)]
-struct Redaction {
-    redact: Option<Redact>,
-    /// The artifacts in which something was found.
-    redacted: BTreeSet<String>,
-}
-
-impl fmt::Debug for Redaction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Redaction({:?})", self.redacted)
-    }
-}
-
-impl Redaction {
-    fn apply<'a>(&mut self, name: &str, bytes: &'a [u8]) -> Cow<'a, [u8]> {
-        match self.redact.as_ref().and_then(|redact| redact(bytes)) {
-            Some(clean) => {
-                self.redacted.insert(name.to_owned());
-                Cow::Owned(clean)
-            }
-            None => Cow::Borrowed(bytes),
-        }
-    }
-
-    /// The same for a value of a log, before it is written as a line.
-    fn apply_to<T: Serialize + DeserializeOwned>(&mut self, name: &str, value: T) -> serde_json::Result<T> {
-        if self.redact.is_none() {
-            return Ok(value);
-        }
-        let bytes = serde_json::to_vec(&value)?;
-        match self.apply(name, &bytes) {
-            Cow::Borrowed(_) => Ok(value),
-            Cow::Owned(clean) => serde_json::from_slice(&clean),
-        }
     }
 }
 
@@ -113,17 +71,23 @@ pub struct Draft {
     trace: Log,
     head: Head,
     seen: Vec<EventKind>,
-    redaction: Redaction,
+    censor: Censor,
 }
 
 impl Draft {
-    /// Opens the two logs in a directory that [`Draft::claim`] made and locked.
-    pub fn begin(dir: PathBuf, run_id: RunId, lock: File, at: Stamp) -> Result<Self, WriteArtifactError> {
+    /// Opens the two logs in a directory that [`Draft::claim`] made and locked. Nothing is written that the censor has not
+    /// seen.
+    pub fn begin(
+        dir: PathBuf,
+        run_id: RunId,
+        lock: File,
+        at: Stamp,
+        censor: Censor,
+    ) -> Result<Self, WriteArtifactError> {
         let events = new_log(&dir, names::EVENTS, at)?;
         let trace = new_log(&dir, names::TRACE, at)?;
         let (files, directories, head, seen) = (BTreeMap::new(), Vec::new(), Head::default(), Vec::new());
-        let redaction = Redaction::default();
-        Ok(Self { dir, run_id, lock, files, directories, events, trace, head, seen, redaction })
+        Ok(Self { dir, run_id, lock, files, directories, events, trace, head, seen, censor })
     }
 
     /// Takes over the unbroken beginning of a dead run's chain, byte for byte.
@@ -164,6 +128,14 @@ impl Draft {
         &self.files
     }
 
+    pub fn censor(&self) -> &Censor {
+        &self.censor
+    }
+
+    pub fn censor_mut(&mut self) -> &mut Censor {
+        &mut self.censor
+    }
+
     pub(crate) fn directories(&self) -> &[String] {
         &self.directories
     }
@@ -172,28 +144,13 @@ impl Draft {
         &self.lock
     }
 
-    /// From here on something is taken out of whatever is written: artifacts, events before they are chained, the trace.
-    pub fn redact_with(&mut self, redact: Redact) {
-        self.redaction.redact = Some(redact);
-    }
-
-    /// The artifacts from which something was taken out.
-    pub fn redacted(&self) -> &BTreeSet<String> {
-        &self.redaction.redacted
-    }
-
-    /// A document without what is taken out of everything.
-    pub fn clean<T: Serialize + DeserializeOwned>(&mut self, name: &str, value: T) -> Result<T, WriteArtifactError> {
-        self.redaction.apply_to(name, value).map_err(|error| failed(name, error.into()))
-    }
-
     /// Adds one event to the chain.
     pub fn event(&mut self, at: Stamp, kind: EventKind, data: Value) -> Result<(), WriteArtifactError> {
-        let data = match data {
+        let mut data = match data {
             Value::Object(data) => data,
             other => Map::from_iter([("value".to_owned(), other)]),
         };
-        let data = self.clean(names::EVENTS, data)?;
+        self.censor.line_data(names::EVENTS, self.events.len, &mut data);
         let line = self.head.link(&self.run_id, at, kind, data).map_err(|error| failed(names::EVENTS, error.into()))?;
         self.events.append(&line, at).map_err(|error| failed(names::EVENTS, error))?;
         self.seen.push(kind);
@@ -202,8 +159,9 @@ impl Draft {
 
     /// Adds one line on what the harness did or checked.
     pub fn trace(&mut self, at: Stamp, step: &str, data: Value) -> Result<(), WriteArtifactError> {
-        let data = self.clean(names::TRACE, data)?;
-        let line = serde_json::json!({"data": data, "step": step, "time": at});
+        let mut line = Map::from_iter([("data".to_owned(), data)]);
+        self.censor.line_data(names::TRACE, self.trace.len, &mut line);
+        line.extend([("step".to_owned(), step.into()), ("time".to_owned(), at.to_string().into())]);
         let mut line = canonical_bytes(&line).map_err(|error| failed(names::TRACE, error.into()))?;
         line.push(b'\n');
         self.trace.append(&line, at).map_err(|error| failed(names::TRACE, error))
@@ -211,34 +169,39 @@ impl Draft {
 
     /// Creates an artifact; one that exists already is an error, whoever made it.
     pub fn write(&mut self, name: &str, bytes: &[u8], at: Stamp) -> Result<(), WriteArtifactError> {
-        if let Cow::Owned(_) = self.redaction.apply(REDACTED_NAMES, name.as_bytes()) {
-            // A name cannot be redacted without becoming another file's.
-            return Err(failed("an artifact", io::ErrorKind::InvalidFilename.into()));
-        }
+        let clean = self.censor.bytes(name, bytes);
+        self.write_clean(name, &clean, at)
+    }
+
+    /// The same for what the censor has seen already.
+    pub fn write_clean(&mut self, name: &str, bytes: &[u8], at: Stamp) -> Result<(), WriteArtifactError> {
         if let Some((parent, _)) = name.rsplit_once('/') {
             self.make_directory(parent)?;
         }
-        let bytes = self.redaction.apply(name, bytes);
-        create(&self.dir, name).and_then(|mut file| file.write_all(&bytes)).map_err(|error| failed(name, error))?;
-        self.files.insert(name.to_owned(), Written { sha256: Digest::of(&bytes), written_at: at });
+        create(&self.dir, name).and_then(|mut file| file.write_all(bytes)).map_err(|error| failed(name, error))?;
+        self.files.insert(name.to_owned(), Written { sha256: Digest::of(bytes), written_at: at });
         Ok(())
     }
 
     /// Creates a JSON artifact in its canonical bytes.
     pub fn write_json<T: Serialize>(&mut self, name: &str, value: &T, at: Stamp) -> Result<(), WriteArtifactError> {
         let bytes = canonical_bytes(value).map_err(|error| failed(name, error.into()))?;
-        self.write(name, &bytes, at)
+        let clean = self.censor.json(name, &bytes).map_err(|error| failed(name, error.into()))?;
+        self.write_clean(name, &clean, at)
     }
 
-    /// Takes over a file that a dead run left, without copying it.
+    /// Takes over a file that a dead run left, without copying it unless something in it has to go.
     pub fn adopt(&mut self, from: &Path, name: &str, at: Stamp) -> Result<(), WriteArtifactError> {
         if let Some((parent, _)) = name.rsplit_once('/') {
             self.make_directory(parent)?;
         }
-        let sha256 =
-            digest_file(from).and_then(|digest| std::fs::hard_link(from, self.dir.join(name)).map(|()| digest));
-        self.files
-            .insert(name.to_owned(), Written { sha256: sha256.map_err(|error| failed(name, error))?, written_at: at });
+        let bytes = fs::read(from).map_err(|error| failed(name, error))?;
+        let clean = self.censor.bytes(name, &bytes);
+        if let Cow::Owned(clean) = &clean {
+            return self.write_clean(name, clean, at);
+        }
+        fs::hard_link(from, self.dir.join(name)).map_err(|error| failed(name, error))?;
+        self.files.insert(name.to_owned(), Written { sha256: Digest::of(&bytes), written_at: at });
         Ok(())
     }
 
@@ -268,25 +231,13 @@ fn failed(name: &str, error: io::Error) -> WriteArtifactError {
     WriteArtifactError { name: name.to_owned(), error }
 }
 
-fn digest_file(path: &Path) -> io::Result<Digest> {
-    let mut hasher = Sha256::new();
-    let mut file = File::open(path)?;
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(Digest::from_bytes(hasher.finalize().into())),
-            count => hasher.update(&buffer[..count]),
-        }
-    }
-}
-
 fn create(dir: &Path, name: &str) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(dir.join(name))
 }
 
 fn new_log(dir: &Path, name: &str, at: Stamp) -> Result<Log, WriteArtifactError> {
     let file = create(dir, name).map_err(|error| failed(name, error))?;
-    Ok(Log { file, hasher: Sha256::new(), last: at })
+    Ok(Log { file, hasher: Sha256::new(), len: 0, last: at })
 }
 
 /// Whether a run's directory is held by a living process. Takes the lock when it is not.

@@ -148,5 +148,20 @@ mod tests {
             let read = read(&bytes, Some(&run_id));
             proptest::prop_assert!(!read.broken.is_empty() || read.head != head);
         }
+
+        #[test]
+        fn any_bytes_are_read_to_their_end(
+            bytes in proptest::collection::vec(proptest::num::u8::ANY, 1..2000),
+            at in 0_usize..2000,
+        ) {
+            let (run_id, whole, _) = chain(5);
+            let at = at % whole.len();
+            for bytes in [bytes.clone(), [&whole[..at], &bytes, &whole[at..]].concat()] {
+                let read = read(&bytes, Some(&run_id));
+                // Nothing is read behind the first broken line, however much there is.
+                proptest::prop_assert_eq!(read.broken.len(), 1);
+                proptest::prop_assert!(read.good_bytes < bytes.len() && read.events.len() <= 5);
+            }
+        }
     }
 }

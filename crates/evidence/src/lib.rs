@@ -1,9 +1,11 @@
 //! The bundle: canonical bytes, chained events, digests, seal and verification.
 //!
-//! Writes and reads files and nothing else: no clock (times are given), no environment, no process. A bundle is made in
+//! Writes and reads files and nothing else: no clock (times are given), no environment, no process. Whatever a bundle gets
+//! goes through [`censor::Censor`] first. A bundle is made in
 //! `active/` and appears under `harness-runs/` only by the rename that ends [`seal::seal`].
 
 pub mod artifact;
+pub mod censor;
 pub mod chain;
 pub mod dsse;
 pub mod key;
@@ -13,7 +15,8 @@ pub mod seal;
 pub mod stop;
 pub mod verify;
 
-pub use artifact::{Draft, Redact, WriteArtifactError};
+pub use artifact::{Draft, WriteArtifactError};
+pub use censor::Censor;
 pub use key::{HarnessKey, PublicKey};
 
 /// The names of the files of a bundle.

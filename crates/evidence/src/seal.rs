@@ -80,14 +80,14 @@ pub fn seal(mut draft: Draft, mut report: Report, signing: &Signing<'_>, to: &Pa
     draft.close_logs();
     stop::here("seal.logs_closed");
     let finished = report.run_finished_at;
-    draft.write(names::REPORT_MD, render::report_md(&report).as_bytes(), finished)?;
+    draft.write_clean(names::REPORT_MD, render::report_md(&report).as_bytes(), finished)?;
     stop::here("seal.report_md_written");
     let report_bytes = complete_report(&mut report, &draft)?;
-    draft.write(names::REPORT, &report_bytes, finished)?;
+    draft.write_clean(names::REPORT, &report_bytes, finished)?;
     stop::here("seal.report_written");
     let statement = statement(&report, &draft, signing)?;
     let attestation = dsse::sign(&statement, signing.key)?;
-    draft.write(names::ATTESTATION, &attestation, finished)?;
+    draft.write_clean(names::ATTESTATION, &attestation, finished)?;
     stop::here("seal.attestation_written");
     make_durable(&draft)?;
     stop::here("seal.flushed");

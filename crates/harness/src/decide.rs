@@ -14,10 +14,11 @@ use tree::Listing;
 
 use crate::model::{self, ModelAsk};
 use crate::run::{Harness, Run, Stopped};
+use crate::scan::baseline_reader;
 use crate::target::{Target, inspect};
 use crate::task::{Origin, Task};
 use crate::watch::{Step, StepState};
-use crate::{availability, environment};
+use crate::{availability, environment, halt};
 
 /// What is asked for. It says what is wanted; the gate says what is allowed.
 #[derive(Debug, Clone)]
@@ -110,7 +111,7 @@ fn settings(harness: &Harness, task: &Task, ask: &Ask, now: Stamp) -> SettingFac
         gated,
         engine_unavailable,
         missing_programs,
-        halted: false,
+        halted: halt::look(&harness.switch).is_some(),
         sandbox_asked: ask.sandbox,
         sandbox_available,
         sandbox_shortfall,
@@ -199,7 +200,7 @@ pub(crate) struct AdmittedRun<'a> {
 impl<'a> Run<'a> {
     /// Asks the gate, gathers what the next phase needs, asks again. Writes contract and decision before anything else.
     pub(crate) fn decide(mut self) -> Result<Decided<'a>, Stopped> {
-        self.step(Step::Gates, StepState::Began, "");
+        self.step(Step::Gates, StepState::Began, "")?;
         self.event(EventKind::RunStarted, self.started_data())?;
         let settings = settings(self.harness, self.task, self.ask, self.clock.started());
         let first = self.judge(&settings, None, None)?;
@@ -210,6 +211,9 @@ impl<'a> Run<'a> {
                 self.make_work()?;
                 stop::here("work.made");
                 let target = inspect(self.harness, self.task, self.ask.sandbox, &self.work)?;
+                if let Some(copy) = &target.copy {
+                    self.draft.censor_mut().compare_with(baseline_reader(copy.baseline.store.clone(), copy.commit));
+                }
                 self.trace("preflight.target", json!(target.facts))?;
                 let second = self.judge(&settings, Some(&target.facts), None)?;
                 let judged = match (&second, self.ask_model(&second, &settings)?) {
@@ -228,16 +232,16 @@ impl<'a> Run<'a> {
         let detail = format!("{passed} of {required}");
         match (judged, target) {
             (Judged::Admitted(admission), Some(target)) => {
-                self.step(Step::Gates, StepState::Ended, &detail);
+                self.step(Step::Gates, StepState::Ended, &detail)?;
                 Ok(Decided::Admitted(AdmittedRun { run: self, admission }, Box::new(target)))
             }
             (Judged::Admitted(admission), None) => {
-                self.step(Step::Gates, StepState::Ended, &detail);
+                self.step(Step::Gates, StepState::Ended, &detail)?;
                 Ok(Decided::Preflight(AdmittedRun { run: self, admission }))
             }
             (Judged::Refused(refused), _) => {
                 self.close_link()?;
-                self.step(Step::Gates, StepState::Refused, &detail);
+                self.step(Step::Gates, StepState::Refused, &detail)?;
                 self.record_refusal(refused.decision())?;
                 Ok(Decided::Refused(RefusedRun { run: self, refused }))
             }
@@ -277,6 +281,7 @@ impl<'a> Run<'a> {
             target: target.cloned(),
             answer,
         };
+        let inputs = self.clean(names::DECISION, inputs)?;
         let judged = gate::judge(&self.task.contract, inputs)?;
         let decision = judged.decision();
         let data = json!({"missing": decision.missing_gates, "not_evaluated": decision.not_evaluated, "passed": decision.passed_gates, "phase": phase});

@@ -160,6 +160,25 @@ impl Home {
         self.root.join("cache")
     }
 
+    /// The record of the kill switch.
+    pub fn halt_path(&self) -> PathBuf {
+        Self::halt_path_in(&self.root)
+    }
+
+    pub(crate) fn halt_path_in(root: &Path) -> PathBuf {
+        root.join("halt.json")
+    }
+
+    /// Runs of other homes that were checked and taken in.
+    pub fn imported(&self) -> PathBuf {
+        self.root.join("imported")
+    }
+
+    /// Where bundles are moved before they are removed.
+    pub(crate) fn trash(&self) -> PathBuf {
+        self.root.join("trash")
+    }
+
     pub fn ledger_path(&self) -> PathBuf {
         self.root.join("ledger.db")
     }

@@ -3,8 +3,10 @@
 //! Prints nothing and reads no environment: settings come in, events and a sealed bundle go out. The path of data is
 //! [`spine::govern`]; every step consumes the one before it and is the only constructor of the next.
 
+mod archive;
+mod audit;
 mod availability;
-mod canary;
+mod baseline;
 mod claims;
 mod clock;
 mod collection;
@@ -13,6 +15,8 @@ mod engines;
 mod environment;
 mod exam;
 mod findings;
+mod gc;
+mod halt;
 mod home;
 mod host;
 mod look;
@@ -20,11 +24,13 @@ mod model;
 mod posture;
 mod quarters;
 mod recover;
+mod replay;
 mod report;
 mod reserve;
 mod result;
 mod reverify;
 mod run;
+mod scan;
 mod spine;
 mod supervise;
 mod target;
@@ -32,17 +38,26 @@ mod task;
 mod verification;
 mod watch;
 
+pub use archive::{
+    ExportRunError, ExportSource, Exported, IMPORTED, ImportArchiveError, Imported, Manifest, TakenIn, export, import,
+    imported_bundle, imported_runs, imported_signer,
+};
+pub use audit::{AuditLedgerError, LedgerAudit, audit};
 pub use availability::availability;
 pub use clock::{ReadClockError, RunClock};
 pub use collection::seal_collection;
 pub use decide::{Answer, Ask, DecideError, ExamFiles, decide};
+pub use gc::{Act, CollectError, Kept, Retention, RunFate, Stuff, StuffFate, Swept, gc, hold};
+pub use halt::{HALT_LIFTED, HALT_SET, Halt, HaltError, HaltSet, Halted, Resumed, halt, halted, resume};
 pub use home::{Home, OpenHomeError};
 pub use host::{GatherHostError, Tools};
 pub use look::{Look, LookError, Looked, look_around};
 pub use model::{ModelAsk, ModelSetting, ModelSettings, RecordRow, check_record, list_records};
 pub use recover::{RecoverError, Recovered, recover};
+pub use replay::{ReadStepsError, recorded_steps};
 pub use reverify::{REVERIFIED, Reverified, ReverifyError, reverify};
 pub use run::{Harness, OpenHarnessError, OpenRunError, random_token};
+pub use scan::{ContractSecret, warm_up};
 pub use spine::{GovernError, Outcome, govern};
 pub use task::{BaselineFile, LoadTaskError, Origin, Task};
-pub use watch::{Quiet, Step, StepState, Watch, WatchRun};
+pub use watch::{Quiet, Step, StepState, Told, Watch, WatchRun};

@@ -138,6 +138,15 @@ pub(crate) fn cover(run: &mut Run<'_>) {
     run.findings.coverage.extend(found);
 }
 
+impl Run<'_> {
+    /// What the recorders noted down as it may be kept. Judged only afterwards, so that it can be judged again.
+    pub(crate) fn clean_cells(&mut self) -> Result<(), Stopped> {
+        let cells = std::mem::take(&mut self.findings.cells.cells);
+        self.findings.cells.cells = self.clean(names::SANDBOX, cells)?;
+        Ok(())
+    }
+}
+
 /// Makes attempts part of the run: what counts against it becomes blockers, and each becomes an event.
 pub(crate) fn hold_against(run: &mut Run<'_>, attempts: Vec<Attempt>) -> Result<(), Stopped> {
     for (verdict, reason, what) in [

@@ -16,7 +16,7 @@ use contract::statement::{SealedBy, SignedLedger};
 use contract::{Digest, Purpose, Reason, Report, RunId, Stage, Stamp, TaskContract};
 use evidence::artifact::take_over;
 use evidence::seal::Sealed;
-use evidence::{Draft, chain, names};
+use evidence::{Censor, Draft, chain, names};
 use ledger::Entry;
 use serde::Deserialize;
 use serde_json::json;
@@ -334,8 +334,13 @@ impl<'a> Scene<'a> {
         adopt(&mut run, old)?;
         settle_decision(&mut run, engine)?;
         run.catch_up()?;
-        let text = format!("the run was interrupted: {why}");
-        run.findings.block(Reason::HarnessInterrupted, text, names::TRACE);
+        match stopped {
+            Some(Stopped::Halted(_)) => run.findings.block(Reason::Halted, format!("the run was {why}"), names::TRACE),
+            _ => {
+                let text = format!("the run was interrupted: {why}");
+                run.findings.block(Reason::HarnessInterrupted, text, names::TRACE);
+            }
+        }
         if let Some(Stopped::Write(error)) = stopped {
             run.trace("artifact.failed", json!({"error": error.error.to_string(), "path": error.name}))?;
             run.findings.block(Reason::ArtifactWriteFailure, error.to_string(), names::TRACE);
@@ -349,7 +354,8 @@ fn new_draft(home: &Home, run_id: &RunId, at: Stamp) -> Result<Draft, Stopped> {
     let dir = home.active().join(format!("{run_id}.recover"));
     remove_all(&dir).map_err(|error| Stopped::Io(dir.clone(), io::Error::other(error.to_string())))?;
     let lock = Draft::claim(&dir).map_err(|error| Stopped::Io(dir.clone(), error))?;
-    Ok(Draft::begin(dir, run_id.clone(), lock, at)?)
+    // What the dead run wrote went through its own censor, which knew more.
+    Ok(Draft::begin(dir, run_id.clone(), lock, at, Censor::new(Vec::new()))?)
 }
 
 /// Everything the dead run left, under `backend/recovered`.

@@ -4,12 +4,10 @@ use std::fs;
 
 use contract::event::first_missing;
 use contract::report::{
-    ApprovalStatus, EngineFacts, OperatorOutcome, Report, SandboxSummary, ScanStatus, SecretScan, SourceAdmissionStatus,
+    ApprovalStatus, EngineFacts, OperatorOutcome, Report, SandboxSummary, SecretScan, SourceAdmissionStatus,
 };
 use contract::statement::SealedBy;
-use contract::{
-    BUNDLE_VERSION, Coverage, Digest, EventKind, MutationMode, RENDERER_VERSION, RULES_VERSION, Reason, RunId,
-};
+use contract::{BUNDLE_VERSION, Digest, EventKind, MutationMode, RENDERER_VERSION, RULES_VERSION, Reason, RunId};
 use evidence::render::failure_reason;
 use evidence::seal::{Sealed, Signing, seal};
 use evidence::{names, stop};
@@ -25,7 +23,7 @@ use crate::run::{Run, Stopped, memory_path};
 use crate::task::Origin;
 use crate::verification::Verified;
 use crate::watch::{Step, StepState};
-use crate::{canary, model, posture};
+use crate::{model, posture, replay};
 
 /// What a bundle is made from: a refused decision, gates alone (stage 1), a sandbox that could not be built, a verified run,
 /// or what an interrupted one left. Nothing else.
@@ -108,22 +106,29 @@ impl<'a> Evidence<'a> {
             }
             Self::Verified(run) => run,
         };
-        run.step(Step::Seal, StepState::Began, "");
+        run.step(Step::Seal, StepState::Began, "")?;
         run.reserve = None;
         stop::here("report.beginning");
         common_coverage(&mut run);
         keep_baseline(&mut run)?;
         stop::here("baseline.kept");
         let sandbox = posture::document(&run)?;
+        let sandbox = run.clean(names::SANDBOX, sandbox)?;
         let at = run.clock.now();
         run.draft.write_json(names::SANDBOX, &sandbox, at)?;
         expected_artifacts(&mut run);
-        let hits = canary::search(&mut run)?;
-        let scan = SecretScan { status: ScanStatus::NotScanned, files_scanned: 0, hits };
-        run.event(EventKind::SecretScanCompleted, json!({"hits": scan.hits.len(), "status": scan.status}))?;
+        let probe = sandbox.probe_sha256()?;
         required_events(&mut run);
-        let report = compose(&run, scan, sandbox.probe_sha256()?);
-        let report = run.draft.clean(names::REPORT, report)?;
+        // What the report will hold is looked at before it is said what was found.
+        let report = compose(&run, run.draft.censor().result(0), probe);
+        let report = run.clean(names::REPORT, report)?;
+        let scan = run.conclude_scan()?;
+        let report = if scan.hits.is_empty() {
+            Report { secret_scan: scan, ..at_the_end(&run, report) }
+        } else {
+            let report = compose(&run, scan, probe);
+            run.clean(names::REPORT, report)?
+        };
         let completed = json!({"backend_exit_code": report.backend_exit_code, "blockers": report.blocker_reasons, "status": report.status});
         let carried = run.findings.carried_by(EventKind::RunCompleted);
         run.draft.event(report.run_finished_at, EventKind::RunCompleted, crate::run::with(carried, completed))?;
@@ -150,7 +155,7 @@ impl Reported<'_> {
             stop::here("ledger.told");
             Ok::<_, Stopped>(sealed)
         })?;
-        run.watch.observer.step(Step::Seal, StepState::Ended, &format!("{} files", sealed.files));
+        run.watch.observer.step(&replay::sealed(&sealed.report));
         Ok(sealed)
     }
 }
@@ -216,9 +221,6 @@ fn common_coverage(run: &mut Run<'_>) {
         run.findings
             .skip(names::MODEL_USAGE, "no model was asked, or the run was interrupted before its use was written");
     }
-    if run.draft.redacted().contains(names::PATCH) {
-        run.findings.coverage.insert(Coverage::PatchRedacted);
-    }
 }
 
 /// Bundles of cases hold their baseline, so that anybody can build the trees again.
@@ -234,7 +236,11 @@ fn keep_baseline(run: &mut Run<'_>) -> Result<(), Stopped> {
                 .map_err(|error| Stopped::Io(path.into(), error))?;
         }
         let bytes = archive.into_inner().map_err(|error| Stopped::Io(names::BASELINE.into(), error))?;
-        run.write(names::BASELINE, &bytes)?;
+        if files.values().any(|file| !run.draft.censor().is_clean(&file.bytes)) {
+            run.findings.skip(names::BASELINE, "it holds what looks like a secret");
+        } else {
+            run.draft.write_clean(names::BASELINE, &bytes, run.clock.now())?;
+        }
     } else {
         run.findings.skip(names::BASELINE, "only runs of cases whose result was captured keep it");
     }
@@ -257,10 +263,19 @@ fn expected_artifacts(run: &mut Run<'_>) {
     }
 }
 
-/// Judged before `run.completed` is written, which itself always comes.
+/// The report with the present moment as its end.
+fn at_the_end(run: &Run<'_>, report: Report) -> Report {
+    Report { run_finished_at: run.clock.now(), duration_ms: duration_ms(run), ..report }
+}
+
+fn duration_ms(run: &Run<'_>) -> u64 {
+    u64::try_from(run.clock.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Judged before the last two are written, which always come.
 fn required_events(run: &mut Run<'_>) {
     let mut seen = run.draft.events_seen().to_vec();
-    seen.push(EventKind::RunCompleted);
+    seen.extend([EventKind::SecretScanCompleted, EventKind::RunCompleted]);
     let Some(missing) = first_missing(&run.task.required_events, &seen) else { return };
     run.findings.missing_events = vec![missing];
     // Where something else stopped the run, `not_applicable` already says why an event cannot exist.
@@ -297,7 +312,7 @@ fn compose(run: &Run<'_>, secret_scan: SecretScan, probe_sha256: Option<Digest>)
         decision_id: decision.map_or(Digest::ZERO, |decision| decision.decision_id),
         run_started_at: run.clock.started(),
         run_finished_at: finished,
-        duration_ms: u64::try_from(run.clock.elapsed().as_millis()).unwrap_or(u64::MAX),
+        duration_ms: duration_ms(run),
         backend_exit_code: exit,
         artifacts_dir: bundle.clone(),
         run_artifact_dir: bundle,

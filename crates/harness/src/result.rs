@@ -39,7 +39,7 @@ impl<'a> Worked<'a> {
     /// Takes the diff. The engine's own repository is never asked.
     pub(crate) fn capture(self) -> Result<Captured<'a>, Stopped> {
         let Self { mut run, copy, layers } = self;
-        run.step(Step::Diff, StepState::Began, "");
+        run.step(Step::Diff, StepState::Began, "")?;
         let ecosystems = run.findings.decision.as_ref().map_or(Ecosystem::ALL, Decision::ecosystems);
         let rules = run.task.contract.path_rules(ecosystems)?;
         let (listing, mut unverifiable) = take(&mut run, &copy, layers.as_ref())?;
@@ -215,10 +215,11 @@ pub(crate) fn record_patch(run: &mut Run<'_>, proof: &Proof, result: Oid) -> Res
             let text = format!("expected tree {result}, found {}", shown(&found));
             run.findings.block(Reason::PatchNotReproducible, text, names::PATCH);
         }
-        run.write(names::PATCH, &proof.patch)?;
-        if !proof.patch.is_empty() {
-            let sha256 = Digest::of(&proof.patch);
-            let applied = json!({"bytes": proof.patch.len(), "files": files, "reproduced": same, "sha256": sha256});
+        let patch = run.draft.censor_mut().bytes(names::PATCH, &proof.patch);
+        run.draft.write_clean(names::PATCH, &patch, run.clock.now())?;
+        if !patch.is_empty() {
+            let sha256 = Digest::of(&patch);
+            let applied = json!({"bytes": patch.len(), "files": files, "reproduced": same, "sha256": sha256});
             run.event(EventKind::PatchApplied, applied)?;
         }
     }
@@ -230,7 +231,7 @@ pub(crate) fn record_patch(run: &mut Run<'_>, proof: &Proof, result: Oid) -> Res
     });
     run.event(EventKind::GitDiffChecked, checked)?;
     let detail = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
-    run.step(Step::Diff, StepState::Ended, &detail);
+    run.step(Step::Diff, StepState::Ended, &detail)?;
     Ok(())
 }
 

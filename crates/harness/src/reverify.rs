@@ -43,8 +43,6 @@ const FOUND_AGAIN: &[Reason] = &[
 pub enum ReverifyError {
     /// The run came to no result that could be verified.
     NoResult,
-    /// Something was taken out of the patch, so that it is not the one that was verified.
-    Redacted,
     /// The bundle cannot give the baseline and neither can the repository it came from.
     NoBaseline(String),
     /// The trees are not those the bundle speaks of.
@@ -63,14 +61,18 @@ pub enum ReverifyError {
     /// The sandbox it is to be held in cannot be had.
     Sandbox(Shortfall),
     Interrupted,
+    /// A secret was taken out of the patch.
+    Redacted,
     Failed(String),
 }
 
 impl fmt::Display for ReverifyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Redacted => f.write_str(
+                "its patch is redacted: without the secret that stood in it, it does not make the result that was verified",
+            ),
             Self::NoResult => f.write_str("the run came to no result, so that there is nothing to verify again"),
-            Self::Redacted => f.write_str("the patch was redacted, so that the result cannot be built from it"),
             Self::NoBaseline(why) => write!(f, "the baseline is not to be had: {why}"),
             Self::AnotherTree { what, expected, found } => {
                 write!(f, "the {what} cannot be built again: expected tree {expected}, found {found}")
@@ -126,12 +128,12 @@ pub fn reverify(
     let own: TaskContract = read(bundle, names::CONTRACT)?;
     let decision: Decision = read(bundle, names::DECISION)?;
     let contract = contract.unwrap_or(&own);
+    if report.coverage.contains(&Coverage::PatchRedacted) {
+        return Err(ReverifyError::Redacted);
+    }
     if contract.task_id != report.task_id {
         let (expected, found) = (report.task_id.to_string(), contract.task_id.to_string());
         return Err(ReverifyError::AnotherTask { expected, found });
-    }
-    if report.coverage.contains(&Coverage::PatchRedacted) {
-        return Err(ReverifyError::Redacted);
     }
     let clock = RunClock::start().map_err(ReverifyError::Clock)?;
     let work = Work::make(harness)?;
@@ -162,6 +164,28 @@ pub fn reverify(
     let reverification = held.compose(harness, &report, clock)?;
     let statement = record(harness, bundle, &reverification)?;
     Ok(Reverified { reverification, statement, log: examined.log })
+}
+
+/// The baseline of a run as one file, gone with the value.
+pub(crate) struct CarriedBaseline {
+    pub(crate) path: PathBuf,
+    _work: Work,
+}
+
+/// The baseline of a run whose bundle does not hold it, from wherever it is to be had.
+pub(crate) fn carry_baseline(harness: &Harness, bundle: &Path) -> Result<CarriedBaseline, ReverifyError> {
+    let (report, own): (Report, TaskContract) = (read(bundle, names::REPORT)?, read(bundle, names::CONTRACT)?);
+    let work = Work::make(harness)?;
+    let (store, listing) = trees::rebuild_baseline(harness, bundle, &report, &own, &work.0)?;
+    let failed = |error: &dyn fmt::Display| ReverifyError::NoBaseline(format!("it cannot be carried: {error}"));
+    let path = work.0.join(names::BASELINE);
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    let mut file = io::BufWriter::new(file.map_err(|error| failed(&error))?);
+    crate::baseline::write(&listing, &mut store.reader(), &mut file).map_err(|error| failed(&error))?;
+    file.flush().map_err(|error| failed(&error))?;
+    let found = crate::baseline::tree_id(&path).map_err(|error| failed(&error))?;
+    trees::same("baseline", &listing.tree_id().to_string(), found)?;
+    Ok(CarriedBaseline { path, _work: work })
 }
 
 fn read<T: serde::de::DeserializeOwned>(bundle: &Path, name: &str) -> Result<T, ReverifyError> {

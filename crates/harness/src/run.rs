@@ -10,23 +10,28 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use contract::decision::Shortfall;
 use contract::report::HostFacts;
 use contract::statement::SignedLedger;
-use contract::{Digest, EventKind, RunId};
+use contract::{Digest, EventKind, RunId, canonical_bytes};
 use evidence::{Draft, HarnessKey, WriteArtifactError, stop};
 use ledger::{Ledger, RunStarted};
 use sandbox::{Stage, Supervisor};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::clock::RunClock;
 use crate::decide::Ask;
 use crate::environment::Layer;
 use crate::findings::Findings;
+use crate::halt::Halted;
 use crate::home::{Home, OpenHomeError};
 use crate::host::{self, GatherHostError, Tools};
 use crate::model::{ModelLink, ModelSettings};
+use crate::replay;
 use crate::reserve::Reserve;
+use crate::scan::{ContractSecret, censor, secret_in};
 use crate::supervise::Setting;
 use crate::task::Task;
-use crate::watch::{Step, StepState, Watch};
+use crate::watch::{Step, StepState, Told, Watch};
 
 /// Everything a run needs that outlives it.
 #[derive(Debug)]
@@ -39,6 +44,8 @@ pub struct Harness {
     pub(crate) tools: Tools,
     pub(crate) host: HostFacts,
     pub(crate) models: ModelSettings,
+    /// The record of the kill switch that is heeded.
+    pub(crate) switch: PathBuf,
     /// Why profile `strict` cannot be had here; found out when it is first asked for.
     pub(crate) strict_shortfall: OnceLock<Option<Shortfall>>,
     /// One connection for all threads: its operations are short, and opening one costs more than waiting.
@@ -88,8 +95,9 @@ impl Harness {
         let key = home.harness_key().map_err(OpenHarnessError::Home)?;
         let ledger = Mutex::new(home.ledger().map_err(OpenHarnessError::Home)?);
         let (supervisor, strict_shortfall) = (Supervisor::new(exe.clone()), OnceLock::new());
+        let switch = home.halt_path();
         let models = ModelSettings::default();
-        Ok(Self { key, supervisor, exe, git, tools, host, models, strict_shortfall, ledger, home })
+        Ok(Self { key, supervisor, exe, git, tools, host, models, switch, strict_shortfall, ledger, home })
     }
 
     /// With what the operator's configuration says of models; without it no model can be used.
@@ -116,6 +124,8 @@ pub enum OpenRunError {
     Ledger(ledger::AppendEntryError),
     ReadLedger(ledger::ReadLedgerError),
     Encode(serde_json::Error),
+    /// What a person wrote would put a secret into every bundle.
+    Secret(ContractSecret),
 }
 
 impl fmt::Display for OpenRunError {
@@ -127,6 +137,13 @@ impl fmt::Display for OpenRunError {
             Self::Ledger(error) => error.fmt(f),
             Self::ReadLedger(error) => error.fmt(f),
             Self::Encode(error) => write!(f, "cannot encode the contract: {error}"),
+            Self::Secret(ContractSecret { field, rule }) => {
+                let field = contract::text::shown(field);
+                write!(
+                    f,
+                    "`{field}` of the contract looks like a secret ({rule}), and a contract is kept in every bundle"
+                )
+            }
         }
     }
 }
@@ -137,6 +154,7 @@ impl std::error::Error for OpenRunError {}
 #[derive(Debug)]
 pub(crate) enum Stopped {
     Cancelled,
+    Halted(Halted),
     Write(WriteArtifactError),
     Tree(tree::TreeError),
     Io(PathBuf, io::Error),
@@ -151,6 +169,7 @@ impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cancelled => f.write_str("interrupted by a signal"),
+            Self::Halted(halted) => write!(f, "stopped by `cto halt`{}", halted.because()),
             Self::Write(error) => error.fmt(f),
             Self::Tree(error) => error.fmt(f),
             Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
@@ -233,7 +252,12 @@ impl<'a> Run<'a> {
         watch: Watch<'a>,
     ) -> Result<Self, OpenRunError> {
         let clock = RunClock::start().map_err(OpenRunError::Clock)?;
-        let contract_digest = task.contract.digest().map_err(OpenRunError::Encode)?;
+        let contract = canonical_bytes(&task.contract).map_err(OpenRunError::Encode)?;
+        let contract_digest = Digest::of(&contract);
+        if let Some(secret) = secret_in(&contract).map_err(OpenRunError::Encode)? {
+            return Err(OpenRunError::Secret(secret));
+        }
+        let canary = canary().map_err(|error| OpenRunError::Io("random numbers".into(), error))?;
         let (run_id, dir, lock) = claim(harness, task, &clock)?;
         stop::here("run.claimed");
         let reserve = Reserve::take(&harness.home, &run_id).map_err(|error| {
@@ -261,7 +285,7 @@ impl<'a> Run<'a> {
         let head = before.hash.parse().unwrap_or(Digest::ZERO);
         let ledger_at_start = SignedLedger { id: ledger.ledger_id().to_owned(), head, seq: before.seq };
         drop(ledger);
-        let draft = Draft::begin(dir, run_id, lock, clock.started())
+        let draft = Draft::begin(dir, run_id, lock, clock.started(), censor(&canary))
             .map_err(|error| OpenRunError::Io(harness.home.active().join(error.name), error.error))?;
         Ok(Self {
             harness,
@@ -274,7 +298,7 @@ impl<'a> Run<'a> {
             draft,
             work,
             stage: None,
-            canary: canary().map_err(|error| OpenRunError::Io("random numbers".into(), error))?,
+            canary,
             layer: None,
             link: None,
             reserve: Some(reserve),
@@ -303,13 +327,22 @@ impl<'a> Run<'a> {
         self.draft.write(name, bytes, self.clock.now())
     }
 
+    /// A document as it may be written down. To be asked before anything is judged or digested that others judge again.
+    pub(crate) fn clean<T: Serialize + DeserializeOwned>(&mut self, file: &str, document: T) -> Result<T, Stopped> {
+        Ok(self.draft.censor_mut().document(file, &document)?.unwrap_or(document))
+    }
+
     /// A marker in `backend/` that other tools look for.
     pub(crate) fn marker(&mut self, name: &str, text: &str) -> Result<(), WriteArtifactError> {
         self.write(&format!("backend/{name}"), format!("{text}\n").as_bytes())
     }
 
-    pub(crate) fn step(&self, step: Step, state: StepState, detail: &str) {
-        self.watch.observer.step(step, state, detail);
+    /// Tells whoever looks on of a step and records what was told.
+    pub(crate) fn step(&mut self, step: Step, state: StepState, detail: &str) -> Result<(), WriteArtifactError> {
+        let now = self.clock.now();
+        self.draft.trace(now, replay::STEP, json!({"detail": detail, "state": state, "step": step}))?;
+        self.watch.observer.step(&Told::new(step, state, detail, self.clock.started(), now));
+        Ok(())
     }
 
     /// The surroundings of what this run starts.

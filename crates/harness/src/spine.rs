@@ -7,6 +7,7 @@ use evidence::seal::Sealed;
 
 use crate::decide::{Ask, Decided};
 use crate::engines::Prepared;
+use crate::halt::Lookout;
 use crate::recover::{RecoverError, seal_stopped};
 use crate::report::Evidence;
 use crate::run::{Harness, OpenRunError, Run, Stopped};
@@ -61,14 +62,18 @@ impl std::error::Error for GovernError {}
 
 /// Runs a task and seals what came of it. A run that cannot go on is sealed all the same, as interrupted.
 pub fn govern(harness: &Harness, task: &Task, ask: &Ask, watch: Watch<'_>) -> Result<Outcome, GovernError> {
-    let run = Run::open(harness, task, ask, watch).map_err(GovernError::Open)?;
-    let run_id = run.id().clone();
-    match follow(run) {
-        Ok(sealed) => Ok(Outcome { sealed, interrupted: false }),
-        Err(stopped) => {
-            let interrupted = matches!(stopped, Stopped::Cancelled);
-            let sealed = seal_stopped(harness, &run_id, &stopped).map_err(GovernError::Seal)?;
-            Ok(Outcome { sealed, interrupted })
+    let lookout = Lookout::new(&harness.switch, watch.cancel);
+    lookout.during(|cancel| {
+        let run = Run::open(harness, task, ask, Watch { cancel, ..watch }).map_err(GovernError::Open)?;
+        let run_id = run.id().clone();
+        match follow(run) {
+            Ok(sealed) => Ok(Outcome { sealed, interrupted: false }),
+            Err(stopped) => {
+                let stopped = lookout.cause(stopped);
+                let interrupted = matches!(stopped, Stopped::Cancelled);
+                let sealed = seal_stopped(harness, &run_id, &stopped).map_err(GovernError::Seal)?;
+                Ok(Outcome { sealed, interrupted })
+            }
         }
-    }
+    })
 }

@@ -27,6 +27,7 @@ pub(crate) struct Baseline {
 pub(crate) struct Copy {
     pub(crate) root: PathBuf,
     pub(crate) baseline: Baseline,
+    pub(crate) commit: Oid,
     /// What was written, where an engine may write over it; a checkout from the cache has none and stays as it is.
     pub(crate) manifest: Option<Manifest>,
     /// Keeps a checkout from the cache in its place.
@@ -124,7 +125,8 @@ fn lay_out(baseline: Baseline, commit: Oid, root: PathBuf) -> Result<Copy, TreeE
     tree::materialise(&baseline.store, &baseline.listing, &root)?;
     tree::work_repository(&root, &baseline.store, commit, &baseline.listing, AUTHOR)?;
     let manifest = Manifest::record(&root, &baseline.listing)?;
-    Ok(Copy { root, baseline, manifest: Some(manifest), _checkout: None, source: None, absent: Vec::new() })
+    let manifest = Some(manifest);
+    Ok(Copy { root, baseline, commit, manifest, _checkout: None, source: None, absent: Vec::new() })
 }
 
 /// Files that stay as they are, for a workspace to lie over.
@@ -132,7 +134,9 @@ fn from_cache(baseline: Baseline, commit: Oid, cache: &Path) -> Result<Copy, Tre
     make_dir(cache)?;
     let checkout = tree::checkout(cache, &baseline.store, &baseline.listing, commit, AUTHOR)?;
     let root = checkout.root.clone();
-    Ok(Copy { root, baseline, manifest: None, _checkout: Some(checkout), source: None, absent: Vec::new() })
+    crate::gc::touch(&root.with_file_name("stamp"));
+    let _checkout = Some(checkout);
+    Ok(Copy { root, baseline, commit, manifest: None, _checkout, source: None, absent: Vec::new() })
 }
 
 fn make_dir(path: &Path) -> Result<(), TreeError> {

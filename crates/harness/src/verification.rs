@@ -23,7 +23,7 @@ impl<'a> Captured<'a> {
     pub(crate) fn verify(self) -> Result<Verified<'a>, Stopped> {
         let Self { mut run, baseline, listing, rules, tree, unverifiable, commits } = self;
         run.check_cancelled()?;
-        run.step(Step::Verify, StepState::Began, "");
+        run.step(Step::Verify, StepState::Began, "")?;
         let no_command = run.task.contract.verification_commands.is_empty();
         let skipped = unverifiable.or_else(|| no_command.then_some("the contract says why there is no test"));
         let stage = run.stage.take();
@@ -53,7 +53,7 @@ impl<'a> Captured<'a> {
         }
         announce(&mut run)?;
         crate::claims::judge(&mut run, commits);
-        run.step(Step::Verify, StepState::Ended, &summary(&run));
+        run.step(Step::Verify, StepState::Ended, &summary(&run))?;
         Ok(Verified { run })
     }
 }
@@ -77,6 +77,7 @@ fn record(run: &mut Run<'_>, examined: Examined) -> Result<(), Stopped> {
     let Examined { passes, coverage, blocks, late, log, cells, attempts, setup } = examined;
     run.findings.environment.setup.extend(setup);
     run.findings.cells.extend(cells);
+    run.clean_cells()?;
     posture::hold_against(run, attempts)?;
     run.write(names::TEST_LOG, &log)?;
     for check in &late {

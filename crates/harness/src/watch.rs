@@ -2,9 +2,14 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use contract::Stamp;
+use serde::{Deserialize, Serialize};
 
 /// The steps a person sees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Step {
     Gates,
     Workspace,
@@ -31,16 +36,36 @@ impl Step {
 }
 
 /// How far a step is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum StepState {
     Began,
     Ended,
     Refused,
 }
 
+/// What is told of a step. The trace records the same, so that a run can be shown again as it was shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    pub step: Step,
+    pub state: StepState,
+    pub detail: String,
+    /// Since the run started.
+    pub at: Duration,
+}
+
+impl Told {
+    /// At this moment of a run that started then.
+    pub(crate) fn new(step: Step, state: StepState, detail: &str, started: Stamp, now: Stamp) -> Self {
+        let micros = now.timestamp().as_microsecond().saturating_sub(started.timestamp().as_microsecond());
+        let at = Duration::from_micros(u64::try_from(micros).unwrap_or(0));
+        Self { step, state, detail: detail.to_owned(), at }
+    }
+}
+
 /// Told of each step as it happens. Called from the run's own thread: it must not block.
 pub trait WatchRun: Sync {
-    fn step(&self, step: Step, state: StepState, detail: &str);
+    fn step(&self, told: &Told);
 }
 
 /// Looks at nothing.
@@ -48,7 +73,7 @@ pub trait WatchRun: Sync {
 pub struct Quiet;
 
 impl WatchRun for Quiet {
-    fn step(&self, _: Step, _: StepState, _: &str) {}
+    fn step(&self, _: &Told) {}
 }
 
 /// What a run is watched by.

@@ -1,6 +1,6 @@
 //! One entry of the chain: what its digest covers, and reading entries back.
 
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -106,6 +106,15 @@ impl Ledger {
     /// The last entry's place; sequence 0 and [`GENESIS`] when there is none.
     pub fn head(&self) -> Result<Position, ReadLedgerError> {
         Ok(head(&self.connection)?)
+    }
+
+    /// The hash of the entry at this place, to be held against one recorded elsewhere; [`GENESIS`] before the first.
+    pub fn hash_at(&self, seq: u64) -> Result<Option<String>, ReadLedgerError> {
+        if seq == 0 {
+            return Ok(Some(GENESIS.to_owned()));
+        }
+        let mut statement = self.connection.prepare_cached("SELECT hash FROM entries WHERE seq = ?1")?;
+        Ok(statement.query_row([seq], |row| row.get(0)).optional()?)
     }
 
     /// Every entry that names this run, in order.

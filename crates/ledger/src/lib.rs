@@ -5,6 +5,7 @@
 //! passed in as RFC 3339 UTC text, and what to write is the caller's business. Tables are private; the entry format is
 //! documented in `docs/formats/ledger-entry.md`.
 
+mod collect;
 mod entry;
 mod find;
 mod open;
@@ -13,6 +14,7 @@ mod schema;
 mod verify;
 mod write;
 
+pub use collect::RunCollected;
 pub use entry::{Entry, GENESIS, Position};
 pub use find::Found;
 pub use open::OpenLedgerError;
@@ -28,6 +30,11 @@ pub mod kind {
     pub const ENGINE_STARTING: &str = "engine.starting";
     /// The run's bundle is sealed and in its final place.
     pub const EVIDENCE_SEALED: &str = "evidence.sealed";
+    /// The run's bundle is about to be removed, because nothing rests on it.
+    pub const EVIDENCE_COLLECTED: &str = "evidence.collected";
+
+    /// Appended by their own methods only, which also keep the row in `runs`.
+    pub const OF_EVERY_RUN: [&str; 4] = [RUN_STARTED, ENGINE_STARTING, EVIDENCE_SEALED, EVIDENCE_COLLECTED];
 }
 
 /// An open ledger: one connection, for one thread at a time. Any number of processes and threads may each hold one.

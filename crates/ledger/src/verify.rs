@@ -5,10 +5,14 @@ use std::collections::BTreeMap;
 use rusqlite::{Transaction, TransactionBehavior};
 use serde::Serialize;
 
+use crate::collect::RunCollected;
 use crate::entry::{self, Entry, GENESIS, Position, StoredEntry};
 use crate::runs::{self, ReadLedgerError, RunRow};
 use crate::write::{RunSealed, RunStarted};
 use crate::{Ledger, kind};
+
+/// As much as SQLite is asked to tell of a damaged file.
+const MOST_TOLD: u32 = 20;
 
 /// What checking found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -47,7 +51,21 @@ impl Ledger {
             }
         }
         self.compare_runs(&mut replay)?;
+        self.check_indexes(&mut replay)?;
         Ok(LedgerCheck { entries: replay.entries, problems: replay.problems, head: replay.head })
+    }
+
+    /// Entries and rows were read in order; what finds one of them by name is looked at by SQLite itself.
+    fn check_indexes(&self, replay: &mut Replay) -> Result<(), ReadLedgerError> {
+        let mut statement = self.connection.prepare(&format!("PRAGMA integrity_check({MOST_TOLD})"))?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let said: String = row.get(0)?;
+            if said != "ok" {
+                replay.problem(replay.head.seq, format!("the file is damaged: {said}"));
+            }
+        }
+        Ok(())
     }
 
     fn compare_runs(&self, replay: &mut Replay) -> Result<(), ReadLedgerError> {
@@ -132,6 +150,7 @@ impl Replay {
         let done = match kind.as_str() {
             kind::RUN_STARTED => self.project_started(entry),
             kind::EVIDENCE_SEALED => self.project_sealed(entry),
+            kind::EVIDENCE_COLLECTED => self.project_collected(entry),
             _ => return,
         };
         if done.is_none() {
@@ -155,6 +174,12 @@ impl Replay {
         }
         *run = run.clone().sealed(entry.seq, &body);
         Some(())
+    }
+
+    fn project_collected(&self, entry: Entry) -> Option<()> {
+        let body: RunCollected = serde_json::from_value(entry.body).ok()?;
+        let run = self.runs.get(entry.run_id.as_deref()?)?;
+        (run.attestation_sha256 == Some(body.attestation_sha256)).then_some(())
     }
 
     fn compare(&mut self, row: &RunRow, suffix: Option<&str>) {

@@ -57,7 +57,7 @@ impl Ledger {
         time: &str,
         body: &Value,
     ) -> Result<Position, AppendEntryError> {
-        if matches!(kind, kind::RUN_STARTED | kind::ENGINE_STARTING | kind::EVIDENCE_SEALED) {
+        if kind::OF_EVERY_RUN.contains(&kind) {
             return Err(AppendEntryError::ReservedKind { kind: kind.to_owned() });
         }
         let transaction = self.begin()?;
@@ -109,12 +109,12 @@ impl Ledger {
         Ok(position)
     }
 
-    fn begin(&self) -> rusqlite::Result<Transaction<'_>> {
+    pub(crate) fn begin(&self) -> rusqlite::Result<Transaction<'_>> {
         Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
     }
 }
 
-fn push(
+pub(crate) fn push(
     transaction: &Connection,
     kind: &str,
     run_id: Option<&str>,
@@ -137,7 +137,7 @@ fn push(
     Ok(Position { seq, hash })
 }
 
-fn started_run(transaction: &Connection, run_id: &str) -> Result<RunRow, AppendEntryError> {
+pub(crate) fn started_run(transaction: &Connection, run_id: &str) -> Result<RunRow, AppendEntryError> {
     runs::get(transaction, run_id)?.ok_or_else(|| AppendEntryError::NotStarted { run_id: run_id.to_owned() })
 }
 
@@ -175,6 +175,9 @@ pub enum AppendEntryError {
         run_id: String,
     },
     NotStarted {
+        run_id: String,
+    },
+    NotSealed {
         run_id: String,
     },
     /// The run was sealed before, with the attestation `recorded`.
@@ -219,6 +222,7 @@ impl fmt::Display for AppendEntryError {
             }
             Self::AlreadyStarted { run_id } => write!(f, "run {run_id} is in the ledger already"),
             Self::NotStarted { run_id } => write!(f, "run {run_id} is not in the ledger"),
+            Self::NotSealed { run_id } => write!(f, "run {run_id} is not sealed"),
             Self::AlreadySealed { run_id, recorded } => {
                 write!(f, "run {run_id} is sealed already, with attestation {recorded}")
             }

@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn only_plain_places_are_accepted() {
-        let base = || Confinement::new(PathBuf::from("/work/tree"));
+        let base = || Confinement::new(PathBuf::from("/run/tree"));
         let mount = |source: &str, target: &str| Mount {
             source: source.into(),
             target: target.into(),

@@ -6,6 +6,8 @@
 //! to the harness. A stage that was killed by its program is noticed, and [`sweep`] finds what it left by a marker in the
 //! environment.
 //!
+//! Where the program writes to directories of the host, [`Watched`] limits their growth, by looking.
+//!
 //! With a [`Confinement`] in the spec the stage builds profile `strict` around the program: namespaces, a root of its own,
 //! Landlock, a filter of system calls. It tries from inside what must not work, and only then starts. `strict/` has the whole of it,
 //! `kernel/` the calls for which no safe wrapper exists.

@@ -64,10 +64,21 @@ impl Root {
     }
 }
 
-/// Counts all roots, which do not lie within each other. Counting ends early beyond the ceiling, or when `give_up` says so.
-/// Directories in `known_shut` were so before, and hide nothing new.
-pub(crate) fn measure(roots: &[Root], known_shut: &[Identity], ceiling: Space, give_up: &dyn Fn() -> bool) -> Usage {
-    let mut walk = Walk { known_shut, ceiling, give_up, found: Usage::default(), names: 0, linked: HashSet::new() };
+/// How to count.
+#[derive(Clone, Copy)]
+pub(crate) struct Measure<'a> {
+    /// Directories that were so before, and hide nothing new.
+    pub(crate) known_shut: &'a [Identity],
+    /// Beyond this nothing more has to be known.
+    pub(crate) ceiling: Space,
+    /// Remember every inode, and not only those with several names: what is moved meanwhile may be met twice.
+    pub(crate) exact: bool,
+    pub(crate) give_up: &'a dyn Fn() -> bool,
+}
+
+/// Counts all roots, which do not lie within each other.
+pub(crate) fn measure(roots: &[Root], how: Measure<'_>) -> Usage {
+    let mut walk = Walk { how, found: Usage::default(), names: 0, met: HashSet::new() };
     for root in roots {
         if walk.root(root).is_break() {
             break;
@@ -77,37 +88,34 @@ pub(crate) fn measure(roots: &[Root], known_shut: &[Identity], ceiling: Space, g
 }
 
 struct Walk<'a> {
-    known_shut: &'a [Identity],
-    ceiling: Space,
-    give_up: &'a dyn Fn() -> bool,
+    how: Measure<'a>,
     found: Usage,
     names: u64,
-    /// Device and number of each file that was met and has more than one name.
-    linked: HashSet<(u32, u32, u64)>,
+    /// Device and number.
+    met: HashSet<(u32, u32, u64)>,
 }
 
 impl Walk<'_> {
     fn root(&mut self, root: &Root) -> ControlFlow<()> {
         let Ok(stat) = look(root.directory.as_fd(), c"", AtFlags::EMPTY_PATH) else { return self.miss() };
-        self.count(&stat);
+        self.count(&stat)?;
         match list(root.directory.as_fd(), HERE) {
             Ok(directory) => self.below(directory, &stat, 0),
             Err(_) => self.pass_by(&stat),
         }
     }
 
-    fn below(&mut self, directory: Dir, own: &Statx, depth: usize) -> ControlFlow<()> {
+    fn below(&mut self, mut directory: Dir, own: &Statx, depth: usize) -> ControlFlow<()> {
         if depth == DEPTH_MAX {
             return self.miss();
         }
-        let mut directory = directory;
         while let Some(entry) = directory.next() {
             let (Ok(entry), Ok(parent)) = (entry, directory.fd()) else { return self.miss() };
             if entry.file_name() == HERE || entry.file_name() == c".." {
                 continue;
             }
             self.names += 1;
-            if (self.give_up)() || self.names > NAMES_MAX {
+            if (self.how.give_up)() || self.names > NAMES_MAX {
                 self.found.partial = true;
                 return ControlFlow::Break(());
             }
@@ -125,7 +133,7 @@ impl Walk<'_> {
             // Not a directory, gone, or closed to us: then its own size is all there is to be had.
             return match look(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) if is_directory(&stat) && !is_mount(&stat, above) => {
-                    self.count(&stat);
+                    self.count(&stat)?;
                     self.pass_by(&stat)
                 }
                 _ => self.leaf(parent, name, above),
@@ -136,36 +144,36 @@ impl Walk<'_> {
         if is_mount(&stat, above) {
             return ControlFlow::Continue(());
         }
-        self.count(&stat);
+        self.count(&stat)?;
         self.below(directory, &stat, depth + 1)
     }
 
     fn leaf(&mut self, parent: BorrowedFd<'_>, name: &CStr, above: &Statx) -> ControlFlow<()> {
         // What is gone again takes no room.
         let Ok(stat) = look(parent, name, AtFlags::SYMLINK_NOFOLLOW) else { return ControlFlow::Continue(()) };
-        if !is_mount(&stat, above) {
-            self.count(&stat);
-        }
-        if self.found.bytes > self.ceiling.bytes || self.found.inodes > self.ceiling.inodes {
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
+        if is_mount(&stat, above) { ControlFlow::Continue(()) } else { self.count(&stat) }
     }
 
-    fn count(&mut self, stat: &Statx) {
+    fn count(&mut self, stat: &Statx) -> ControlFlow<()> {
         let key = (stat.stx_dev_major, stat.stx_dev_minor, stat.stx_ino);
-        if stat.stx_nlink > 1 && !is_directory(stat) && !self.linked.insert(key) {
-            return;
+        let several = self.how.exact || (stat.stx_nlink > 1 && !is_directory(stat));
+        if several && !self.met.insert(key) {
+            return ControlFlow::Continue(());
         }
         self.found.inodes += 1;
         self.found.bytes = self.found.bytes.saturating_add(stat.stx_blocks.saturating_mul(BLOCK));
+        let Space { bytes, inodes } = self.how.ceiling;
+        if self.found.bytes > bytes || self.found.inodes > inodes {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
     }
 
     /// A directory that may not be listed.
     fn pass_by(&mut self, stat: &Statx) -> ControlFlow<()> {
         let birth = stat.stx_btime;
         let identity = (stat.stx_dev_major, stat.stx_dev_minor, stat.stx_ino, birth.tv_sec, birth.tv_nsec);
-        if self.known_shut.contains(&identity) {
+        if self.how.known_shut.contains(&identity) {
             return ControlFlow::Continue(());
         }
         if self.found.shut.len() < SHUT_MAX {
@@ -210,10 +218,11 @@ mod tests {
 
     use super::*;
 
+    const PLAIN: Measure<'_> = Measure { known_shut: &[], ceiling: ANY, exact: false, give_up: &|| false };
     const ANY: Space = Space { bytes: u64::MAX, inodes: u64::MAX };
 
     fn of(path: &Path, ceiling: Space) -> Usage {
-        measure(&[Root::open(path).unwrap()], &[], ceiling, &|| false)
+        measure(&[Root::open(path).unwrap()], Measure { ceiling, ..PLAIN })
     }
 
     #[test]
@@ -278,6 +287,32 @@ mod tests {
     }
 
     #[test]
+    fn an_exact_walk_counts_nothing_twice_that_moves() {
+        let tree = tempfile::tempdir().unwrap();
+        // Enough names that a walk takes a while, and something that is now before them and now behind.
+        for number in 0..300 {
+            fs::write(tree.path().join(number.to_string()), "x").unwrap();
+        }
+        let [here, there] = ["a", "b"].map(|name| tree.path().join(name));
+        fs::create_dir_all(here.join("below")).unwrap();
+        fs::write(here.join("below/file"), "x").unwrap();
+        let over = std::sync::atomic::AtomicBool::new(false);
+        let most = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                    fs::rename(&here, &there).unwrap();
+                    fs::rename(&there, &here).unwrap();
+                }
+            });
+            let root = [Root::open(tree.path()).unwrap()];
+            let most = (0..300).map(|_| measure(&root, Measure { exact: true, ..PLAIN }).inodes).max();
+            over.store(true, std::sync::atomic::Ordering::Relaxed);
+            most
+        });
+        assert!(most.unwrap() <= 304, "{most:?}");
+    }
+
+    #[test]
     fn a_walk_ends_at_its_ceiling_at_its_depth_and_when_asked() {
         let tree = tempfile::tempdir().unwrap();
         for number in 0..100 {
@@ -285,7 +320,7 @@ mod tests {
         }
         let few = of(tree.path(), Space { inodes: 10, ..ANY });
         assert_eq!((few.inodes, few.partial), (11, false));
-        let given_up = measure(&[Root::open(tree.path()).unwrap()], &[], ANY, &|| true);
+        let given_up = measure(&[Root::open(tree.path()).unwrap()], Measure { give_up: &|| true, ..PLAIN });
         assert_eq!((given_up.inodes, given_up.partial), (1, true));
         let mut deep = tree.path().to_owned();
         for _ in 0..DEPTH_MAX + 10 {

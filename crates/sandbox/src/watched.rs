@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::confinement::is_plain_absolute;
-use crate::usage::{Root, Usage, measure};
+use crate::usage::{Measure, Root, Usage, measure};
 use crate::{LimitBy, LimitKind, LimitRule, Space, SuperviseError};
 
 /// How often free space is looked at, and the least time between two walks.
@@ -25,7 +25,9 @@ const REST: u32 = 20;
 /// The same when the file system has lost what was left of the limit since the last walk.
 const REST_IN_DOUBT: u32 = 2;
 
-/// Directories that may grow so much, together, while a program runs. What was in them at the start does not count.
+/// Directories that may grow so much, together, while a program runs. What was in them at the start does not count, and each
+/// hard-linked file counts once. Looked at every 100 ms, and less often where a look takes long: more than the limit can be
+/// written before that is seen. Then the program is ended, and [`crate::Ended::disk_exceeded`] says why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watched {
     /// Of the host, none within another. Links in them are not followed, and mounts in them not entered.
@@ -109,7 +111,8 @@ impl Gauge {
     fn new(watched: &Watched) -> io::Result<Self> {
         let roots = watched.roots.iter().map(|path| Root::open(path)).collect::<io::Result<Vec<_>>>()?;
         let free_before = roots.iter().map(Root::free).collect::<io::Result<_>>()?;
-        let before = measure(&roots, &[], Space { bytes: u64::MAX, inodes: u64::MAX }, &|| false);
+        let ceiling = Space { bytes: u64::MAX, inodes: u64::MAX };
+        let before = measure(&roots, Measure { known_shut: &[], ceiling, exact: false, give_up: &|| false });
         Ok(Self { roots, space: watched.space, before, free_before })
     }
 
@@ -121,13 +124,18 @@ impl Gauge {
             self.rest(ended, took, grown);
             let last = has_ended();
             let started = Instant::now();
-            let now = self.count(&|| !last && has_ended());
+            let give_up = || !last && has_ended();
+            let now = self.count(false, &give_up);
             (took, grown) = (started.elapsed(), now.since(&self.before));
-            if !last && has_ended() {
+            let mut hits = self.hits(&now);
+            if !hits.is_empty() {
+                // Not for something that was only moved meanwhile.
+                hits = self.hits(&self.count(true, &give_up));
+            }
+            if give_up() {
                 // Cut short, or overtaken: the last one tells.
                 continue;
             }
-            let hits = self.hits(&now);
             if !hits.is_empty() {
                 exceeded.store(true, Ordering::Relaxed);
             }
@@ -151,12 +159,12 @@ impl Gauge {
         }
     }
 
-    fn count(&self, give_up: &dyn Fn() -> bool) -> Usage {
+    fn count(&self, exact: bool, give_up: &dyn Fn() -> bool) -> Usage {
         let ceiling = Space {
             bytes: self.before.bytes.saturating_add(self.space.bytes),
             inodes: self.before.inodes.saturating_add(self.space.inodes),
         };
-        measure(&self.roots, &self.before.shut, ceiling, give_up)
+        measure(&self.roots, Measure { known_shut: &self.before.shut, ceiling, exact, give_up })
     }
 
     fn hits(&self, now: &Usage) -> Vec<LimitKind> {

@@ -28,7 +28,7 @@ pub(crate) struct Order {
     pub(crate) wall: Duration,
     pub(crate) limits: Vec<LimitRule>,
     pub(crate) confinement: Option<Confinement>,
-    /// A confined program does not wait for the word to go.
+    /// A confined program does not wait for the word to go: behind every wall, and if the probe found them closed, it starts.
     pub(crate) at_once: bool,
 }
 

@@ -6,11 +6,8 @@ use std::fs;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
-#[path = "../tests/it/evaluation/mod.rs"]
-mod evaluation;
-
-use evaluation::random::Random;
-use evaluation::{lookalike, planted};
+use testkit::secret_set::random::Random;
+use testkit::secret_set::{lookalike, planted};
 
 const SEED: u64 = 20_261_115;
 const CLEAN: usize = 20 * 1024 * 1024;

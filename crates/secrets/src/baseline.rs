@@ -34,30 +34,62 @@ impl Suspects {
         self.0.is_empty()
     }
 
+    /// Those that the other does not have.
+    pub fn without(mut self, other: &Suspects) -> Suspects {
+        self.0.retain(|value| !other.0.contains(value));
+        self
+    }
+
     pub fn extend(&mut self, other: Suspects) {
         self.0.extend(other.0);
     }
 
     /// Those that stand anywhere in the given files of the baseline, in any of the encodings.
     pub fn standing_in<'a>(&self, files: impl IntoIterator<Item = &'a [u8]>) -> Baseline {
-        let values: Vec<&Vec<u8>> = self.0.iter().collect();
+        let mut search = self.search();
+        files.into_iter().for_each(|file| search.file(file));
+        search.found()
+    }
+
+    /// The same for files that come one by one.
+    pub fn search(&self) -> Search {
+        let values: Vec<Vec<u8>> = self.0.iter().cloned().collect();
         let known = values.iter().map(|value| Known::new("suspect", KnownClass::Credential, value));
         let scanner = Scanner::with_all(known.collect(), RuleSet::none());
-        let mut standing = BTreeSet::new();
-        for file in files {
-            scanner.each_match(file, 0, file.len(), |found, _| {
-                if let Source::Known(number) = found.source
-                    && let Some(value) = values.get(number)
-                {
-                    standing.insert((*value).clone());
-                }
-            });
-        }
-        Baseline(standing)
+        Search { values, scanner, standing: BTreeSet::new() }
+    }
+}
+
+/// Looks for suspects in one file after the other.
+pub struct Search {
+    values: Vec<Vec<u8>>,
+    scanner: Scanner,
+    standing: BTreeSet<Vec<u8>>,
+}
+
+impl Search {
+    pub fn file(&mut self, content: &[u8]) {
+        let Self { values, scanner, standing } = self;
+        scanner.each_match(content, 0, content.len(), |found, _| {
+            if let Source::Known(number) = found.source
+                && let Some(value) = values.get(number)
+            {
+                standing.insert(value.clone());
+            }
+        });
+    }
+
+    /// Those that were met.
+    pub fn found(self) -> Baseline {
+        Baseline(self.standing)
     }
 }
 
 impl Baseline {
+    pub fn extend(&mut self, other: Baseline) {
+        self.0.extend(other.0);
+    }
+
     pub(crate) fn holds(&self, value: &[u8]) -> bool {
         !self.0.is_empty() && self.0.contains(&bare(value))
     }
@@ -82,6 +114,12 @@ fn bare(value: &[u8]) -> Vec<u8> {
 impl fmt::Debug for Suspects {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Suspects({})", self.0.len())
+    }
+}
+
+impl fmt::Debug for Search {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Search({} of {})", self.standing.len(), self.values.len())
     }
 }
 

@@ -27,7 +27,7 @@ mod spelling;
 mod stream;
 mod view;
 
-pub use baseline::{Baseline, Suspects};
+pub use baseline::{Baseline, Search, Suspects};
 pub use hit::{Class, Encoding, Hit};
 pub use known::{Known, KnownClass, SHORTEST};
 pub use page::rules_page;

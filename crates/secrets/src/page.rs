@@ -104,7 +104,7 @@ const TAIL: &str = "
 1. A row in a table under `crates/secrets/src/rules/`, with examples that must match and that must not, each in pieces so that no file
    holds one whole.
 2. Literals of four bytes or more, as rare as can be; every occurrence costs time. A pattern with a group is deterministic; a test says so.
-3. A kind in `crates/secrets/tests/it/evaluation/kinds.rs`, made from what the vendor says, not from the rule.
+3. A kind in `crates/testkit/src/secret_set/kinds.rs`, made from what the vendor says, not from the rule.
 4. `cargo run -p secrets --example rules_page > docs/formats/secret-rules.md`, `cargo xtask bench secrets`.
 ";
 

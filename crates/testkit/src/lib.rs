@@ -5,8 +5,10 @@
 mod bundle;
 mod case;
 mod process;
+pub mod secret_set;
 mod skip;
 mod tamper;
+mod terminal;
 mod tools;
 mod who;
 mod world;
@@ -14,8 +16,9 @@ mod world;
 pub use bundle::{copy_bundle, files_of, resign};
 pub use case::contract_text;
 pub use process::{git, left_running, program, run_git, wait_for};
-pub use skip::{python, skip};
+pub use skip::{not_here, python, skip};
 pub use tamper::Forger;
+pub use terminal::Shown;
 pub use tools::{
     cargo, cargo_home, go, go_cache, go_environment, nextest, node, npm_cache, python_environment, same_place,
     stoppable, times, wheels,

@@ -5,12 +5,22 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 /// Records that a test did not run, and why.
-#[expect(clippy::disallowed_methods, reason = "tests are told where to write by the environment")]
 pub fn skip(test: &str, reason: &str) {
-    eprintln!("skipped: {test}: {reason}");
+    record("skipped", test, reason);
+}
+
+/// Records that this machine has nothing to try a row on: there is no such file, or nobody may enter where it lies. Printed,
+/// and not counted: with everything installed there is still nothing to try.
+pub fn not_here(test: &str, reason: &str) {
+    record("not here", test, reason);
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests are told where to write by the environment")]
+fn record(word: &str, test: &str, reason: &str) {
+    eprintln!("{word}: {test}: {reason}");
     if let Some(file) = std::env::var_os("CTO_TEST_SKIPS") {
         let mut file = OpenOptions::new().append(true).create(true).open(file).expect("the file of skips");
-        writeln!(file, "{test}: {reason}").expect("a line");
+        writeln!(file, "{word}: {test}: {reason}").expect("a line");
     }
 }
 

@@ -14,6 +14,7 @@ mod fsdir;
 mod git;
 mod ignore;
 mod index;
+mod lines;
 mod link;
 mod listing;
 mod manifest;

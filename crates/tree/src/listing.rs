@@ -39,7 +39,7 @@ pub struct Change {
 
 impl Mode {
     /// The mode as git writes it into trees and index files.
-    pub(crate) fn is_regular(self) -> bool {
+    pub fn is_regular(self) -> bool {
         matches!(self, Mode::File | Mode::Executable)
     }
 

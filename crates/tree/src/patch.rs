@@ -1,4 +1,5 @@
-//! Tree-to-tree patches: made by one git child, applied again by another.
+//! Tree-to-tree patches, made and applied again: in this process where only lines of text files change, by git children where
+//! there is more to it.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -48,9 +49,14 @@ impl Store {
         self.run_git(Call::new("comparing two trees", &self.dir, &args))
     }
 
-    /// The patch from `base` to `result`, and the tree it gives when it is applied again to `base`: in this process where it
-    /// only changes lines of text files, by a second git child where it does more.
+    /// The patch from `base` to `result`, and the tree it gives when it is applied again to `base`.
     pub fn prove(&self, base: &Listing, result: &Listing) -> Result<Proof, TreeError> {
+        if let Some(patch) = self.line_patch(base, result)?
+            && let Some(listing) = self.apply_plain(base, &patch)?
+            && listing == *result
+        {
+            return Ok(Proof { patch, applied: Ok(listing.tree_id()) });
+        }
         let (from, to) = (self.put_listing(base)?, self.put_listing(result)?);
         let patch = self.patch(from, to)?;
         let applied = match self.apply_plain(base, &patch)? {

@@ -18,7 +18,7 @@ const REAL: &str = "bench";
 
 pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     let world = World::new(&bench.place, "ledger")?;
-    run(&mut cargo(&["build", "--quiet", "--release", "--package", "ledger", "--example", "fill"]))?;
+    build_fill()?;
     let few = home(bench, &world, "few", FEW)?;
     let many = home(bench, &world, "many", MANY)?;
     let candidates = vec![
@@ -31,8 +31,13 @@ pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     Ok(table(&rows, &[0, 2]))
 }
 
+/// Builds what fills a ledger.
+pub(super) fn build_fill() -> Outcome {
+    run(&mut cargo(&["build", "--quiet", "--release", "--package", "ledger", "--example", "fill"]))
+}
+
 /// A home whose ledger holds this many made-up runs and, as the newest, a real one with its bundle.
-fn home(bench: &Bench, world: &World, name: &str, runs: u32) -> Outcome<PathBuf> {
+pub(super) fn home(bench: &Bench, world: &World, name: &str, runs: u32) -> Outcome<PathBuf> {
     let (home, case) = (world.path(name), world.path(&format!("{name}-case")));
     std::fs::create_dir(&home).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
     fill(&home.join("ledger.db"), runs)?;
@@ -57,12 +62,12 @@ fn fill(ledger: &Path, runs: u32) -> Outcome {
     Ok(())
 }
 
-fn cto(bench: &Bench, home: &Path, arguments: &[&str]) -> Outcome<String> {
+pub(super) fn cto(bench: &Bench, home: &Path, arguments: &[&str]) -> Outcome<String> {
     output(program(&bench.cto, ["--home".as_ref(), home.as_os_str()]).args(arguments))
 }
 
 /// Ending with 0 is no proof: what was asked for must be in the answer.
-fn told(bench: &Bench, home: &Path, arguments: &[&str], expected: &str) -> Outcome {
+pub(super) fn told(bench: &Bench, home: &Path, arguments: &[&str], expected: &str) -> Outcome {
     match cto(bench, home, arguments)?.contains(expected) {
         true => Ok(()),
         false => Err(format!("{expected:?} is not in what it printed; its time means nothing")),

@@ -4,9 +4,11 @@
 mod bridge;
 mod exam;
 mod ledger;
+mod recover;
 mod rounds;
 mod run;
 mod sandbox;
+mod secrets;
 mod verify;
 mod workspace;
 mod world;
@@ -33,10 +35,14 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
         "exam" => exam::measure,
         "verify" => verify::measure,
         "ledger" => ledger::measure,
+        "recover" => recover::measure,
         "sandbox" => sandbox::measure,
+        "secrets" => secrets::measure,
         "workspace" => workspace::measure,
         _ => {
-            return Err(format!("there is no bench {name:?}: run, exam, verify, ledger, sandbox, workspace or bridge"));
+            return Err(format!(
+                "there is no bench {name:?}: run, exam, verify, ledger, recover, sandbox, secrets, workspace or bridge"
+            ));
         }
     };
     let mut bench = Bench { cto: target().join("release/cto"), rounds: None, place: std::env::temp_dir() };
@@ -60,8 +66,8 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
             [other, ..] => return Err(format!("bench does not know {other:?}")),
         };
     }
-    // A workspace and the bridge are measured in the crates that make them.
-    if !["workspace", "bridge"].contains(&name) {
+    // A workspace, the scanner and the bridge are measured in the crates that have them.
+    if !["secrets", "workspace", "bridge"].contains(&name) {
         run_command(&mut cargo(&["build", "--quiet", "--release", "--package", "cto"]))?;
     }
     let table = measure(&bench)?;

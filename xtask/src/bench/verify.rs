@@ -1,4 +1,4 @@
-//! `cto verify` of a large bundle, against hashing the same bytes.
+//! `cto verify` of a large bundle, against hashing the same bytes; and of many small ones, one after the other.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -7,40 +7,72 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::rounds::{Candidate, in_turns};
-use super::world::{World, bench_case};
+use super::world::{World, bench_case, copy_tree};
 use super::{Bench, table};
 use crate::Outcome;
 use crate::process::{output, program};
 
 const ROUNDS: usize = 5;
 const SIZE: u64 = 1 << 30;
+/// Small bundles that one command checks. Each is checked on one thread: there is too little of it for more.
+const SMALL: usize = 1000;
 
 pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     let world = World::new(&bench.place, "verify")?;
     let home = world.path("home");
-    let bundle = large_bundle(bench, &world, &home)?;
+    let bundle = sealed_bundle(bench, &world, &home)?;
+    let small = small_bundles(&world, &bundle)?;
+    enlarge(&bundle, &home)?;
     let candidates = vec![
         Candidate::new("SHA-256 of every file of the bundle, sha2 crate", "sha2", |_| hashed(&bundle)),
         Candidate::new("`cto verify` of the bundle", "cto", |_| verified(bench, &home, &bundle)),
     ];
     let rows = in_turns(candidates, bench.rounds.unwrap_or(ROUNDS))?;
     finds_damage(bench, &home, &bundle)?;
-    Ok(table(&rows, &[0]))
+    Ok(format!("{}\n{}", table(&rows, &[0]), many(bench, &home, &small)?))
 }
 
-/// A sealed bundle of [`SIZE`] bytes: a real run's, with a large file added and sealed again by the home's own key.
-fn large_bundle(bench: &Bench, world: &World, home: &Path) -> Outcome<PathBuf> {
+/// How many small bundles a second one command checks on one core.
+fn many(bench: &Bench, home: &Path, small: &[PathBuf]) -> Outcome<String> {
+    let candidate = Candidate::new("`cto verify` of small bundles", "small", |_| all_verified(bench, home, small));
+    let rows = in_turns(vec![candidate], bench.rounds.unwrap_or(ROUNDS))?;
+    let last = small.last().ok_or("there are no small bundles")?;
+    finds_damage(bench, home, last)?;
+    if all_verified(bench, home, small).is_ok() {
+        return Err("one changed bundle among many verified too; these times mean nothing".to_owned());
+    }
+    let rate = |time: std::time::Duration| (small.len() as f64 / time.as_secs_f64()).round();
+    let (p50, best) = (rate(rows[0].p50()), rate(rows[0].min()));
+    Ok(format!(
+        "| | p50 | best |\n| --- | --- | --- |\n| small bundles per second on one core, {SMALL} in one `cto verify` | {p50} | {best} |\n"
+    ))
+}
+
+/// As a run leaves it.
+fn sealed_bundle(bench: &Bench, world: &World, home: &Path) -> Outcome<PathBuf> {
     let case = world.path("case");
     bench_case(&case)?;
     let words = ["--home".as_ref(), home.as_os_str(), "run".as_ref(), case.as_os_str()];
     output(&mut program(&bench.cto, words))?;
     let fail = |error: std::io::Error| format!("cannot find the bundle: {error}");
     let mut bundles = std::fs::read_dir(home.join("harness-runs")).map_err(fail)?;
-    let bundle = bundles.next().ok_or("the run left no bundle")?.map_err(fail)?.path();
+    Ok(bundles.next().ok_or("the run left no bundle")?.map_err(fail)?.path())
+}
+
+fn small_bundles(world: &World, bundle: &Path) -> Outcome<Vec<PathBuf>> {
+    let copy = |number: usize| {
+        let to = world.path(&format!("small/{number}"));
+        copy_tree(bundle, &to).map(|()| to)
+    };
+    (0..SMALL).map(copy).collect()
+}
+
+/// Adds a large file, sealed again by the home's own key, so that the bundle has [`SIZE`] bytes and more.
+fn enlarge(bundle: &Path, home: &Path) -> Outcome {
     let mut grow =
         program("cargo", ["run", "--quiet", "--release", "--package", "testkit", "--example", "large_bundle", "--"]);
-    grow.arg(&bundle).arg(home.join("keys/harness.pem")).arg(SIZE.to_string());
-    output(&mut grow).map(|_| bundle)
+    grow.arg(bundle).arg(home.join("keys/harness.pem")).arg(SIZE.to_string());
+    output(&mut grow).map(drop)
 }
 
 fn hashed(folder: &Path) -> Outcome {
@@ -68,6 +100,16 @@ fn hash(path: &Path) -> std::io::Result<()> {
     }
     std::hint::black_box(hasher.finalize());
     Ok(())
+}
+
+/// Ending with 0 is no proof: there is a line for each.
+fn all_verified(bench: &Bench, home: &Path, bundles: &[PathBuf]) -> Outcome {
+    let words = ["--home".as_ref(), home.as_os_str(), "verify".as_ref()];
+    let told = output(program(&bench.cto, words).args(bundles))?;
+    match told.lines().filter(|line| line.starts_with("pass ")).count() {
+        count if count == bundles.len() => Ok(()),
+        count => Err(format!("{count} of {} bundles were told of", bundles.len())),
+    }
 }
 
 fn verified(bench: &Bench, home: &Path, bundle: &Path) -> Outcome {

@@ -185,6 +185,7 @@ fn write_new(folder: &PathBuf, id: &TaskId) -> std::io::Result<()> {
 
 /// Loads each case, runs it in a temporary home and compares the end with what it declares.
 fn check(context: &Context, cases: &[String]) -> Result<u8, CommandError> {
+    context.refuse_when_halted()?;
     let scratch = tempfile::tempdir()?;
     let harness = context.harness_at(scratch.path())?;
     let output = context.output;

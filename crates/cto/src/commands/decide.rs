@@ -23,6 +23,9 @@ pub(crate) fn decide(context: &Context, asked: &Asked) -> Result<u8, CommandErro
     let harness::Answer { decision, exam } = harness::decide(&harness, &task, &ask, &work)?;
     let exam = ExamSet::of(&task.contract, &decision, exam);
     let output = context.output;
+    if let Some(halted) = harness::halted(&context.config.home).filter(|_| decision.inputs.settings.halted) {
+        output.note(&format!("the kill switch is {halted}\n"));
+    }
     if output.json {
         output.print_json_bytes(&canonical_bytes(&decision)?);
     } else if output.terminal {

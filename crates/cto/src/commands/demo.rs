@@ -42,6 +42,7 @@ impl Acts {
 }
 
 pub(crate) fn demo(context: &Context) -> Result<u8, CommandError> {
+    context.refuse_when_halted()?;
     let began = Instant::now();
     let home = tempfile::Builder::new().prefix("cto-demo-").tempdir()?;
     let harness = context.harness_at(home.path())?;

@@ -68,6 +68,7 @@ fn examine(context: &Context) -> Result<Vec<Finding>, CommandError> {
     findings.extend(strict()?);
     findings.push(git(tools));
     findings.push(home(context));
+    findings.extend(kill_switch(context));
     for (program, what) in [
         ("python3", "the Python cases"),
         ("node", "the Node case"),
@@ -130,6 +131,13 @@ fn strict() -> Result<Vec<Finding>, CommandError> {
         ));
     }
     Ok(findings)
+}
+
+/// Only said where it is set: then nothing can run.
+fn kill_switch(context: &Context) -> Option<Finding> {
+    let halted = harness::halted(&context.config.home)?;
+    let (text, remedy) = (format!("{halted}; every run is blocked"), Some("cto resume".to_owned()));
+    Some(Finding { level: Level::Missing, name: "kill switch", text, remedy })
 }
 
 /// What a sandbox shows of the operator's search path.

@@ -10,13 +10,19 @@ mod diff;
 mod doctor;
 mod environment;
 mod explain;
+mod export;
+mod gc;
+mod halt;
+mod import;
 mod init;
 mod key;
+mod ledger;
 mod logs;
 mod matrix;
 mod plumbing;
 mod records;
 mod recover;
+mod replay;
 mod reverify;
 mod run;
 mod runs;
@@ -62,11 +68,14 @@ pub(crate) fn main(arguments: Vec<OsString>) -> ExitCode {
 
 /// Help that was asked for, or a command line that cannot be read; `--json` holds for the latter too.
 fn unparsed(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
-    // A reader that went away is not an error of ours.
-    let _ = error.print();
     if matches!(error.kind(), ClapError::DisplayHelp | ClapError::DisplayVersion) {
+        // A reader that went away is not an error of ours.
+        let _ = error.print();
         return ExitCode::SUCCESS;
     }
+    // It repeats what was typed, and what was typed may come from a file name.
+    let text = contract::text::shown_lines(&error.render().to_string());
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
     let refused = CommandError::unparsed(error);
     if arguments.iter().any(|argument| argument == "--json") {
         crate::output::print_error_document(&refused);
@@ -103,7 +112,16 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         }
         Command::Verify { bundles, key, expect } => verify::verify(&context()?, &bundles, &key, &expect),
         Command::Reverify { bundles, contract } => reverify::reverify(&context()?, &bundles, contract.as_deref()),
+        Command::Replay { run, speed, key } => replay::replay(&context()?, &run, speed, &key),
+        Command::Export { run, output, with_baseline } => {
+            export::export(&context()?, &run, output.as_deref(), with_baseline)
+        }
+        Command::Import { file, key } => import::import(&context()?, &file, &key),
         Command::Recover => recover::recover(&context()?),
+        Command::Gc { dry_run, older_than, keep } => gc::gc(&context()?, dry_run, &older_than, keep),
+        Command::Halt { reason } => halt::halt(&context()?, reason.as_deref()),
+        Command::Resume => halt::resume(&context()?),
+        Command::Ledger(command) => ledger::ledger(&context()?, &command),
         Command::Case(command) => case::case(&context()?, &command),
         Command::Environment(command) => environment::environment(&context()?, &command),
         Command::Key(command) => key::key(&context()?, &command),

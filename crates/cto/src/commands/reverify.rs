@@ -12,7 +12,7 @@ use harness::{Quiet, Reverified, ReverifyError, Task, Watch};
 use serde_json::json;
 
 use super::INTERRUPTED;
-use super::verify::{locate, not_a_bundle, trusted};
+use super::verify::{Places, keys_for, not_a_bundle, trusted};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{Output, duration};
@@ -23,9 +23,12 @@ pub(crate) fn reverify(context: &Context, bundles: &[String], contract: Option<&
     let keys = trusted(context, &[])?;
     let mut worst = 0;
     let mut documents = Vec::new();
+    let mut places = Places::new(context);
     for name in bundles {
-        let path = locate(context, name)?;
-        let checked = evidence::verify::verify(&path, &keys, &[]).map_err(|error| not_a_bundle(&error))?;
+        let found = places.locate(name)?;
+        let path = found.bundle.clone();
+        let checked = evidence::verify::verify(&path, &keys_for(&found, &keys, &[]), &[])
+            .map_err(|error| not_a_bundle(&error))?;
         if !checked.failures.is_empty() {
             return Err(CommandError::fail(format!("{} does not verify", path.display()))
                 .hint(format!("cto verify {}", shown(name))));
@@ -71,6 +74,7 @@ fn again(
 
 fn refused(error: &ReverifyError) -> CommandError {
     let remedy = match error {
+        ReverifyError::Redacted => "run the task again without the secret: cto run",
         ReverifyError::NoResult => "choose a run whose engine came to a result: cto runs",
         ReverifyError::NoBaseline(_) => "bring the repository back to where the contract names it, with that commit",
         ReverifyError::AnotherTask { .. } => "give a contract with the task id of the run",

@@ -1,14 +1,15 @@
 //! `cto run`: a governed run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use contract::Purpose;
+use contract::{Purpose, Report};
 use harness::{Quiet, Watch, WatchRun, govern};
 
 use super::INTERRUPTED;
 use crate::args::Asked;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::output::Output;
 use crate::progress::Progress;
 use crate::run_view;
 
@@ -47,19 +48,23 @@ pub(crate) fn run(
     ask.model.record = traffic.record;
     ask.model.replay = traffic.replay.as_deref().map(|name| recording(context, name)).transpose()?;
     let harness = context.harness()?;
-    let title = format!("{}  {}  stage {}", task.contract.task_id, ask.engine, ask.stage);
-    let progress = context.output.progress.then(|| Progress::new(context.output, &title));
+    let progress = context.output.progress.then(|| Progress::live(context.output, &task, &ask));
     let observer: &dyn WatchRun = progress.as_ref().map_or(&Quiet, |progress| progress);
     let outcome = govern(&harness, &task, &ask, Watch { cancel: &context.cancel, observer });
     if let Some(progress) = &progress {
         progress.clear();
     }
     let outcome = outcome?;
-    let (report, output) = (&outcome.sealed.report, context.output);
-    if output.json {
-        output.print_json_bytes(&outcome.sealed.report_bytes);
-    } else {
-        output.print(&run_view::view(output, report, &outcome.sealed.dir));
-    }
+    let report = &outcome.sealed.report;
+    result(context.output, report, &outcome.sealed.report_bytes, &outcome.sealed.dir);
     Ok(if outcome.interrupted { INTERRUPTED } else { report.status.exit_code() })
+}
+
+/// What a run ends with on stdout; the same when it is played back.
+pub(super) fn result(output: Output, report: &Report, report_bytes: &[u8], bundle: &Path) {
+    if output.json {
+        output.print_json_bytes(report_bytes);
+    } else {
+        output.print(&run_view::view(output, report, bundle));
+    }
 }

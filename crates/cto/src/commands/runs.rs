@@ -1,12 +1,14 @@
 //! `cto runs`: the runs in the ledger, newest first.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use contract::text::shown;
-use contract::{Stamp, Status};
-use harness::RunClock;
+use contract::{RunId, Stamp, Status};
+use harness::{Home, RunClock};
 use jiff::tz::TimeZone;
-use ledger::{RunFilter, RunRow, RunStatus};
+use ledger::{Ledger, RunCollected, RunFilter, RunRow, RunStatus};
+use serde_json::json;
 
 use crate::args::StatusFilter;
 use crate::context::Context;
@@ -39,17 +41,38 @@ pub(crate) fn runs(context: &Context, wanted: &Wanted) -> Result<u8, CommandErro
         Some(ledger) => (ledger.runs_recent(&filter, wanted.limit as usize)?, ledger.runs_total()?),
         None => (Vec::new(), 0),
     };
+    let gone = match (&home, &ledger) {
+        (Some(home), Some(ledger)) => collected(home, ledger, &rows)?,
+        _ => Gone::new(),
+    };
     let output = context.output;
     if output.json {
         for row in &rows {
-            output.print_json(row)?;
+            let mut row = json!(row);
+            if let Some(gone) = row["run_id"].as_str().and_then(|run| gone.get(run)) {
+                row["collected"] = json!({"reason": gone.reason, "time": gone.time});
+            }
+            output.print_json(&row)?;
         }
     } else if output.terminal {
-        output.print(&table(output, &rows, total));
+        output.print(&table(output, &rows, &gone, total));
     } else {
-        output.print(&rows.iter().map(line).collect::<String>());
+        output.print(&rows.iter().map(|row| line(row, &gone)).collect::<String>());
     }
     Ok(0)
+}
+
+/// Runs whose bundles were removed.
+type Gone = BTreeMap<String, RunCollected>;
+
+/// A bundle that is there, or that was imported again, is not gone, whatever was to become of it.
+fn collected(home: &Home, ledger: &Ledger, rows: &[RunRow]) -> Result<Gone, CommandError> {
+    let mut gone = ledger.collections_of(rows)?;
+    gone.retain(|run, _| {
+        let places = RunId::try_from(run.clone()).map(|run| [home.bundle(&run), harness::imported_bundle(home, &run)]);
+        places.is_ok_and(|places| places.iter().all(|place| !place.is_dir()))
+    });
+    Ok(gone)
 }
 
 fn status(filter: StatusFilter) -> RunStatus {
@@ -82,19 +105,24 @@ fn since(text: &str) -> Result<String, CommandError> {
     Stamp::try_from(moment.to_string()).map(|stamp| stamp.to_string()).map_err(|_| wrong())
 }
 
-fn why(row: &RunRow) -> String {
-    match row.reasons.as_slice() {
+fn why(row: &RunRow, gone: &Gone) -> String {
+    let why = match row.reasons.as_slice() {
         [] => String::new(),
         [one] => one.clone(),
         [first, more @ ..] => format!("{first} +{}", more.len()),
+    };
+    match gone.contains_key(&row.run_id) {
+        true => format!("{why} collected").trim_start().to_owned(),
+        false => why,
     }
 }
 
-fn line(row: &RunRow) -> String {
+fn line(row: &RunRow, gone: &Gone) -> String {
     let took = row.duration_ms.map_or("-".to_owned(), |ms| format!("{ms}ms"));
     let why = if row.reasons.is_empty() { "-".to_owned() } else { row.reasons.join(",") };
+    let gone = gone.get(&row.run_id).map(|gone| format!(" collected={}", gone.time)).unwrap_or_default();
     format!(
-        "{} {} {} {} {} {took} {} {why}\n",
+        "{} {} {} {} {} {took} {} {why}{gone}\n",
         row.run_id,
         row.status.as_str(),
         shown(&row.task_id),
@@ -104,7 +132,7 @@ fn line(row: &RunRow) -> String {
     )
 }
 
-fn table(output: Output, rows: &[RunRow], total: u64) -> String {
+fn table(output: Output, rows: &[RunRow], gone: &Gone, total: u64) -> String {
     if rows.is_empty() {
         return if total == 0 {
             "no run yet   cto demo shows one\n".to_owned()
@@ -137,7 +165,7 @@ fn table(output: Output, rows: &[RunRow], total: u64) -> String {
             row.suffix(),
             row.engine,
             row.stage,
-            why(row)
+            why(row, gone)
         );
     }
     let _ = writeln!(out, "\n{}", paint.dim(&format!("{} of {total} runs", rows.len())));

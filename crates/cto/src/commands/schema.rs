@@ -9,6 +9,8 @@ use crate::output::Output;
 fn all() -> Vec<Published> {
     let mut all = PUBLISHED.to_vec();
     all.push(published::<contract::sandbox::SandboxDocument>("sandbox", "sandbox.json"));
+    all.push(published::<harness::Manifest>("archive", "archive.json: the first file of an archive of a run"));
+    all.push(published::<harness::Halt>("halt", "halt.json: the kill switch while it is set"));
     all.push(published::<super::matrix::Matrix>("matrix", "matrix.json"));
     all.push(published::<crate::config::ConfigFile>("config", "config.yaml and a workspace's harness.yaml"));
     all.sort_by_key(|schema| schema.name);

@@ -9,10 +9,14 @@ use contract::report::CheckResult;
 use contract::text::shown;
 use evidence::names;
 use evidence::render::counts_text;
+use ledger::{RunCollected, RunRow};
+use serde_json::json;
 
-use crate::context::{Context, FoundRun};
+use crate::context::Context;
 use crate::error::CommandError;
+use crate::output::Output;
 use crate::run_view;
+use crate::seek::{FoundRun, Runs, Sought};
 
 /// The report of a run and its exact bytes.
 pub(crate) fn read_report(found: &FoundRun) -> Result<(Report, Vec<u8>), CommandError> {
@@ -26,9 +30,12 @@ pub(crate) fn read_report(found: &FoundRun) -> Result<(Report, Vec<u8>), Command
 }
 
 pub(crate) fn show(context: &Context, run: &str) -> Result<u8, CommandError> {
-    let found = context.find_run(run)?;
-    let (report, bytes) = read_report(&found)?;
     let output = context.output;
+    let found = match Runs::of(context)?.seek(run)? {
+        Sought::Bundle(found) => found,
+        Sought::Collected(row, gone) => return collected(output, &row, &gone),
+    };
+    let (report, bytes) = read_report(&found)?;
     if output.json {
         output.print_json_bytes(&bytes);
         return Ok(0);
@@ -38,6 +45,29 @@ pub(crate) fn show(context: &Context, run: &str) -> Result<u8, CommandError> {
         text.push_str(&details(&report));
     }
     output.print(&text);
+    Ok(0)
+}
+
+/// What the ledger still knows of a run whose bundle was removed.
+fn collected(output: Output, row: &RunRow, gone: &RunCollected) -> Result<u8, CommandError> {
+    if output.json {
+        output.print_json(&json!({"collected": {"reason": gone.reason, "time": gone.time}, "run": row}))?;
+        return Ok(0);
+    }
+    let (status, reason) = (row.status.as_str(), shown(&gone.reason));
+    let attestation = &gone.attestation_sha256;
+    if output.terminal {
+        output.print(&format!(
+            "{status}  {}  {}  stage {}\n\n  collected    {}: {reason}\n  attestation  {attestation}\n\nIts bundle is gone. An export of it can be imported again.\n",
+            shown(&row.task_id), row.engine, row.stage, gone.time
+        ));
+    } else {
+        let why = if row.reasons.is_empty() { "-".to_owned() } else { row.reasons.join(",") };
+        output.print(&format!(
+            "{status} {}\nreasons {why}\ncollected {} {reason}\nattestation {attestation}\n",
+            row.run_id, gone.time
+        ));
+    }
     Ok(0)
 }
 

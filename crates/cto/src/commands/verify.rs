@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use contract::Status;
 use contract::text::shown;
 use evidence::PublicKey;
-use evidence::verify::{Checked, Expectation, OpenBundleError};
+use evidence::verify::{Checked, Expectation, FORMAT_VERSION, OpenBundleError};
 use harness::{Home, RunClock};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{Output, count, duration};
+use crate::seek::{FoundRun, Runs};
 
 pub(crate) fn verify(
     context: &Context,
@@ -21,14 +22,17 @@ pub(crate) fn verify(
     keys: &[PathBuf],
     expect: &[Expectation],
 ) -> Result<u8, CommandError> {
-    let keys = trusted(context, keys)?;
+    let named = keys;
+    let keys = trusted(context, named)?;
     let expect = with_clock(expect)?;
     let mut worst = 0;
     let mut documents = Vec::new();
+    let mut places = Places::new(context);
     for bundle in bundles {
-        let path = locate(context, bundle)?;
+        let found = places.locate(bundle)?;
+        let path = found.bundle.clone();
         let began = Instant::now();
-        let checked = match evidence::verify::verify(&path, &keys, &expect) {
+        let checked = match evidence::verify::verify(&path, &keys_for(&found, &keys, named), &expect) {
             Ok(checked) => checked,
             Err(error) if bundles.len() == 1 => return Err(not_a_bundle(&error)),
             Err(error) => {
@@ -59,11 +63,35 @@ pub(crate) fn not_a_bundle(error: &OpenBundleError) -> CommandError {
     CommandError::usage(error).hint("give a run id, or the directory that holds report.json")
 }
 
-/// A path where there is one, else a run.
-pub(crate) fn locate(context: &Context, bundle: &str) -> Result<PathBuf, CommandError> {
-    let path = Path::new(bundle);
-    let is_path = bundle.contains('/') || bundle == "." || bundle == ".." || path.exists();
-    if is_path { Ok(path.to_owned()) } else { context.find_run(bundle).map(|found| found.bundle) }
+/// Where bundles are that a person names by path or as runs. The home is opened for the first run that is named, and once.
+pub(crate) struct Places<'a> {
+    context: &'a Context,
+    runs: Option<Runs>,
+}
+
+impl<'a> Places<'a> {
+    pub(crate) fn new(context: &'a Context) -> Self {
+        Self { context, runs: None }
+    }
+
+    /// A path where there is one, else a run.
+    pub(crate) fn locate(&mut self, bundle: &str) -> Result<FoundRun, CommandError> {
+        let path = Path::new(bundle);
+        if bundle.contains('/') || bundle == "." || bundle == ".." || path.exists() {
+            return Ok(FoundRun::at(path));
+        }
+        let runs = match self.runs.take() {
+            Some(runs) => runs,
+            None => Runs::of(self.context)?,
+        };
+        self.runs.insert(runs).find(bundle)
+    }
+}
+
+/// For an imported run also the key it was taken in with, unless keys are named.
+pub(crate) fn keys_for(found: &FoundRun, trusted: &[PublicKey], named: &[PathBuf]) -> Vec<PublicKey> {
+    let signer = found.signer.iter().filter(|_| named.is_empty());
+    trusted.iter().chain(signer).cloned().collect()
 }
 
 /// Keys given on the command line are the only ones that count; without any, those of the home.
@@ -167,7 +195,9 @@ fn broken(output: Output, name: &str, checked: &Checked, took: Duration) -> Stri
         let _ = writeln!(out, "  {:<26} expected  {}", "", failure.expected);
         let _ = writeln!(out, "  {:<26} found     {}", "", failure.found);
     }
-    let _ = writeln!(out, "\n{}  {}", paint.dim("next"), paint.command("ask the sender for the original"));
+    let unreadable = checked.failures.iter().any(|failure| failure.check == FORMAT_VERSION);
+    let next = if unreadable { "check it with a newer cto" } else { "ask the sender for the original" };
+    let _ = writeln!(out, "\n{}  {}", paint.dim("next"), paint.command(next));
     out
 }
 

@@ -1,8 +1,11 @@
 //! The formats as others see them: published schemas, other people's implementations, bundles of earlier versions.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
+mod golden;
+
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -10,7 +13,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use evidence::names::{ATTESTATION, CONTRACT, DECISION, EVENTS, REPORT, SANDBOX};
 use serde_json::{Value, json};
-use testkit::{World, files_of, program, python};
+use testkit::{World, program, python};
 
 use crate::{tamper, world};
 
@@ -93,9 +96,27 @@ fn reverification() -> Document {
     Document { schema: "reverification", place: bundle.display().to_string(), value: parsed(&payload) }
 }
 
+/// What `cto export` puts first, and what `cto halt` leaves.
+fn of_the_home() -> [Document; 2] {
+    let world = world();
+    let _ = world.run("fail-critical-risk", 3);
+    let _ = world.cto(["export", "@", "-o", "a.tar.zst"]).expect(0);
+    let mut archive =
+        tar::Archive::new(zstd::Decoder::new(fs::File::open(world.here().join("a.tar.zst")).unwrap()).unwrap());
+    let mut manifest = Vec::new();
+    archive.entries().unwrap().next().unwrap().unwrap().read_to_end(&mut manifest).unwrap();
+    let _ = world.cto(["halt"]).expect(0);
+    let halt = fs::read(world.home().join("halt.json")).unwrap();
+    [("archive", manifest), ("halt", halt)].map(|(schema, bytes)| Document {
+        schema,
+        place: schema.to_owned(),
+        value: parsed(&bytes),
+    })
+}
+
 fn documents() -> Vec<Document> {
     let of_bundles = bundles().into_iter().flat_map(|bundle| documents_of(&bundle));
-    of_bundles.chain(cases()).chain([reverification()]).collect()
+    of_bundles.chain(cases()).chain([reverification()]).chain(of_the_home()).collect()
 }
 
 /// Documents that must not validate: one of each schema without each of its required keys, and with a key of another type.
@@ -128,7 +149,7 @@ fn schemas_are_listed_and_printed() {
     let world = world();
     let schemas = schemas();
     let names: Vec<&str> = schemas.iter().map(|(name, _)| name.as_str()).collect();
-    insta::assert_snapshot!(names.join(" "), @"case config contract eligibility-decision envelope event matrix model-admission model-usage provider-decision report reverification sandbox statement task-contract");
+    insta::assert_snapshot!(names.join(" "), @"archive case config contract eligibility-decision envelope event halt matrix model-admission model-usage provider-decision report reverification sandbox statement task-contract");
     assert_eq!(world.cto(["schema", "--json"]).expect(0).json(), json!(names));
     for (name, schema) in &schemas {
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
@@ -136,7 +157,7 @@ fn schemas_are_listed_and_printed() {
         jsonschema::meta::validate(schema).unwrap();
     }
     let ran = world.cto(["schema", "nothing"]).expect(2);
-    assert!(ran.stdout.is_empty() && ran.stderr.contains("one of: case, "), "{ran:?}");
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("one of: archive, "), "{ran:?}");
 }
 
 #[test]
@@ -198,51 +219,4 @@ fn securesystemslib_agrees_with_the_signature() {
     let Some(python) = python("securesystemslib_agrees_with_the_signature") else { return };
     let corpus = tamper::corpus();
     run_python(&python, "dsse.py", &[&corpus.bundle("pass").join(ATTESTATION), &corpus.public_key()]);
-}
-
-fn golden() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
-}
-
-/// Bundles that were handed out must verify for ever, and are judged again only by the rules they were made under.
-/// `tests/golden/README.md` says how they were made.
-#[test]
-fn bundles_of_earlier_versions_verify() {
-    let (mut verified, mut other_rules) = (0, 0);
-    for version in fs::read_dir(golden()).unwrap().flatten().filter(|entry| entry.path().is_dir()) {
-        let key = version.path().join("harness.pub");
-        for verdict in ["pass", "blocked"] {
-            let bundle = version.path().join(verdict);
-            let args = [Path::new("verify"), &bundle, Path::new("--key"), &key, Path::new("--json")];
-            let document = world().cto(args).expect(0).json();
-            assert_eq!((&document["ok"], &document["status"]), (&json!(true), &json!(verdict)), "{document}");
-            let rules = parsed(&fs::read(bundle.join(REPORT)).unwrap())["rules_version"].clone();
-            let again = rules == contract::RULES_VERSION;
-            assert_eq!(document["judged_again"], again, "{rules}: {document}");
-            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats/verify.py");
-            let ran = program("python3", Path::new("/")).args([&script, &bundle, Path::new("--key"), &key]).output();
-            let said = String::from_utf8(ran.unwrap().stdout).unwrap();
-            assert!(said.starts_with("pass "), "{}: {said}", bundle.display());
-            assert_eq!(said.ends_with(", not judged again: made under other rules\n"), !again, "{rules}: {said}");
-            other_rules += usize::from(!again);
-            verified += 1;
-        }
-    }
-    assert!(verified >= 2 && other_rules >= 2, "there are golden bundles, also of rules 1.0");
-}
-
-/// Nothing of the machine that made them: the home was /tmp/cto-golden, and no other path may stand in them.
-#[test]
-fn golden_bundles_name_no_place_of_their_maker() {
-    for file in files_of(&golden()) {
-        let mut text = String::from_utf8_lossy(&fs::read(golden().join(&file)).unwrap()).into_owned();
-        if file.ends_with(ATTESTATION) {
-            let payload = parsed(text.as_bytes())["payload"].as_str().map(|payload| STANDARD.decode(payload).unwrap());
-            text = String::from_utf8(payload.unwrap()).unwrap();
-        }
-        let text = text.replace("/tmp/cto-golden", "");
-        for place in ["/root", "/home", "/Users", "/target/", "/tmp/", "/var/", "/mnt/"] {
-            assert!(!text.contains(place), "{}: {place}", file.display());
-        }
-    }
 }

@@ -1,19 +1,26 @@
 //! The real binary, in worlds of its own.
 
+mod archive;
+mod audit;
 mod bad_input;
 mod cheats;
 mod claims;
 mod cli;
+mod controls;
 mod environment;
 mod exam;
 mod exam_set;
 mod formats;
+mod gc;
+mod halt;
 mod honest;
 mod hostile;
 mod matrix;
 mod model;
 mod parallel;
+mod replay;
 mod reverify;
+mod secrets;
 mod smoke;
 mod stops;
 mod strict;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use testkit::{World, left_running, skip, stoppable};
@@ -125,10 +125,10 @@ fn a_full_disk_at_every_place() {
     assert!(felt >= 20, "control: a full disk is felt at most places: {felt}");
 }
 
-/// The library that breaks writes and flushes, built by the compiler that Rust itself links with.
-fn broken_disk(world: &World) -> std::path::PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/stops/eio.c");
-    let library = world.path().join("eio.so");
+/// A library of this folder that changes what the system does, built by the compiler that Rust itself links with.
+fn preload(world: &World, name: &str) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/stops/{name}.c"));
+    let library = world.path().join(format!("{name}.so"));
     let mut command = testkit::program("cc", world.path());
     let output =
         command.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(source).args(["-ldl"]).output().unwrap();
@@ -140,7 +140,7 @@ fn broken_disk(world: &World) -> std::path::PathBuf {
 #[test]
 fn a_broken_disk_at_every_write() {
     let world = crate::world();
-    let (case, library) = (world.case("case", QUICK), broken_disk(&world));
+    let (case, library) = (world.case("case", QUICK), preload(&world, "eio"));
     let run = |at: u64, stays: bool| {
         let mut command = world.command(["run".as_ref(), case.as_os_str()]);
         command.env("LD_PRELOAD", &library).env("EIO_BELOW", world.home()).env("EIO_AT", at.to_string());
@@ -173,4 +173,43 @@ fn a_broken_disk_at_every_write() {
     let _ = world.cto(["run".as_ref(), case.as_os_str()]).expect(0);
     let ids = check(&world, "the next run");
     let _ = world.cto(["verify"].into_iter().chain(ids.iter().map(String::as_str))).expect(0);
+}
+
+/// Somebody sets the clock: while a run goes on, between its death and its recovery, and between runs.
+#[test]
+fn a_clock_that_jumps() {
+    const DAY: i64 = 86_400;
+    let Some(binary) = stoppable("stops::a_clock_that_jumps") else { return };
+    let world = World::new(binary.to_str().unwrap());
+    let (case, library) = (world.case("case", QUICK), preload(&world, "clock"));
+    let at = |words: &[&str], shift: i64, jump: i64, place: Option<&str>| {
+        let mut command = world.command(words);
+        command.env("LD_PRELOAD", &library).env("CLOCK_SHIFT", shift.to_string()).env("CLOCK_JUMP", jump.to_string());
+        command.env("CLOCK_AFTER", "1");
+        place.map(|place| command.env("CTO_STOP_AT", place));
+        command.output().unwrap()
+    };
+    let run = ["run", case.to_str().unwrap(), "--json"];
+    let started = |output: &std::process::Output| -> String {
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        report["run_started_at"].as_str().unwrap().to_owned()
+    };
+    let now = started(&at(&run, 0, 0, None));
+    let tomorrow = started(&at(&run, DAY, 0, None));
+    assert!(tomorrow[..10] > now[..10], "control: the clock is set: {now}, {tomorrow}");
+    for (shift, jump) in [(0, -DAY), (0, DAY), (-DAY, 0), (DAY, -2 * DAY), (-DAY, 0)] {
+        let what = format!("{shift} s off, then {jump} s more");
+        let output = at(&run, shift, jump, None);
+        assert!(output.status.success(), "{what}: {output:?}");
+        for place in ["run.intended", "engine.collected", "seal.renamed"] {
+            let killed = at(&run, shift, jump, Some(place));
+            assert_eq!(killed.status.code(), None, "{what}: it is killed: {killed:?}");
+            let recovered = at(&["recover"], -shift, -jump, None);
+            assert!(recovered.status.success(), "{what}: {recovered:?}");
+        }
+    }
+    let ids = check(&world, "after all jumps");
+    let _ = world.cto(["verify"].into_iter().chain(ids.iter().map(String::as_str))).expect(0);
+    let doctor = world.cto(["doctor"]).expect(0).text();
+    assert!(doctor.contains("ledger entries, chain holds"), "{doctor}");
 }

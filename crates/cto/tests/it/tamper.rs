@@ -3,6 +3,7 @@
 
 mod callers;
 mod edits;
+mod garbage;
 mod judged;
 mod random;
 

@@ -18,7 +18,11 @@ use crate::names;
 const MOST_FILES: usize = 50_000;
 /// Files up to this size are kept in memory when they are judged.
 const LARGEST_JUDGED: u64 = 256 << 20;
+/// All of them together.
+const MOST_JUDGED: u64 = 512 << 20;
 const DEEPEST: usize = 32;
+/// Read at once.
+const CHUNK: usize = 1 << 18;
 
 /// A bundle's files by relative name.
 #[derive(Debug)]
@@ -41,6 +45,13 @@ struct Found {
     size: u64,
 }
 
+impl Found {
+    /// Whether its content is looked at, beyond its digest.
+    fn is_judged(&self) -> bool {
+        !self.name.contains('/') && self.name != names::BASELINE && self.size <= LARGEST_JUDGED
+    }
+}
+
 /// Lists and digests everything below `path`; links, devices and odd names are failures, never followed.
 pub(super) fn read(path: &Path, checks: &mut Checks) -> Result<Tree, OpenBundleError> {
     let kind = fs::symlink_metadata(path).map_err(|error| match error.kind() {
@@ -59,6 +70,11 @@ pub(super) fn read(path: &Path, checks: &mut Checks) -> Result<Tree, OpenBundleE
     let mut tree = Tree { root: path.to_owned(), files: BTreeMap::new(), content: BTreeMap::new(), bytes };
     for file in found.iter().filter(|file| file.size > LARGEST_JUDGED && names::ALWAYS.contains(&file.name.as_str())) {
         checks.fail(&file.name, "size", None, format!("at most {LARGEST_JUDGED} bytes"), file.size);
+    }
+    let judged: u64 = found.iter().filter(|file| file.is_judged()).map(|file| file.size).sum();
+    if judged > MOST_JUDGED {
+        checks.fail(".", "size", None, format!("at most {MOST_JUDGED} bytes in the files at the top"), judged);
+        return Ok(tree);
     }
     for (file, read) in found.iter().zip(digest_all(path, &found)) {
         match read {
@@ -132,11 +148,13 @@ fn digest_all(root: &Path, found: &[Found]) -> Vec<FileRead> {
 /// Reads a file once: digest, and content where it will be judged. Never follows a link that took the file's place.
 fn digest_one(root: &Path, file: &Found) -> FileRead {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let mut opened = File::options().read(true).custom_flags(flags.bits() as i32).open(root.join(&file.name))?;
-    let keep = !file.name.contains('/') && file.name != names::BASELINE && file.size <= LARGEST_JUDGED;
-    let mut content = keep.then(Vec::new);
+    let opened = File::options().read(true).custom_flags(flags.bits() as i32).open(root.join(&file.name))?;
+    // One byte more than it had: what grows while it is read is another file, and needs no further reading.
+    let mut opened = opened.take(file.size.saturating_add(1));
+    let most = usize::try_from(file.size).unwrap_or(CHUNK).min(CHUNK) + 1;
+    let mut content = file.is_judged().then(|| Vec::with_capacity(most));
     let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 1 << 18];
+    let mut buffer = vec![0; most];
     loop {
         let count = opened.read(&mut buffer)?;
         if count == 0 {

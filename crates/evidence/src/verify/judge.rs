@@ -6,18 +6,20 @@ use contract::decision::Profile;
 use contract::event::{first_missing, first_out_of_order};
 use contract::exam::ecosystems_of;
 use contract::paths::PathVerdict;
-use contract::report::{PassKind, Report, VerificationPass, sort_blockers};
+use contract::report::{HitClass, PassKind, Report, VerificationPass, sort_blockers};
 use contract::statement::SealedBy;
 use contract::text::path_text;
+use contract::version;
 use contract::{
     Coverage, Decision, Digest, Ecosystem, EventKind, RENDERER_VERSION, RULES_VERSION, Reason, Statement, TaskContract,
     canonical_digest,
 };
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::files::Tree;
-use super::{Checks, exam, model, sandbox, signed};
+use super::{Checks, FORMAT_VERSION, exam, model, sandbox, signed};
 use crate::{chain, names, patch, render};
 
 /// A report that could be read, and how far it was judged.
@@ -28,7 +30,9 @@ pub(super) struct Judged {
 }
 
 pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Checks) -> Option<Judged> {
-    let report: Report = parse(tree, names::REPORT, checks)?;
+    let report: Option<Report> = parse(tree, names::REPORT, checks);
+    check_version(tree, report.as_ref(), checks);
+    let report = report?;
     check_index(tree, &report, checks);
     let events = check_events(tree, &report, statement, checks);
     if let Some(statement) = statement {
@@ -52,6 +56,18 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
         checks.check(same, names::REPORT_MD, "rendered", "what report.json renders to", "other text");
     }
     Some(Judged { report, events, again })
+}
+
+/// What a later format means by its fields is not ours to guess, also where it looks like one of ours.
+fn check_version(tree: &Tree, report: Option<&Report>, checks: &mut Checks) {
+    #[derive(Deserialize)]
+    struct Claimed {
+        schema_version: String,
+    }
+    let claimed = || Some(serde_json::from_slice::<Claimed>(tree.content(names::REPORT)?).ok()?.schema_version);
+    let Some(found) = report.map(|report| report.schema_version.clone()).or_else(claimed) else { return };
+    let expected = format!("{}.x, which this program reads", version::readable_bundles());
+    checks.check(version::is_readable(&found), names::REPORT, FORMAT_VERSION, expected, found);
 }
 
 fn parse<T: DeserializeOwned>(tree: &Tree, name: &str, checks: &mut Checks) -> Option<T> {
@@ -307,6 +323,15 @@ fn check_status(report: &Report, checks: &mut Checks) {
     checks.check(sorted == report.blockers, file, "blocker_order", "worst first", "another order");
     exam::check(report, checks);
     check_coverage(report, checks);
+    check_secrets(report, checks);
+}
+
+/// What was found is held against the run, and nothing else is.
+fn check_secrets(report: &Report, checks: &mut Checks) {
+    for (class, reason) in [(HitClass::Leak, Reason::SecretLeak), (HitClass::Canary, Reason::CanaryTouched)] {
+        let (found, told) = (report.secret_scan.has(class), report.blocker_reasons.contains(&reason));
+        checks.check(found == told, names::REPORT, "secret_scan", format!("{reason} as a blocker: {found}"), told);
+    }
 }
 
 /// What the report itself shows to be unproven is in its coverage.

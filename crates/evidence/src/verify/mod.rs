@@ -26,6 +26,9 @@ pub(crate) use files::is_canonical;
 
 pub use expect::{Expectation, ParseExpectationError};
 
+/// The check that fails for a bundle of a format that this program does not read; no other says anything about such a one.
+pub const FORMAT_VERSION: &str = "format_version";
+
 /// One check that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Failure {
@@ -150,6 +153,9 @@ pub fn verify(path: &Path, keys: &[PublicKey], expectations: &[Expectation]) -> 
     let looked_at = signed.is_some() && judged.is_some();
     if !looked_at && checks.failures.is_empty() {
         checks.fail(names::ATTESTATION, "judged", None, "a signed statement and a report", "one cannot be read");
+    }
+    if let Some(unreadable) = checks.failures.iter().find(|failure| failure.check == FORMAT_VERSION).cloned() {
+        checks.failures = vec![unreadable];
     }
     let holds = checks.failures.is_empty();
     let (report, events, judged_again) = match judged {

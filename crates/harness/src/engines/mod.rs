@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use contract::text::shown;
 use contract::{Coverage, EventKind, Gate, Reason, canonical_digest};
+use evidence::censor::Lines;
 use evidence::{names, stop};
 use gate::conduct::{GitState, judge_conduct, judge_git_changes};
 use sandbox::{Confined, Ended, How, Line, Spec, Stage, Stream, SuperviseError, Upper, WorkspaceFrom};
@@ -114,7 +115,7 @@ impl<'a> AdmittedRun<'a> {
     pub(crate) fn prepare(self, target: Target) -> Result<Prepared<'a>, Stopped> {
         let Self { mut run, admission } = self;
         let Some(copy) = target.copy else { return Err(Stopped::Cancelled) };
-        run.step(Step::Workspace, StepState::Began, "");
+        run.step(Step::Workspace, StepState::Began, "")?;
         let files = announce(&mut run, &copy)?;
         run.trace("admitted", json!({"decision_id": admission.decision().decision_id}))?;
         stop::here("workspace.announced");
@@ -148,7 +149,7 @@ impl<'a> AdmittedRun<'a> {
         run.event(EventKind::SandboxApplied, applied)?;
         let commit = run.findings.baseline_commit.clone().unwrap_or_default();
         let detail = format!("{files} files from baseline {}", commit.get(..7).unwrap_or(&commit));
-        run.step(Step::Workspace, StepState::Ended, &detail);
+        run.step(Step::Workspace, StepState::Ended, &detail)?;
         let git = git::state(&copy.root, None);
         Ok(Prepared::Ready(Box::new(Workspace { run, copy, state, git, layers, cell })))
     }
@@ -215,7 +216,7 @@ fn blocked<'a>(mut run: Run<'a>, reason: Reason, why: &str) -> Result<Unconfined
         "reason": reason,
     });
     run.event(EventKind::BackendGateBlocked, data)?;
-    run.step(Step::Workspace, StepState::Refused, reason.code());
+    run.step(Step::Workspace, StepState::Refused, reason.code())?;
     Ok(Unconfined { run })
 }
 
@@ -224,7 +225,7 @@ impl<'a> Workspace<'a> {
     pub(crate) fn work(self) -> Result<Worked<'a>, Stopped> {
         let Self { mut run, copy, state, git, layers, cell } = self;
         run.check_cancelled()?;
-        run.step(Step::Engine, StepState::Began, "");
+        run.step(Step::Engine, StepState::Began, "")?;
         let inputs = run.findings.decision.as_ref().map(|decision| &decision.inputs);
         let intent =
             json!({"argv_sha256": run.findings.engine.argv_sha256, "engine": run.ask.engine, "inputs": inputs});
@@ -248,7 +249,7 @@ impl<'a> Workspace<'a> {
             return Err(Stopped::Cancelled);
         }
         let exit = run.findings.engine.exit.map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
-        run.step(Step::Engine, StepState::Ended, &exit);
+        run.step(Step::Engine, StepState::Ended, &exit)?;
         Ok(Worked { run, copy, layers })
     }
 }
@@ -261,6 +262,7 @@ fn missing(argv: &[String]) -> Stopped {
 /// Supervises the engine; its first lines and its model requests become events as they come.
 fn supervise(run: &mut Run<'_>, cell: Ready) -> Result<Ended, Stopped> {
     let mut lines = 0;
+    let mut before = [Lines::default(), Lines::default()];
     let (clock, cancel) = (run.clock, run.watch.cancel);
     let over = run.link.as_ref().map(ModelLink::over);
     let (link, usage) = (run.link.as_ref(), &mut run.findings.usage);
@@ -270,9 +272,11 @@ fn supervise(run: &mut Run<'_>, cell: Ready) -> Result<Ended, Stopped> {
         if lines > OUTPUT_EVENTS {
             return;
         }
-        let text: String = shown(&String::from_utf8_lossy(line.bytes)).chars().take(OUTPUT_CHARS).collect();
-        let stream = if line.stream == Stream::Stderr { "stderr" } else { "stdout" };
-        log.borrow_mut().add(EventKind::EngineOutput, json!({"stream": stream, "text": text}));
+        let mut log = log.borrow_mut();
+        let (stream, number) = if line.stream == Stream::Stderr { ("stderr", 1) } else { ("stdout", 0) };
+        let clean = log.draft.censor_mut().line(names::EVENTS, &mut before[number], line.bytes);
+        let text: String = shown(&String::from_utf8_lossy(&clean)).chars().take(OUTPUT_CHARS).collect();
+        log.add(EventKind::EngineOutput, json!({"stream": stream, "text": text}));
     };
     let mut on_tick = || {
         for event in link.iter().flat_map(|link| link.reported()) {
@@ -340,6 +344,7 @@ fn record_end(run: &mut Run<'_>, ended: &Ended) -> Result<(), Stopped> {
 /// What the recorders saw of the engine, and what it made of its repository's configuration.
 fn conduct(run: &mut Run<'_>, ended: &Ended, before: &GitState, after: &GitState) -> Result<(), Stopped> {
     run.findings.cells.add(ENGINE, ended)?;
+    run.clean_cells()?;
     let mut attempts = run.findings.cells.last().map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default();
     attempts.extend(judge_git_changes(ENGINE, before, after));
     posture::hold_against(run, attempts)

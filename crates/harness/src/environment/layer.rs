@@ -2,8 +2,9 @@
 //! depends on. Engine and verification see it under everything they write.
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::proxy::{self, Proxy};
 use super::settle::{discard, settle};
+use crate::gc::{hold_for_use, touch};
 use crate::host::Seen;
 use crate::posture::Cells;
 use crate::run::Stopped;
@@ -30,6 +32,8 @@ pub(crate) struct Layer {
     /// What setup wrote.
     pub(crate) files: PathBuf,
     pub(crate) record: SetupRecord,
+    /// Keeps it from being collected while it is used.
+    _held: Arc<File>,
 }
 
 /// What making a layer comes to.
@@ -82,10 +86,10 @@ impl Setup<'_> {
         let key = self.key(tree, lower)?;
         let folder = self.setting.harness.home.cache().join("layers");
         let place = folder.join(key.to_string());
-        if let Some(mut record) = kept(&place, key) {
+        if let Some((mut record, held)) = kept(&place, key) {
             record.cached = true;
             self.say(&format!("== setup: known from an earlier run as {key}"));
-            return Ok(Made::Layer(Layer { files: place.join("upper"), record }));
+            return Ok(Made::Layer(Layer { files: place.join("upper"), record, _held: held.into() }));
         }
         fs::create_dir_all(&folder).map_err(|error| Stopped::Io(folder.clone(), error))?;
         let part = folder.join(format!(
@@ -95,7 +99,10 @@ impl Setup<'_> {
         ));
         let made = self.make(tree, lower, key, &part);
         match made {
-            Ok(Ok(record)) => Ok(Made::Layer(Layer { files: put(&part, &place)?.join("upper"), record })),
+            Ok(Ok(record)) => {
+                let held = put(&part, &place)?;
+                Ok(Made::Layer(Layer { files: place.join("upper"), record, _held: held.into() }))
+            }
             Ok(Err(failed)) => {
                 discard(&part);
                 Ok(Made::Failed(failed))
@@ -247,22 +254,30 @@ fn merge(all: &mut Vec<NetworkUse>, more: Vec<NetworkUse>) {
     }
 }
 
-/// Moves a finished layer to where it is looked for. Another run that was faster has made the same.
-fn put(part: &Path, place: &Path) -> Result<PathBuf, Stopped> {
-    match fs::rename(part, place) {
-        Ok(()) => Ok(place.to_owned()),
-        Err(_) if place.join(RECORD).is_file() => {
-            discard(part);
-            Ok(place.to_owned())
+/// Moves a finished layer to where it is looked for, held from before it can be found. Another run that was faster has made
+/// the same; that one may be collected before it is held, but not for ever.
+fn put(part: &Path, place: &Path) -> Result<File, Stopped> {
+    let mut failed = std::io::Error::from(std::io::ErrorKind::NotFound);
+    for _ in 0..3 {
+        let Some(held) = hold_for_use(part) else { break };
+        match fs::rename(part, place) {
+            Ok(()) => return Ok(held),
+            Err(error) => failed = error,
         }
-        Err(error) => Err(Stopped::Io(place.to_owned(), error)),
+        if let Some(held) = hold_for_use(place).filter(|_| place.join(RECORD).is_file()) {
+            discard(part);
+            return Ok(held);
+        }
     }
+    Err(Stopped::Io(place.to_owned(), failed))
 }
 
 /// The record is written last, so that what has one is whole.
-fn kept(place: &Path, key: Digest) -> Option<SetupRecord> {
+fn kept(place: &Path, key: Digest) -> Option<(SetupRecord, File)> {
     #[derive(Deserialize)]
     struct Whole(SetupRecord);
+    let held = hold_for_use(place)?;
     let Whole(record) = serde_json::from_slice(&fs::read(place.join(RECORD)).ok()?).ok()?;
-    (record.key == key && place.join("upper").is_dir()).then_some(record)
+    touch(&place.join(RECORD));
+    (record.key == key && place.join("upper").is_dir()).then_some((record, held))
 }

@@ -54,6 +54,7 @@ fn digest(harness: &Harness, mount: &Mount) -> Result<MountDigest, Stopped> {
     let file = folder.join(format!("{}.json", Digest::of(looks.as_bytes())));
     let kept = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
     if let Some(Kept { digest }) = kept {
+        crate::gc::touch(&file);
         return Ok(MountDigest { target: mount.target.clone(), ..digest });
     }
     let digest = read(&entries, &mount.target).map_err(failed)?;

@@ -116,6 +116,7 @@ fn identity(program: &Path) -> String {
 /// What cannot be read is found out again.
 fn kept(file: &Path) -> Option<Kept> {
     let kept: Kept = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+    crate::gc::touch(file);
     (kept.version == KEPT_VERSION).then_some(kept)
 }
 

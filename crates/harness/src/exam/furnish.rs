@@ -65,7 +65,9 @@ impl Examiner<'_> {
         let Setup { cells, log, .. } = setup;
         self.found.cells.extend(cells);
         self.found.log.extend(log);
-        if let Made::Layer(layer) = &made {
+        if let Made::Layer(layer) = &made
+            && !self.found.setup.contains(&layer.record)
+        {
             self.found.setup.push(layer.record.clone());
         }
         Ok(made)

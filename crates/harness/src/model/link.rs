@@ -45,11 +45,7 @@ impl ModelLink {
     /// Starts the bridge; nobody can reach it yet. From here on the run token is taken out of all that is written.
     pub(crate) fn start(run: &mut Run<'_>, facts: &ModelFacts) -> Result<Self, String> {
         let token = random_token().map_err(|error| format!("no random numbers: {error}"))?;
-        let scanner = Scanner::new(&[Known::new(TOKEN, KnownClass::Token, token.as_bytes())], RuleSet::none());
-        run.draft.redact_with(Box::new(move |bytes| {
-            let (clean, hits) = scanner.redact(bytes);
-            (!hits.is_empty()).then_some(clean)
-        }));
+        run.draft.censor_mut().know(Known::new(TOKEN, KnownClass::Token, token.as_bytes()));
         let recording = run.ask.model.record.then(|| run.work.join("model-traffic.jsonl"));
         let config = config(run, facts, &token, recording.as_deref())?;
         let (sender, events) = mpsc::channel();

@@ -6,6 +6,7 @@ use std::path::Path;
 use bridge::{ModelEvent, Requested};
 use contract::decision::SettingFacts;
 use contract::model::{AnswerFact, ModelReport, ModelUse, RefusalCode, RequestPurpose, UsageRecord, Wire};
+use contract::report::{HitClass, SecretHit};
 use contract::{Coverage, EventKind, Gate, Reason, canonical_bytes};
 use evidence::{Draft, WriteArtifactError, names};
 use gate::Judged;
@@ -141,11 +142,15 @@ impl Run<'_> {
         let Some(link) = self.link.take() else { return Ok(()) };
         let Left { summary, events, recording } = link.stop();
         self.note_events(events)?;
-        self.findings.usage.sort_by_key(|record| record.seq);
+        let mut records = std::mem::take(&mut self.findings.usage);
+        records.sort_by_key(|record| record.seq);
         let mut lines = Vec::new();
-        for record in &self.findings.usage {
-            lines.extend(canonical_bytes(record)?);
+        for record in records {
+            // Names in it come from the engine and from the upstream; the sums are those of what is written.
+            let record = self.clean(names::MODEL_USAGE, record)?;
+            lines.extend(canonical_bytes(&record)?);
             lines.push(b'\n');
+            self.findings.usage.push(record);
         }
         self.write(names::MODEL_USAGE, &lines)?;
         self.trace(
@@ -154,9 +159,19 @@ impl Run<'_> {
         )?;
         if self.findings.engine.started {
             blockers(&mut self.findings);
+            self.tell_taken_decoy();
             self.tell_lost_credential()?;
         }
         recording.map_or(Ok(()), |path| self.keep_recording(&path))
+    }
+
+    /// A decoy's secret in a request that was refused for it.
+    fn tell_taken_decoy(&mut self) {
+        let taken = |record: &UsageRecord| record.refusal == Some(RefusalCode::CanaryTouched);
+        if self.findings.usage.iter().any(taken) {
+            let (rule, file) = ("canary".to_owned(), names::MODEL_USAGE.to_owned());
+            self.draft.censor_mut().saw(SecretHit { rule, file, offset: 0, class: HitClass::Canary });
+        }
     }
 
     /// A credential that was there at the gate and is gone now blocks as the gate would have.

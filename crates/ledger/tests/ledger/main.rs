@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on must stop")]
 
 mod chain;
+mod collect;
 mod lists;
 mod open;
 mod together;

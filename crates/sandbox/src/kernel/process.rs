@@ -33,7 +33,7 @@ pub(crate) fn open_user_namespace() -> io::Result<Pid> {
     extern "C" fn wait_for_death(parent: *mut c_void) -> c_int {
         // SAFETY: plain numbers are passed. Only pause could fail, when a signal was handled, and nothing here handles one.
         unsafe {
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong);
             while libc::getppid() as usize == parent.addr() {
                 libc::pause();
             }

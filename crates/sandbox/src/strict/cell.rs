@@ -76,7 +76,7 @@ impl Cell {
         }
     }
 
-    /// Waits for the next thing to happen, at most so long. Calls and decoys are served on the way.
+    /// Waits for the next thing to happen, at most so long. Calls and decoys are served on the way, if nobody said anything.
     pub(super) fn next(&mut self, control: &UnixStream, time: Duration) -> Event {
         let time = Timespec::try_from(time).ok();
         let fds = [
@@ -94,17 +94,17 @@ impl Cell {
         }
         let mut events = polled.iter().map(|fd| !fd.revents().is_empty());
         let [channel, harness, calls, canaries] = fds.map(|fd| fd.is_some() && events.next().unwrap_or(false));
+        // What the confined side said before a call comes before the call.
+        if channel {
+            return self.hear();
+        }
         if calls && let Some(log) = &mut self.calls {
             log.serve();
         }
         if canaries && let Some(log) = &mut self.canaries {
             log.read();
         }
-        match (channel, harness) {
-            (true, _) => self.hear(),
-            (false, true) => heed(control),
-            (false, false) => Event::Nothing,
-        }
+        if harness { heed(control) } else { Event::Nothing }
     }
 
     fn hear(&self) -> Event {

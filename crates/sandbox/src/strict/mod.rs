@@ -57,9 +57,7 @@ pub(crate) fn supervise(
         Ok(cell) => cell,
         Err((failure, probes)) => return wire::send(&mut control, &Prepared::Failed { failure, probes }),
     };
-    if order.at_once {
-        cell.channel.release()?;
-    } else {
+    if !order.at_once {
         cell.announce(&control)?;
         cell.wait_for_go(&control)?;
     }

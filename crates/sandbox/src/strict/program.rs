@@ -11,7 +11,7 @@ use rustix::process::{DumpableBehavior, chdir, set_dumpable_behavior, setsid};
 use super::channel::{Channel, Confined, Said};
 use super::failure::{At, ConfineFailure, ConfineStep};
 use super::init::Init;
-use super::{landlock, privileges, probe, seccomp};
+use super::{all_refused, landlock, privileges, probe, seccomp};
 use crate::confinement::Access;
 use crate::kernel::process::{close_on_exec_from, exit_at_once, join_new_session_keyring};
 use crate::limits;
@@ -65,13 +65,14 @@ fn confine_to_root(init: &Init<'_>, early: probe::Early, word: u64) -> Result<()
         .collect();
     let landlock_abi = landlock::apply(&writable)?;
     let probes = probe::run(early, confinement, word);
+    let goes = init.order.at_once && all_refused(&probes).is_ok();
     // Last, because the steps before need descriptors and memory of their own.
     let limits = limits::apply(&init.rlimits).at(ConfineStep::Limits, "setting limits")?;
     let said = Said::Probed { landlock_abi, probes, limits };
     init.channel.send(&said, &[]).at(ConfineStep::Lost, "telling the stage")?;
     // An ordinary user's stage could not read the arguments of the first execution otherwise. Nobody else is here yet.
     set_dumpable_behavior(DumpableBehavior::Dumpable).at(ConfineStep::Privileges, "opening up to the stage")?;
-    init.channel.wait().at(ConfineStep::Lost, "waiting for the start")
+    if goes { Ok(()) } else { init.channel.wait().at(ConfineStep::Lost, "waiting for the start") }
 }
 
 /// Known to this process alone, and to the filter, which nobody inside can read. Executing the program forgets it.

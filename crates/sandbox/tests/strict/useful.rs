@@ -135,13 +135,13 @@ fn changes_to_layers_are_handed_out_and_the_layers_stay() {
             };
             let script = "cat readme file deps/report; echo changed > readme; echo new > new; rm file; ls";
             let mut ask = Ask::strict(&world, &["/bin/sh", "-c", script]);
-            ask.cwd = "/work/tree".into();
+            ask.cwd = "/run/tree".into();
             // Something of the host within the workspace, as a layer of dependencies would be.
             let within =
-                Mount { source: world.path("other-run"), target: "/work/tree/deps".into(), access: Access::ReadOnly };
+                Mount { source: world.path("other-run"), target: "/run/tree/deps".into(), access: Access::ReadOnly };
             ask.confinement().mounts.push(within);
             ask.confinement().workspace = Workspace {
-                target: "/work/tree".into(),
+                target: "/run/tree".into(),
                 from: WorkspaceFrom::Layers { lower: vec![world.path("workspace"), world.path("source")], upper },
             };
             let outcome = ask.run(&world);

@@ -2,7 +2,7 @@
 
 use secrets::{Class, Encoding, Known, KnownClass, RuleSet, Scanner};
 
-use crate::evaluation::encode;
+use testkit::secret_set::encode;
 
 const VALUE: &str = "Zx9/q+Lm2?W\"v7Kd";
 

@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, like the tests")]
 
-mod evaluation;
 mod known;
 mod measured;
 mod properties;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use secrets::{RuleSet, Scanner};
 
-use crate::evaluation::lookalike;
-use crate::evaluation::planted::{self, Planted};
+use testkit::secret_set::lookalike;
+use testkit::secret_set::planted::{self, Planted};
 
 const SEED: u64 = 20_261_115;
 

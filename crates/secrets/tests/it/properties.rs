@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use secrets::{Hit, Keep, Known, KnownClass, Redactor, RuleSet, Scanner};
 
-use crate::evaluation::encode;
-use crate::evaluation::kinds;
-use crate::evaluation::random::Random;
+use testkit::secret_set::encode;
+use testkit::secret_set::kinds;
+use testkit::secret_set::random::Random;
 
 const VALUES: [&str; 3] = ["Zx9/q+Lm2?Wv7Kd", "token-of-this-run-12", "pässwörd-of-the-day"];
 

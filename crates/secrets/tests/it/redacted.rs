@@ -93,7 +93,7 @@ fn a_key_in_the_baseline_is_the_same_key_however_it_is_wrapped() {
 
 #[test]
 fn every_planted_secret_is_gone_and_stays_gone() {
-    use crate::evaluation::planted::{self, Encoded};
+    use testkit::secret_set::planted::{self, Encoded};
     let scanner = scanner();
     for planted in planted::all(7, 1) {
         let (redacted, hits) = scanner.redact(planted.text.as_bytes());

@@ -11,7 +11,7 @@ fn a_recorded_run_is_played_again_with_no_upstream() {
     let mut scene = Scene::new();
     scene.settle();
     let secret = super::scene::secret();
-    let case = scene.case(&[], &asking(&[ask("m", &format!("hello {secret}")), ask("m", "again")]));
+    let case = scene.case(&[], &asking(&[ask("m", "hello SECRET"), ask("m", "again")]));
     let (report, bundle) = scene.run(&case, &["--record-model-traffic"], 0);
     let recording = fs::read_to_string(bundle.join("backend/model-traffic.jsonl")).unwrap();
     assert_eq!(recording.lines().count(), 2, "what the engine asked");

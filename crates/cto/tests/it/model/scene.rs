@@ -13,12 +13,13 @@ use crate::world;
 pub(super) const PAIR: &str = "prov/m";
 pub(super) const KEY: &str = "upstream-key-0123456789abcdef";
 
-/// Asks the model as `sys.argv` says, prints the statuses, and shows its token to whoever reads backwards.
+/// Asks the model as `sys.argv` says, a secret put in here so that only the traffic has it, prints the statuses, and shows its token to whoever reads backwards.
 const CLIENT: &str = r#"
 import json, os, sys, urllib.error, urllib.request
 base, key = os.environ["OPENAI_BASE_URL"], os.environ["OPENAI_API_KEY"]
 print("backwards", key[::-1], flush=True)
 for body in sys.argv[1:]:
+    body = body.replace("SECRET", "sk_" + "live_yeu5IfpoPTKgRHlpbGyrqg8F")
     request = urllib.request.Request(base + "/chat/completions", body.encode(), {"Authorization": "Bearer " + key, "Content-Type": "application/json"})
     try:
         with urllib.request.urlopen(request) as answer:

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use contract::Status;
 use serde_json::{Value, json};
-use testkit::{Who, git, skip, wait_for};
+use testkit::{Who, git, not_here, wait_for};
 
 use super::check::{harmless, recorded, verdict};
 use super::row::{NOTHING, Says};
@@ -247,7 +247,7 @@ fn every_process_cheat_is_refused_or_comes_to_nothing() {
         scene.world.give();
         for cheat in CHEATS {
             if !scene.has(cheat.needs) {
-                skip(test, &format!("\"{}\" as {who:?}: there is no {} here", cheat.tries, cheat.needs));
+                not_here(test, &format!("\"{}\" as {who:?}: there is no {} here", cheat.tries, cheat.needs));
                 continue;
             }
             play(&scene, cheat);

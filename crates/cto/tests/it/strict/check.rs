@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use contract::Digest;
 use serde_json::{Value, json};
-use testkit::{Who, World, left_running, skip};
+use testkit::{Who, World, left_running, not_here, skip};
 
 use super::program::REACHED;
 use super::row::{Control, Row, Says};
@@ -25,7 +25,7 @@ pub(super) fn check(test: &str, rows: &[Row], set: fn(&mut Scene)) {
         set(&mut scene);
         let (rows, left_out): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| scene.has(row.needs));
         for row in left_out {
-            skip(test, &format!("\"{}\" as {who:?}: there is no {} here", row.tries, row.needs));
+            not_here(test, &format!("\"{}\" as {who:?}: there is no {} here", row.tries, row.needs));
         }
         // The attack may destroy what it gets hold of, so the sandbox comes first.
         rows.iter().for_each(|row| confined(&scene, row));

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use testkit::{Who, skip};
+use testkit::{Who, not_here};
 
 use super::check::{harmless, recorded};
 use super::program::shell;
@@ -86,7 +86,7 @@ fn readable(test: &str, who: Who, places: &[&str]) -> bool {
     let shut = places.iter().flat_map(|place| Path::new(place).ancestors()).find(|path| !open(path));
     match shut {
         Some(shut) if who.is_another() => {
-            skip(test, &format!("as {who:?}: {} is shut for others", shut.display()));
+            not_here(test, &format!("as {who:?}: {} is shut for others", shut.display()));
             false
         }
         _ => true,

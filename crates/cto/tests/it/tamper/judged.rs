@@ -78,6 +78,7 @@ const LIES: &[Lie] = &[
     lie("a failure signed as pass", "fail", |f| f.report(|r| r["status"] = json!("pass")), signed_pass, REPORT, "status"),
     lie("a block called pass", "blocked", |f| f.report(|r| r["status"] = json!("pass")), signed_pass, REPORT, "status"),
     lie("a pass called fail", "pass", |f| f.report(|r| r["status"] = json!("fail")), |s| s["predicate"]["verdict"] = json!("fail"), REPORT, "status"),
+    lie("a leak that no blocker tells of", "pass", |f| f.report(|r| r["secret_scan"]["hits"] = json!([{"class": "leak", "file": "trace.jsonl", "offset": 0, "rule": "canary"}])), same, REPORT, "secret_scan"),
     lie("a blocker removed", "fail", |f| f.report(claim_pass), same, REPORT, "signed_blockers"),
     lie("a blocker removed from the list of codes", "fail", |f| f.report(|r| r["blocker_reasons"] = json!([])), |s| s["predicate"]["blockers"] = json!([]), REPORT, "blocker_reasons"),
     lie("a blocker removed, all signed", "fail", |f| f.report(claim_pass), signed_pass, EVENTS, "last"),

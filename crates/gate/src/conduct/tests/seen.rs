@@ -75,16 +75,17 @@ fn connections_that_stay_inside_are_left_out() {
 
 #[test]
 fn a_program_that_is_looked_for_is_one_attempt() {
+    let many = "a b c d e f g h i j k l m n o p q r s t u v w x y z 1 2";
     let mut places = ["/usr/local/bin/git", "/usr/bin/git", "/opt/other"].map(|path| {
-        let mut tried = execution("git push origin a b c d");
+        let mut tried = execution(&format!("git push origin {many} 3 4 5"));
         tried.path = path.to_owned();
         tried
     });
     places[1].count = u64::MAX;
     let seen = Seen { executions: places.to_vec(), executions_total: 3, ..Seen::default() };
     let wanted = [
-        "forbidden_action push 1 /opt/other (as git) push origin a b c …".to_owned(),
-        format!("forbidden_action push {} git push origin a b c …", u64::MAX),
+        format!("forbidden_action push 1 /opt/other (as git) push origin {many} 3 …"),
+        format!("forbidden_action push {} git push origin {many} 3 …", u64::MAX),
     ];
     assert_eq!(told(&judge_conduct("engine", &seen)), wanted);
 }

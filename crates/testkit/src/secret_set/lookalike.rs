@@ -32,13 +32,14 @@ const FAMILIES: &[(&str, Family)] = &[
 ];
 
 /// A file of look-alikes.
-pub(crate) struct File {
-    pub(crate) name: String,
-    pub(crate) text: String,
+#[derive(Debug)]
+pub struct File {
+    pub name: String,
+    pub text: String,
 }
 
 /// At least `size` bytes of them, in files of about 64 KiB.
-pub(crate) fn files(seed: u64, size: usize) -> Vec<File> {
+pub fn files(seed: u64, size: usize) -> Vec<File> {
     const FILE: usize = 64 * 1024;
     let mut random = Random::new(seed);
     let count = size.div_ceil(FILE).max(FAMILIES.len());

@@ -1,16 +1,17 @@
 //! Numbers that look random and are the same every time.
 
-pub(crate) struct Random(u64);
+#[derive(Debug)]
+pub struct Random(u64);
 
-pub(crate) const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-pub(crate) const DIGITS: &str = "0123456789";
-pub(crate) const HEX: &str = "0123456789abcdef";
-pub(crate) const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-pub(crate) const URL_SAFE: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-pub(crate) const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+pub const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+pub const DIGITS: &str = "0123456789";
+pub const HEX: &str = "0123456789abcdef";
+pub const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+pub const URL_SAFE: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+pub const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
+    pub fn new(seed: u64) -> Random {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
@@ -22,33 +23,33 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
     }
 
-    pub(crate) fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
 
-    pub(crate) fn within(&mut self, from: usize, to: usize) -> usize {
+    pub fn within(&mut self, from: usize, to: usize) -> usize {
         from + self.below(to - from + 1)
     }
 
-    pub(crate) fn pick<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
+    pub fn pick<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
         choices[self.below(choices.len())]
     }
 
-    pub(crate) fn text(&mut self, alphabet: &str, len: usize) -> String {
+    pub fn text(&mut self, alphabet: &str, len: usize) -> String {
         let alphabet = alphabet.as_bytes();
         (0..len).map(|_| char::from(alphabet[self.below(alphabet.len())])).collect()
     }
 
-    pub(crate) fn bytes(&mut self, len: usize) -> Vec<u8> {
+    pub fn bytes(&mut self, len: usize) -> Vec<u8> {
         (0..len).map(|_| self.next() as u8).collect()
     }
 
-    pub(crate) fn uuid(&mut self) -> String {
+    pub fn uuid(&mut self) -> String {
         let [a, b, c, d, e] = [8, 4, 3, 3, 12].map(|len| self.text(HEX, len));
         format!("{a}-{b}-4{c}-a{d}-{e}")
     }
 
-    pub(crate) fn words(&mut self, count: usize) -> String {
+    pub fn words(&mut self, count: usize) -> String {
         const WORDS: &[&str] = &[
             "request",
             "response",
@@ -97,7 +98,7 @@ impl Random {
         (0..count).map(|_| self.pick(WORDS)).collect::<Vec<_>>().join(" ")
     }
 
-    pub(crate) fn time(&mut self) -> String {
+    pub fn time(&mut self) -> String {
         let [day, hour, minute, second] = [28, 24, 60, 60].map(|end| self.below(end));
         format!("2026-11-{:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", day + 1, self.below(1000))
     }

@@ -2,7 +2,7 @@
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-pub(crate) fn base64(bytes: &[u8], padded: bool) -> String {
+pub fn base64(bytes: &[u8], padded: bool) -> String {
     let mut text = String::new();
     for group in bytes.chunks(3) {
         let bits = group.iter().fold(0, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
@@ -16,32 +16,32 @@ pub(crate) fn base64(bytes: &[u8], padded: bool) -> String {
     text
 }
 
-pub(crate) fn base64_url(bytes: &[u8]) -> String {
+pub fn base64_url(bytes: &[u8]) -> String {
     base64(bytes, false).replace('+', "-").replace('/', "_")
 }
 
 /// As the `base64` program and MIME write it.
-pub(crate) fn wrapped(text: &str, columns: usize, line_end: &str) -> String {
+pub fn wrapped(text: &str, columns: usize, line_end: &str) -> String {
     let lines: Vec<&str> = text.as_bytes().chunks(columns).filter_map(|line| str::from_utf8(line).ok()).collect();
     lines.join(line_end)
 }
 
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// As `encodeURIComponent` does.
-pub(crate) fn url(text: &str) -> String {
+pub fn url(text: &str) -> String {
     let keeps = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte);
     text.bytes().map(|byte| if keeps(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
 
-pub(crate) fn url_full(text: &str) -> String {
+pub fn url_full(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02x}")).collect()
 }
 
 /// A JSON string's content, with the slash escaped as PHP does.
-pub(crate) fn json(text: &str) -> String {
+pub fn json(text: &str) -> String {
     let escaped = |character: char| match character {
         '"' => "\\\"".to_owned(),
         '\\' => "\\\\".to_owned(),
@@ -52,6 +52,6 @@ pub(crate) fn json(text: &str) -> String {
     text.chars().map(escaped).collect()
 }
 
-pub(crate) fn json_full(text: &str) -> String {
+pub fn json_full(text: &str) -> String {
     text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect()
 }

@@ -5,7 +5,7 @@ use super::kinds::{self, Secret};
 use super::random::{HEX, Random};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Encoded {
+pub enum Encoded {
     Plain,
     Base64,
     Hex,
@@ -13,19 +13,20 @@ pub(crate) enum Encoded {
     Json,
 }
 
-pub(crate) const ENCODINGS: [Encoded; 5] = [Encoded::Plain, Encoded::Base64, Encoded::Hex, Encoded::Url, Encoded::Json];
+pub const ENCODINGS: [Encoded; 5] = [Encoded::Plain, Encoded::Base64, Encoded::Hex, Encoded::Url, Encoded::Json];
 
 /// A text with one secret in it.
-pub(crate) struct Planted {
-    pub(crate) kind: &'static str,
-    pub(crate) encoded: Encoded,
-    pub(crate) text: String,
+#[derive(Debug)]
+pub struct Planted {
+    pub kind: &'static str,
+    pub encoded: Encoded,
+    pub text: String,
     /// Where the secret stands, as it is written there; its name, if it needs one, counts as part of it.
-    pub(crate) at: std::ops::Range<usize>,
+    pub at: std::ops::Range<usize>,
 }
 
 /// Every kind in every encoding, `rounds` times, each time another secret in another place.
-pub(crate) fn all(seed: u64, rounds: usize) -> Vec<Planted> {
+pub fn all(seed: u64, rounds: usize) -> Vec<Planted> {
     let mut random = Random::new(seed);
     let mut all = Vec::new();
     for _ in 0..rounds {
@@ -113,7 +114,7 @@ fn written(secret: &Secret, encoded: Encoded, random: &mut Random) -> String {
 }
 
 /// Lines of a log, of a stack trace, of a diff.
-pub(crate) fn noise(random: &mut Random, lines: usize) -> String {
+pub fn noise(random: &mut Random, lines: usize) -> String {
     let mut text = String::new();
     for _ in 0..lines {
         let (time, words, number) = (random.time(), random.within(4, 12), random.below(9000));

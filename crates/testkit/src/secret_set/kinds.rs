@@ -7,11 +7,12 @@
 use super::random::{ALNUM, BASE64, DIGITS, HEX, Random, UPPER, URL_SAFE};
 
 /// A secret as it would be written down.
-pub(crate) struct Secret {
-    pub(crate) kind: &'static str,
+#[derive(Debug)]
+pub struct Secret {
+    pub kind: &'static str,
     /// The name it is given, where the value alone says nothing.
-    pub(crate) name: Option<&'static str>,
-    pub(crate) value: String,
+    pub name: Option<&'static str>,
+    pub value: String,
 }
 
 const BASE32: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
@@ -25,7 +26,7 @@ fn join(pieces: &[&str]) -> String {
     pieces.concat()
 }
 
-pub(crate) fn all(random: &mut Random) -> Vec<Secret> {
+pub fn all(random: &mut Random) -> Vec<Secret> {
     let bare = BARE.iter().map(|(kind, make)| (*kind, None, *make));
     let named = NAMED.iter().map(|(kind, name, make)| (*kind, Some(*name), *make));
     let made = bare.chain(named).map(|(kind, name, make)| Secret { kind, name, value: make(random) });

@@ -1,0 +1,83 @@
+//! `cto export`: one portable archive of a run.
+
+use std::path::{Path, PathBuf};
+
+use contract::RunId;
+use contract::text::shown;
+use harness::{ExportRunError, ExportSource, Home, ReverifyError};
+use serde_json::json;
+
+use super::verify::{keys_for, trusted};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::output::{bytes, count};
+
+pub(crate) fn export(context: &Context, run: &str, to: Option<&Path>, with_baseline: bool) -> Result<u8, CommandError> {
+    let found = context.find_run(run)?;
+    let run_id = RunId::try_from(found.id.clone()).map_err(CommandError::fail)?;
+    let home = Home::existing(&context.config.home)?;
+    let keys = keys_for(&found, &trusted(context, &[])?, &[]);
+    let to = to.map_or_else(|| PathBuf::from(format!("{run_id}.cto.tar.zst")), Path::to_owned);
+    let harness = with_baseline.then(|| context.harness_at(&context.config.home)).transpose()?;
+    let (bundle, with_baseline) = (&found.bundle, harness.as_ref());
+    let source = ExportSource { home: &home, run_id: &run_id, bundle, keys: &keys, with_baseline };
+    let done = harness::export(&source, &to)?;
+    let output = context.output;
+    let path = done.path.display().to_string();
+    if output.json {
+        output.print_json(&json!({
+            "archive_bytes": done.archive_bytes,
+            "bytes": done.bytes,
+            "files": done.files,
+            "path": path,
+            "run_id": run_id,
+            "statements": done.statements,
+            "with_baseline": done.with_baseline,
+        }))?;
+    } else if output.terminal {
+        let paint = output.paint;
+        let (files, statements) =
+            (count(done.files, "file", "files"), count(done.statements, "statement", "statements"));
+        output.print(&format!(
+            "exported  {}  {files}, {statements} about it, {}\n\n  {}\n\n{}  {}     on the other machine\n",
+            run_id.suffix(),
+            bytes(done.archive_bytes),
+            shown(&path),
+            paint.dim("next"),
+            paint.command(&format!("cto import {} --key harness.pub", shown(&path)))
+        ));
+    } else {
+        output.print(&format!(
+            "exported {run_id} files={} statements={} bytes={} archive_bytes={}\npath {}\n",
+            done.files,
+            done.statements,
+            done.bytes,
+            done.archive_bytes,
+            shown(&path)
+        ));
+    }
+    Ok(0)
+}
+
+impl From<ExportRunError> for CommandError {
+    fn from(error: ExportRunError) -> Self {
+        match &error {
+            ExportRunError::Verify(_) => Self::fail(&error).hint("cto verify RUN     what does not hold"),
+            ExportRunError::Unfit { .. } => {
+                Self::blocked(&error).hint("hand the bundle over as a directory: cp -r, or a tar of your own")
+            }
+            ExportRunError::Exists(_) => Self::usage(&error).hint("name another file with -o FILE, or move it away"),
+            ExportRunError::Place(..) => Self::usage(&error).hint("name a file you can write with -o FILE"),
+            ExportRunError::Baseline(error) => {
+                let hint = match error {
+                    ReverifyError::NoResult => {
+                        "export it without --with-baseline: it came to no result to verify again"
+                    }
+                    _ => "bring the repository back to where the contract names it, with that commit",
+                };
+                Self::blocked(error).hint(hint)
+            }
+            ExportRunError::Read(..) | ExportRunError::Encode(_) => Self::blocked(&error).hint("cto doctor"),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! `cto gc`: what is removed, what stays, and why.
+
+use std::fmt::Write as _;
+
+use contract::Status;
+use contract::text::shown;
+use harness::{Act, CollectError, Kept, Retention, RunFate, StuffFate, Swept};
+use serde_json::{Map, json};
+
+use super::INTERRUPTED;
+use crate::args::Age;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::output::{Output, bytes, count};
+
+pub(crate) fn gc(context: &Context, dry_run: bool, older_than: &Age, keep: u32) -> Result<u8, CommandError> {
+    let act = if dry_run { Act::Explain } else { Act::Remove };
+    let retention =
+        Retention { older_than: older_than.span, older_than_text: older_than.text.clone(), keep: keep as usize };
+    let swept = match context.home_to_look()? {
+        Some(home) => match harness::gc(&home, &retention, act, &context.cancel) {
+            Err(CollectError::Interrupted) => return Ok(INTERRUPTED),
+            swept => swept?,
+        },
+        None => Swept { runs: Vec::new(), stuff: Vec::new(), interrupted: false },
+    };
+    let told = Told { swept: &swept, retention: &retention, act };
+    let output = context.output;
+    if output.json {
+        output.print_json(&told.document())?;
+    } else if output.terminal {
+        output.print(&told.people(output));
+    } else {
+        output.print(&told.lines(output.verbose));
+    }
+    let failed = swept.stuff.iter().any(|fate| !fate.failed.is_empty());
+    Ok(if swept.interrupted { INTERRUPTED } else { u8::from(failed) })
+}
+
+/// A collection that is told of.
+struct Told<'a> {
+    swept: &'a Swept,
+    retention: &'a Retention,
+    act: Act,
+}
+
+/// Runs of one sort.
+struct Sum {
+    runs: usize,
+    bytes: u64,
+}
+
+impl Told<'_> {
+    fn sum(&self, kept: Option<Kept>) -> Sum {
+        let of = self.swept.runs.iter().filter(|run| run.kept == kept);
+        of.fold(Sum { runs: 0, bytes: 0 }, |sum, run| Sum { runs: sum.runs + 1, bytes: sum.bytes + run.bytes })
+    }
+
+    /// The sorts there are, with what they come to.
+    fn sums(&self) -> Vec<(Kept, Sum)> {
+        let sums = Kept::ALL.iter().map(|kept| (*kept, self.sum(Some(*kept))));
+        sums.filter(|(_, sum)| sum.runs > 0).collect()
+    }
+
+    /// Sorts of other things of which there are any.
+    fn stuff(&self) -> impl Iterator<Item = &StuffFate> {
+        self.swept.stuff.iter().filter(|fate| fate.removed + fate.kept > 0 || !fate.failed.is_empty())
+    }
+
+    fn odd(&self) -> impl Iterator<Item = &RunFate> {
+        self.swept.runs.iter().filter(|run| run.kept.is_some_and(Kept::is_odd))
+    }
+
+    fn document(&self) -> serde_json::Value {
+        let sum = |sum: &Sum| json!({"bytes": sum.bytes, "runs": sum.runs});
+        let kept: Map<_, _> = self.sums().iter().map(|(kept, it)| (kept.code().to_owned(), sum(it))).collect();
+        let runs = self.swept.runs.iter().map(|run| {
+            let fate = run.kept.map_or("collected", Kept::code);
+            json!({"bytes": run.bytes, "detail": run.detail, "fate": fate, "run_id": run.run_id})
+        });
+        let stuff = self.swept.stuff.iter().map(|fate| {
+            json!({"bytes": fate.bytes, "failed": fate.failed, "kept": fate.kept, "removed": fate.removed, "what": fate.stuff.name()})
+        });
+        json!({
+            "collected": sum(&self.sum(None)),
+            "dry_run": self.act == Act::Explain,
+            "interrupted": self.swept.interrupted,
+            "kept": kept,
+            "other": stuff.collect::<Vec<_>>(),
+            "reason": self.retention.reason(),
+            "runs": runs.collect::<Vec<_>>(),
+        })
+    }
+
+    fn lines(&self, verbose: bool) -> String {
+        let Sum { runs, bytes } = self.sum(None);
+        let word = if self.act == Act::Explain { "would-collect" } else { "collected" };
+        let mut out = format!("{word} runs={runs} bytes={bytes} {}\n", self.retention.reason());
+        for (kept, sum) in self.sums() {
+            let _ = writeln!(out, "kept {} runs={} bytes={} {}", kept.code(), sum.runs, sum.bytes, kept.sentence());
+        }
+        for fate in self.stuff() {
+            let name = fate.stuff.name().replace(' ', "-");
+            let _ = writeln!(out, "other {name} removed={} bytes={} kept={}", fate.removed, fate.bytes, fate.kept);
+            for failed in &fate.failed {
+                let _ = writeln!(out, "failed {}", shown(failed));
+            }
+        }
+        for run in self.swept.runs.iter().filter(|run| verbose || run.kept.is_some_and(Kept::is_odd)) {
+            let fate = run.kept.map_or(word, Kept::code);
+            let detail = run.detail.as_deref().map(|detail| format!(" {}", shown(detail))).unwrap_or_default();
+            let _ = writeln!(out, "run {} {fate} bytes={}{detail}", shown(&run.run_id), run.bytes);
+        }
+        out
+    }
+
+    fn people(&self, output: Output) -> String {
+        let paint = output.paint;
+        let going = self.sum(None);
+        let freed = going.bytes + self.swept.stuff.iter().map(|fate| fate.bytes).sum::<u64>();
+        let runs = count(going.runs, "run", "runs");
+        let first = match self.act {
+            Act::Explain => format!("nothing was removed; {runs} would go, {} in all", bytes(freed)),
+            Act::Remove => format!("{runs} collected, {} freed in all", bytes(freed)),
+        };
+        let mut out = format!("{}  {first}\n\n", paint.status(Status::Pass));
+        let mut line = |label: &str, number: String, size: u64, text: &str| {
+            let _ = writeln!(out, "  {label:<8} {number:>5} {:>8}  {text}", bytes(size));
+        };
+        line(
+            if self.act == Act::Explain { "would go" } else { "gone" },
+            going.runs.to_string(),
+            going.bytes,
+            &self.retention.reason(),
+        );
+        for (kept, sum) in self.sums() {
+            line("stays", sum.runs.to_string(), sum.bytes, kept.sentence());
+        }
+        for fate in self.stuff() {
+            let text = format!("{}, {} stay", fate.stuff.name(), fate.kept);
+            line("other", fate.removed.to_string(), fate.bytes, &text);
+        }
+        for failed in self.swept.stuff.iter().flat_map(|fate| &fate.failed) {
+            let _ = writeln!(out, "\n  {} {}", paint.error("not removed"), shown(failed));
+        }
+        self.runs_for_people(&mut out, output);
+        if self.act == Act::Explain {
+            let _ =
+                writeln!(out, "\n{}  {}     the same without --dry-run", paint.dim("next"), paint.command("cto gc"));
+        }
+        out
+    }
+
+    fn runs_for_people(&self, out: &mut String, output: Output) {
+        let listed: Vec<&RunFate> =
+            if output.verbose { self.swept.runs.iter().collect() } else { self.odd().collect() };
+        if !listed.is_empty() {
+            out.push('\n');
+        }
+        for run in listed {
+            let why = run.kept.map_or_else(|| "goes".to_owned(), |kept| format!("stays: {}", kept.sentence()));
+            let detail = run.detail.as_deref().map(|detail| format!(" ({})", shown(detail))).unwrap_or_default();
+            let _ = writeln!(out, "  {}  {why}{detail}", shown(&run.run_id));
+        }
+    }
+}
+
+impl From<CollectError> for CommandError {
+    fn from(error: CollectError) -> Self {
+        match error {
+            CollectError::Home(error) => error.into(),
+            other => Self::blocked(&other).hint("mend what is named, then: cto gc     it goes on where it stopped"),
+        }
+    }
+}

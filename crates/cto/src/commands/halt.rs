@@ -1,0 +1,97 @@
+//! `cto halt` and `cto resume`: the kill switch.
+
+use contract::Status;
+use contract::text::shown;
+use harness::{HaltError, HaltSet, Halted, Home, Resumed};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::output::count;
+
+/// A reason stands in every report of a run that it stops.
+const LONGEST_REASON: usize = 2000;
+
+pub(crate) fn halt(context: &Context, reason: Option<&str>) -> Result<u8, CommandError> {
+    let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
+    if reason.is_some_and(|reason| reason.len() > LONGEST_REASON) {
+        return Err(CommandError::usage(format!("the reason is longer than {LONGEST_REASON} bytes")).hint("shorten it"));
+    }
+    let home = Home::create(&context.config.home)?;
+    let set = harness::halt(&home, reason)?;
+    let running = home.ledger_to_read()?.map_or(Ok(Vec::new()), |ledger| ledger.runs_open())?;
+    let running: Vec<&str> = running.iter().map(|run| run.run_id.as_str()).collect();
+    let (halted, before) = match set {
+        HaltSet::Now(halt) => (Halted::By(halt), false),
+        HaltSet::Before(halted) => (halted, true),
+    };
+    let output = context.output;
+    if output.json {
+        return output.print_json(&document(true, before, Some(&halted), &running)).map(|()| 0);
+    }
+    if !output.terminal {
+        output.print(&format!("halted {}\n", if before { "already" } else { "now" }));
+        output.print(&format!("switch {halted}\n"));
+        running.iter().for_each(|run| output.print(&format!("stopping {run}\n")));
+        return Ok(0);
+    }
+    let first = if before { "the kill switch was set before and stays as it is" } else { "every new run is blocked" };
+    let paint = output.paint;
+    output.print(&format!("{}  {first}\n\n  {halted}\n", paint.like(Status::Blocked, "halted")));
+    if !running.is_empty() {
+        output.print(&format!(
+            "  {} being stopped, with complete evidence\n",
+            count(running.len(), "run is", "runs are")
+        ));
+    }
+    output.print(&format!("\n{}  {}     lift it\n", paint.dim("next"), paint.command("cto resume")));
+    Ok(0)
+}
+
+pub(crate) fn resume(context: &Context) -> Result<u8, CommandError> {
+    let lifted = match Home::existing(&context.config.home) {
+        Ok(home) => harness::resume(&home)?,
+        // A home that was never made has no switch that could be set.
+        Err(harness::OpenHomeError::Missing(_)) => Resumed::WasNotSet,
+        Err(error) => return Err(error.into()),
+    };
+    let output = context.output;
+    let (was_set, halted) = match lifted {
+        Resumed::Lifted(halted) => (true, Some(halted)),
+        Resumed::WasNotSet => (false, None),
+    };
+    if output.json {
+        return output.print_json(&document(false, was_set, halted.as_ref(), &[])).map(|()| 0);
+    }
+    match halted {
+        Some(halted) => output.print(&format!("resumed: runs can start again; the kill switch was {halted}\n")),
+        None => output.print("resumed: nothing to lift, the kill switch was not set\n"),
+    }
+    Ok(0)
+}
+
+fn document(set: bool, before: bool, halted: Option<&Halted>, stopping: &[&str]) -> serde_json::Value {
+    let (set_at, reason, problem) = match halted {
+        Some(Halted::By(halt)) => (Some(halt.set_at), halt.reason.clone(), None),
+        Some(Halted::Unreadable(problem)) => (None, None, Some(shown(problem))),
+        None => (None, None, None),
+    };
+    json!({
+        "halted": set,
+        "problem": problem,
+        "reason": reason,
+        "set_at": set_at,
+        "stopping": stopping,
+        "was_set": before,
+    })
+}
+
+impl From<HaltError> for CommandError {
+    fn from(error: HaltError) -> Self {
+        let hint = match &error {
+            HaltError::Ledger(_) | HaltError::Home(_) => "cto doctor, mend what it names, then say it again",
+            _ => "mend what is named, then say it again",
+        };
+        Self::blocked(&error).hint(hint)
+    }
+}

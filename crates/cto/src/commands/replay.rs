@@ -1,0 +1,68 @@
+//! `cto replay`: a recorded run, shown again by what shows a live one.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use contract::text::shown;
+use harness::{Told, WatchRun as _, recorded_steps};
+
+use super::INTERRUPTED;
+use super::run::result;
+use super::show::read_report;
+use super::verify::{Places, keys_for, not_a_bundle, trusted};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::progress::Progress;
+
+/// What a whole run takes at most where no speed is said: enough to see it, not to wait for it.
+const QUICK: Duration = Duration::from_secs(3);
+
+/// Between two looks whether somebody wants it to end.
+const SLICE: Duration = Duration::from_millis(20);
+
+pub(crate) fn replay(context: &Context, run: &str, speed: Option<f64>, keys: &[PathBuf]) -> Result<u8, CommandError> {
+    let found = Places::new(context).locate(run)?;
+    let trusted = keys_for(&found, &trusted(context, keys)?, keys);
+    let checked = evidence::verify::verify(&found.bundle, &trusted, &[]).map_err(|error| not_a_bundle(&error))?;
+    let Some(report) = checked.report else {
+        let why = checked.failures.first().map(|failure| format!(": {} {}", failure.file, failure.check));
+        let message = format!("{} does not verify{}", found.bundle.display(), why.unwrap_or_default());
+        return Err(CommandError::fail(message).hint(format!("cto verify {}", shown(run))));
+    };
+    let output = context.output;
+    if output.progress {
+        let steps = recorded_steps(&found.bundle, &report).map_err(CommandError::fail)?;
+        if steps.is_empty() {
+            output.note("this bundle was made before steps were recorded; here is how it ended\n");
+        }
+        let progress = Progress::replayed(output, &report);
+        let played = play(context, &progress, &steps, speed);
+        progress.clear();
+        if !played {
+            return Ok(INTERRUPTED);
+        }
+    }
+    let (_, bytes) = read_report(&found)?;
+    // Where the bundle was when it was made: what is printed is what was printed then.
+    result(output, &report, &bytes, report.run_artifact_dir.as_ref());
+    Ok(0)
+}
+
+/// False when somebody ended it.
+fn play(context: &Context, progress: &Progress, steps: &[Told], speed: Option<f64>) -> bool {
+    let began = Instant::now();
+    let whole = steps.iter().map(|told| told.at).max().unwrap_or_default();
+    let speed = speed.unwrap_or_else(|| (whole.as_secs_f64() / QUICK.as_secs_f64()).max(1.0));
+    for told in steps {
+        let due = Duration::try_from_secs_f64(told.at.as_secs_f64() / speed).unwrap_or(Duration::MAX);
+        while let Some(left) = due.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {
+            if context.cancel.load(Ordering::Relaxed) {
+                return false;
+            }
+            std::thread::sleep(left.min(SLICE));
+        }
+        progress.step(told);
+    }
+    true
+}

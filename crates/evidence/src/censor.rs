@@ -1,0 +1,259 @@
+//! Keeping secrets out of a bundle: everything goes through here before it is written, so that nothing has to be taken
+//! out of a file or a chain afterwards.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+
+use contract::canonical_bytes;
+use contract::report::{HitClass, ScanStatus, SecretHit, SecretScan};
+use secrets::{Baseline, Class, Hit, Keep, Known, RuleSet, Scanner, Suspects};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::names;
+
+/// Hits that a report lists; the rest is counted.
+const MOST_HITS: usize = 200;
+/// How much of the lines before is kept, to tell what goes on in the next one: more than a private key takes.
+const CONTEXT: usize = 8 * 1024;
+
+/// How often the baseline is read at most: an engine that prints secrets without end costs no more than that.
+const MOST_READS: usize = 12;
+
+/// Gives the content of the files of the baseline, one after the other.
+pub type ReadBaseline = Box<dyn Fn(&mut dyn FnMut(&[u8])) + Send>;
+
+/// Redacts what a run writes and remembers where something stood.
+pub struct Censor {
+    known: Vec<Known>,
+    scanner: Scanner,
+    baseline: Baseline,
+    read_baseline: Option<ReadBaseline>,
+    /// What was looked up in it.
+    asked: Suspects,
+    reads: usize,
+    hits: BTreeSet<SecretHit>,
+    left_out: u64,
+    patch_redacted: bool,
+}
+
+/// What was printed before on one stream.
+#[derive(Debug, Default)]
+pub struct Lines {
+    before: Vec<u8>,
+}
+
+impl Censor {
+    /// Looks for the given values and for everything that has the shape of a secret.
+    pub fn new(known: Vec<Known>) -> Self {
+        let scanner = Scanner::new(&known, RuleSet::standard());
+        Self {
+            known,
+            scanner,
+            baseline: Baseline::default(),
+            read_baseline: None,
+            asked: Suspects::default(),
+            reads: 0,
+            hits: BTreeSet::new(),
+            left_out: 0,
+            patch_redacted: false,
+        }
+    }
+
+    /// Gets the rules ready, which takes a few milliseconds the first time; for a thread that has nothing else to do.
+    pub fn warm() {
+        RuleSet::standard();
+    }
+
+    /// From here on this value is looked for as well.
+    pub fn know(&mut self, value: Known) {
+        self.known.push(value);
+        self.scanner = Scanner::new(&self.known, RuleSet::standard()).with_baseline(self.baseline.clone());
+    }
+
+    /// From here on a shape is no leak whose value stands in the baseline. Read only when there is a shape to ask about.
+    pub fn compare_with(&mut self, read: ReadBaseline) {
+        self.read_baseline = Some(read);
+    }
+
+    /// Adds a place where somebody else saw a value: it was kept out of what is written, and was there all the same.
+    pub fn saw(&mut self, hit: SecretHit) {
+        self.hits.insert(hit);
+    }
+
+    /// What was found so far. `files` is how many were looked at.
+    pub fn result(&self, files: usize) -> SecretScan {
+        let status = if self.hits.is_empty() { ScanStatus::Clean } else { ScanStatus::Redacted };
+        let hits = self.hits.iter().cloned().collect();
+        SecretScan { status, files_scanned: files as u64, hits, hits_left_out: self.left_out }
+    }
+
+    /// Whether a line of the patch had to go, so that it applies no more.
+    pub fn is_patch_redacted(&self) -> bool {
+        self.patch_redacted
+    }
+
+    /// The bytes of an artifact as they may be written.
+    pub fn bytes<'a>(&mut self, file: &str, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        self.bytes_at(file, 0, bytes)
+    }
+
+    fn bytes_at<'a>(&mut self, file: &str, at: u64, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        if self.scanner.scan(bytes).is_empty() {
+            return Cow::Borrowed(bytes);
+        }
+        self.ask_baseline(bytes);
+        let keep = if file == names::PATCH { Keep::Baseline } else { Keep::Nothing };
+        let (clean, hits) = self.scanner.redact_keeping(bytes, keep);
+        self.patch_redacted |= file == names::PATCH && clean != bytes;
+        for hit in hits {
+            self.note(file, at, &hit);
+        }
+        Cow::Owned(clean)
+    }
+
+    /// Whether nothing in these bytes would be redacted.
+    pub fn is_clean(&self, bytes: &[u8]) -> bool {
+        self.scanner.scan(bytes).is_empty()
+    }
+
+    /// A document as it may be written, string by string, so that it stays one. None where there is nothing to redact.
+    pub fn document<T: Serialize + DeserializeOwned>(
+        &mut self,
+        file: &str,
+        document: &T,
+    ) -> Result<Option<T>, serde_json::Error> {
+        match self.json(file, &canonical_bytes(document)?)? {
+            Cow::Borrowed(_) => Ok(None),
+            Cow::Owned(clean) => serde_json::from_slice(&clean).map(Some),
+        }
+    }
+
+    /// The same for its canonical bytes.
+    pub fn json<'a>(&mut self, file: &str, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, serde_json::Error> {
+        if self.is_clean(bytes) {
+            return Ok(Cow::Borrowed(bytes));
+        }
+        let mut value: Value = serde_json::from_slice(bytes)?;
+        self.strings(file, 0, &mut value);
+        let clean = canonical_bytes(&value)?;
+        // What is a secret only beside the name of its field.
+        Ok(Cow::Owned(self.bytes(file, &clean).into_owned()))
+    }
+
+    /// The data of a line that will stand at this place.
+    pub fn line_data(&mut self, file: &str, at: u64, data: &mut Map<String, Value>) {
+        for value in data.values_mut() {
+            self.strings(file, at, value);
+        }
+    }
+
+    fn strings(&mut self, file: &str, at: u64, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                if let Cow::Owned(clean) = self.bytes_at(file, at, text.as_bytes()) {
+                    *text = String::from_utf8_lossy(&clean).into_owned();
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.strings(file, at, item)),
+            Value::Object(entries) => {
+                let given = std::mem::take(entries);
+                for (name, mut entry) in given {
+                    self.strings(file, at, &mut entry);
+                    let name = match self.bytes_at(file, at, name.as_bytes()) {
+                        Cow::Borrowed(_) => name,
+                        Cow::Owned(clean) => String::from_utf8_lossy(&clean).into_owned(),
+                    };
+                    entries.insert(name, entry);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// A line of output that is shown before the next one is there. What only the following lines make a secret is not
+    /// seen here; it is in the log, which is looked at as a whole.
+    pub fn line<'a>(&mut self, file: &str, lines: &mut Lines, line: &'a [u8]) -> Cow<'a, [u8]> {
+        let from = lines.before.len();
+        lines.before.extend_from_slice(line);
+        lines.before.push(b'\n');
+        let hits = self.scanner.scan(&lines.before);
+        let mut clean = Vec::new();
+        let mut done = 0;
+        for hit in &hits {
+            let start = usize::try_from(hit.offset).unwrap_or(usize::MAX).saturating_sub(from).min(line.len());
+            let end = usize::try_from(hit.offset + hit.len).unwrap_or(usize::MAX).saturating_sub(from).min(line.len());
+            if end > start && start >= done {
+                clean.extend_from_slice(&line[done..start]);
+                clean.extend_from_slice(format!("[redacted:{}]", hit.rule).as_bytes());
+                done = end;
+            }
+        }
+        if done > 0 {
+            self.ask_baseline(&lines.before);
+        }
+        let found: Vec<Hit> = if done > 0 { self.scanner.scan(&lines.before) } else { Vec::new() };
+        for hit in found.iter().filter(|hit| usize::try_from(hit.offset + hit.len).is_ok_and(|end| end > from)) {
+            self.note(file, 0, hit);
+        }
+        lines.forget();
+        if done == 0 {
+            return Cow::Borrowed(line);
+        }
+        clean.extend_from_slice(&line[done..]);
+        Cow::Owned(clean)
+    }
+
+    /// Looks the shapes of a text up in the baseline, once it is known.
+    fn ask_baseline(&mut self, bytes: &[u8]) {
+        let Some(read) = &self.read_baseline else { return };
+        let suspects = self.scanner.suspects(bytes).without(&self.asked);
+        if suspects.is_empty() || self.reads == MOST_READS {
+            return;
+        }
+        self.reads += 1;
+        self.asked.extend(suspects.clone());
+        let mut search = suspects.search();
+        read(&mut |file| search.file(file));
+        self.baseline.extend(search.found());
+        let scanner = Scanner::new(&self.known, RuleSet::standard());
+        self.scanner = scanner.with_baseline(self.baseline.clone());
+    }
+
+    fn note(&mut self, file: &str, at: u64, hit: &Hit) {
+        let class = match hit.class {
+            Class::Canary => HitClass::Canary,
+            Class::Token => HitClass::Token,
+            Class::Baseline => HitClass::Baseline,
+            Class::Credential | Class::Endpoint | Class::Shape => HitClass::Leak,
+        };
+        let found = SecretHit { rule: hit.rule.to_string(), file: file.to_owned(), offset: at + hit.offset, class };
+        if self.hits.len() < MOST_HITS || class_is_new(&self.hits, &found) {
+            self.hits.insert(found);
+        } else if !self.hits.contains(&found) {
+            self.left_out += 1;
+        }
+    }
+}
+
+/// The first of a class is listed however many there are of others: the verdict rests on it.
+fn class_is_new(hits: &BTreeSet<SecretHit>, found: &SecretHit) -> bool {
+    !hits.iter().any(|hit| hit.class == found.class)
+}
+
+impl Lines {
+    fn forget(&mut self) {
+        if self.before.len() > CONTEXT {
+            self.before.drain(..self.before.len() - CONTEXT);
+        }
+    }
+}
+
+/// The values stay out of every log.
+impl fmt::Debug for Censor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Censor").field("known", &self.known.len()).field("hits", &self.hits).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,33 @@
+//! A signed statement about a sealed run: whose it is, and that it is about this very bundle.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use contract::statement::{Envelope, PAYLOAD_TYPE, STATEMENT_TYPE};
+use contract::{Digest, canonical_bytes};
+use evidence::PublicKey;
+use evidence::dsse::pre_authentication;
+use serde_json::Value;
+
+/// Checks the bytes of a statement's file; says what does not hold. Kinds of statements that are not known here pass: what
+/// they say is for others to judge.
+pub(super) fn check(bytes: &[u8], attestation: Digest, keys: &[PublicKey]) -> Result<(), String> {
+    let envelope: Envelope = serde_json::from_slice(bytes).map_err(|_| "is not a signed statement".to_owned())?;
+    if canonical_bytes(&envelope).ok().as_deref() != Some(bytes) || envelope.payload_type != PAYLOAD_TYPE {
+        return Err("is not in the form it was signed in".to_owned());
+    }
+    let [signature] = envelope.signatures.as_slice() else { return Err("does not have one signature".to_owned()) };
+    let key = keys.iter().find(|key| key.key_id() == signature.keyid);
+    let key = key.ok_or_else(|| format!("is signed by a key that is not trusted: {}", signature.keyid))?;
+    let (Ok(payload), Ok(sig)) = (STANDARD.decode(&envelope.payload), STANDARD.decode(&signature.sig)) else {
+        return Err("is not in the form it was signed in".to_owned());
+    };
+    if !key.verifies(&pre_authentication(PAYLOAD_TYPE, &payload), &sig) {
+        return Err("has a signature that does not hold".to_owned());
+    }
+    let statement: Value = serde_json::from_slice(&payload).map_err(|_| "signs something else".to_owned())?;
+    let about = &statement["subject"][0]["digest"]["sha256"];
+    if statement["_type"] != STATEMENT_TYPE || *about != attestation.to_string() {
+        return Err("is about another run".to_owned());
+    }
+    Ok(())
+}

@@ -1,0 +1,266 @@
+//! The baseline of a run as one tar: made from a repository for whoever has none, and read from somebody we do not know.
+//!
+//! Nothing is ever laid out from it. What it holds becomes a listing, and the id of that listing's tree is what a run was signed
+//! for; whatever else may be wrong with a tar makes another tree.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path};
+
+use tar::{EntryType, Header};
+use tree::{BlobReader, Entry, Listing, Mode, Oid};
+
+/// Larger files are not carried, so that none has to be held in memory that is larger.
+const LARGEST: u64 = 256 << 20;
+/// Of a name, and of where a link leads to.
+const LONGEST: u64 = 4096;
+const MOST_FILES: usize = 1_000_000;
+
+/// Why a baseline cannot be written or read.
+#[derive(Debug)]
+pub(crate) enum CarryBaselineError {
+    Io(io::Error),
+    Tree(tree::TreeError),
+    /// This path, and what is with it.
+    Unfit(Vec<u8>, &'static str),
+}
+
+impl fmt::Display for CarryBaselineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::Tree(error) => error.fmt(f),
+            Self::Unfit(path, why) => write!(f, "`{}` {why}", contract::text::path_text(path)),
+        }
+    }
+}
+
+impl std::error::Error for CarryBaselineError {}
+
+impl From<io::Error> for CarryBaselineError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<tree::TreeError> for CarryBaselineError {
+    fn from(error: tree::TreeError) -> Self {
+        Self::Tree(error)
+    }
+}
+
+/// Writes every file of a listing; the same bytes for the same tree.
+pub(crate) fn write(
+    listing: &Listing,
+    blobs: &mut BlobReader<'_>,
+    to: &mut impl Write,
+) -> Result<(), CarryBaselineError> {
+    let mut out = tar::Builder::new(to);
+    for (path, entry) in &listing.0 {
+        let unfit = |why| CarryBaselineError::Unfit(path.clone(), why);
+        if entry.mode == Mode::Gitlink {
+            return Err(unfit("is a submodule, whose files are elsewhere"));
+        }
+        let bytes = blobs.blob(entry.oid)?;
+        if bytes.len() as u64 > LARGEST {
+            return Err(unfit("is too large"));
+        }
+        let (mut header, name) = (Header::new_gnu(), Path::new(std::ffi::OsStr::from_bytes(path)));
+        header.set_mode(if entry.mode == Mode::Executable { 0o755 } else { 0o644 });
+        header.set_uid(0);
+        header.set_gid(0);
+        header.set_mtime(0);
+        if entry.mode == Mode::Link {
+            header.set_entry_type(EntryType::Symlink);
+            header.set_size(0);
+            // As it stands: what `tar` would make of a path is another content, and so another tree.
+            if header.set_link_name_literal(&bytes).is_err() {
+                out.append(&long_link(bytes.len()), bytes.iter().chain(&[0]).copied().collect::<Vec<u8>>().as_slice())?;
+            }
+            out.append_data(&mut header, name, io::empty())?;
+        } else {
+            header.set_entry_type(EntryType::Regular);
+            header.set_size(bytes.len() as u64);
+            out.append_data(&mut header, name, bytes.as_slice())?;
+        }
+    }
+    out.finish()?;
+    Ok(())
+}
+
+/// What stands before an entry whose target does not fit into its header.
+fn long_link(length: usize) -> Header {
+    const NAME: &[u8] = b"././@LongLink";
+    let mut header = Header::new_gnu();
+    header.as_old_mut().name[..NAME.len()].copy_from_slice(NAME);
+    header.set_entry_type(EntryType::GNULongLink);
+    header.set_mode(0o644);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_mtime(0);
+    header.set_size(length as u64 + 1);
+    header.set_cksum();
+    header
+}
+
+/// The id of the tree that a tar holds; nothing of it is kept.
+pub(crate) fn tree_id(path: &Path) -> Result<Oid, CarryBaselineError> {
+    read(path, |bytes| Ok(Oid::of("blob", bytes))).map(|listing| listing.tree_id())
+}
+
+/// The listing of a tar; every content is handed to `put`, which gives its id.
+pub(crate) fn read(
+    path: &Path,
+    mut put: impl FnMut(&[u8]) -> Result<Oid, tree::TreeError>,
+) -> Result<Listing, CarryBaselineError> {
+    let mut archive = tar::Archive::new(BufReader::new(File::open(path)?));
+    let mut listing = Listing::default();
+    let (mut long_name, mut long_link) = (None, None);
+    // Entry by entry as they stand: what an entry says of the next one is read here, within limits.
+    for entry in archive.entries()?.raw(true) {
+        let mut entry = entry?;
+        let kind = entry.header().entry_type();
+        match kind {
+            EntryType::GNULongName => {
+                long_name = Some(note(&mut entry)?);
+                continue;
+            }
+            EntryType::GNULongLink => {
+                long_link = Some(note(&mut entry)?);
+                continue;
+            }
+            _ => {}
+        }
+        let name = long_name.take().unwrap_or_else(|| entry.header().path_bytes().into_owned());
+        let unfit = |why| CarryBaselineError::Unfit(name.clone(), why);
+        let short = entry.header().link_name_bytes().map(|target| target.into_owned());
+        let (mode, bytes) = match kind {
+            EntryType::Regular if entry.size() > LARGEST => return Err(unfit("is too large")),
+            EntryType::Regular => {
+                let executable = entry.header().mode()? & 0o111 != 0;
+                let mut bytes = Vec::new();
+                entry.by_ref().take(LARGEST).read_to_end(&mut bytes)?;
+                (if executable { Mode::Executable } else { Mode::File }, bytes)
+            }
+            EntryType::Symlink => (Mode::Link, long_link.take().or(short).ok_or_else(|| unfit("leads nowhere"))?),
+            _ => return Err(unfit("is neither a file nor a link")),
+        };
+        let plain = Path::new(std::ffi::OsStr::from_bytes(&name)).components();
+        if name.is_empty() || !plain.into_iter().all(|part| matches!(part, Component::Normal(_))) {
+            return Err(unfit("is no plain path"));
+        }
+        if listing.0.len() >= MOST_FILES {
+            return Err(unfit("is one file too many"));
+        }
+        let oid = put(&bytes)?;
+        if listing.0.insert(name.clone(), Entry { mode, oid }).is_some() {
+            return Err(unfit("is there twice"));
+        }
+    }
+    Ok(listing)
+}
+
+/// The text of an entry that says something of the next one.
+fn note(entry: &mut tar::Entry<'_, impl Read>) -> Result<Vec<u8>, CarryBaselineError> {
+    if entry.size() > LONGEST + 1 {
+        return Err(CarryBaselineError::Unfit(entry.header().path_bytes().into_owned(), "has a name that is too long"));
+    }
+    let mut bytes = Vec::new();
+    entry.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.last() == Some(&0) {
+        bytes.pop();
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Contents of every kind that a listing may have, in a tar of ours.
+    fn tar(files: &[(&str, Mode, &str)]) -> Vec<u8> {
+        let mut out = tar::Builder::new(Vec::new());
+        for (name, mode, text) in files {
+            let mut header = Header::new_gnu();
+            header.set_mode(if *mode == Mode::Executable { 0o755 } else { 0o644 });
+            if *mode == Mode::Link {
+                header.set_entry_type(EntryType::Symlink);
+                header.set_size(0);
+                if header.set_link_name_literal(text).is_err() {
+                    out.append(&long_link(text.len()), format!("{text}\0").as_bytes()).unwrap();
+                }
+                out.append_data(&mut header, name, io::empty()).unwrap();
+            } else {
+                header.set_size(text.len() as u64);
+                out.append_data(&mut header, name, text.as_bytes()).unwrap();
+            }
+        }
+        out.into_inner().unwrap()
+    }
+
+    fn read_bytes(bytes: &[u8]) -> Result<Listing, CarryBaselineError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.tar");
+        std::fs::write(&path, bytes).unwrap();
+        read(&path, |bytes| Ok(Oid::of("blob", bytes)))
+    }
+
+    #[test]
+    fn every_kind_of_file_comes_back() {
+        let (deep, far) = (format!("{}/a", "d/".repeat(200)).replace("//", "/"), "../".repeat(100) + "a//./b/");
+        let files = [
+            ("a", Mode::File, "one"),
+            ("b/run", Mode::Executable, ""),
+            ("c", Mode::Link, "./a//b/../"),
+            (&deep, Mode::File, "deep"),
+            ("e", Mode::Link, &far),
+        ];
+        let listing = read_bytes(&tar(&files)).unwrap();
+        let expected = files.iter().map(|(name, mode, text)| {
+            (name.as_bytes().to_vec(), Entry { mode: *mode, oid: Oid::of("blob", text.as_bytes()) })
+        });
+        assert_eq!(listing.0, expected.collect());
+    }
+
+    #[test]
+    fn what_is_no_tree_is_refused() {
+        let entry = |name: &[u8], kind: EntryType, size: u64| {
+            let mut header = Header::new_gnu();
+            header.as_old_mut().name[..name.len()].copy_from_slice(name);
+            header.set_entry_type(kind);
+            header.set_mode(0o644);
+            header.set_size(size);
+            header.set_cksum();
+            header.as_bytes().to_vec()
+        };
+        for (bytes, words) in [
+            (entry(b"../a", EntryType::Regular, 0), "is no plain path"),
+            (entry(b"/a", EntryType::Regular, 0), "is no plain path"),
+            (entry(b"", EntryType::Regular, 0), "is no plain path"),
+            (entry(b"a", EntryType::Directory, 0), "is neither a file nor a link"),
+            (entry(b"a", EntryType::Fifo, 0), "is neither a file nor a link"),
+            (entry(b"a", EntryType::Link, 0), "is neither a file nor a link"),
+            (entry(b"a", EntryType::XHeader, 0), "is neither a file nor a link"),
+            (entry(b"a", EntryType::Symlink, 0), "leads nowhere"),
+            (entry(b"a", EntryType::Regular, LARGEST + 1), "is too large"),
+            (entry(b"a", EntryType::GNULongName, 1 << 30), "has a name that is too long"),
+            ([entry(b"a", EntryType::Regular, 0), entry(b"a", EntryType::Regular, 0)].concat(), "is there twice"),
+        ] {
+            let refused = read_bytes(&bytes).unwrap_err().to_string();
+            assert!(refused.contains(words), "{words}: {refused}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_come_to_an_end(at in 0_usize..4000, bytes in proptest::collection::vec(proptest::num::u8::ANY, 1..600)) {
+            let mut whole = tar(&[("a", Mode::File, "one"), ("b", Mode::Link, "a"), ("c", Mode::Executable, "x")]);
+            let at = at.min(whole.len());
+            whole.splice(at.., bytes.iter().copied());
+            let _ = read_bytes(&whole);
+            let _ = read_bytes(&bytes);
+        }
+    }
+}

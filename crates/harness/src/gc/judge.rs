@@ -1,0 +1,176 @@
+//! Which bundles may go: everything that speaks for one is asked first, and what is asked last is the bundle itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use contract::{Digest, RunId, Stamp};
+use evidence::{PublicKey, names};
+use ledger::{Ledger, RunRow, RunStatus};
+
+use super::{Clock, CollectError, Kept, Retention, names_in};
+use crate::home::Home;
+
+/// A bundle about other bundles, and more than any has.
+const MATRIX: &str = "matrix.json";
+const LARGEST_MATRIX: u64 = 64 << 20;
+
+/// One thing under `harness-runs/`.
+pub(super) struct Present {
+    pub(super) name: String,
+    /// The ledger's row, if it has one.
+    pub(super) row: Option<RunRow>,
+    pub(super) kept: Option<Kept>,
+    pub(super) detail: Option<String>,
+    /// Of one that goes.
+    pub(super) bytes: u64,
+    /// The ledger said before that it goes: only what was done since speaks for it.
+    pub(super) collected: bool,
+}
+
+/// The home as it is judged.
+pub(super) struct Judge<'a> {
+    pub(super) home: &'a Home,
+    pub(super) ledger: &'a Ledger,
+    pub(super) keys: Vec<PublicKey>,
+    pub(super) clock: Clock,
+}
+
+impl Judge<'_> {
+    /// Everything under `harness-runs/`. What is not kept here may go if it is whole.
+    pub(super) fn survey(&self, retention: &Retention) -> Result<Vec<Present>, CollectError> {
+        let mut all = self.present()?;
+        self.keep_stated(&mut all)?;
+        self.keep_latest_passes(&mut all);
+        self.keep_young(&mut all);
+        keep_recent(&mut all, retention.keep);
+        self.keep_named(&mut all);
+        Ok(all)
+    }
+
+    fn present(&self) -> Result<Vec<Present>, CollectError> {
+        let names = names_in(&self.home.bundles())?;
+        let mut rows: BTreeMap<String, Option<RunRow>> = names.into_iter().map(|name| (name, None)).collect();
+        let placed = self.ledger.runs_each(|row| {
+            if let Some(place) = rows.get_mut(&row.run_id) {
+                *place = Some(row);
+            }
+        });
+        placed.map_err(CollectError::ReadLedger)?;
+        rows.into_iter().map(|(name, row)| self.admit(name, row)).collect()
+    }
+
+    fn admit(&self, name: String, row: Option<RunRow>) -> Result<Present, CollectError> {
+        let kept = match &row {
+            None => Some(Kept::Unrecorded),
+            Some(row) if row.status == RunStatus::Running => Some(Kept::Unsealed),
+            Some(_) => None,
+        };
+        let collected = self.ledger.run_collection(&name).map_err(CollectError::ReadLedger)?.is_some();
+        Ok(Present { name, row, kept, detail: None, bytes: 0, collected })
+    }
+
+    fn keep_stated(&self, all: &mut [Present]) -> Result<(), CollectError> {
+        let spoken_of = self.ledger.runs_spoken_of().map_err(CollectError::ReadLedger)?;
+        for one in all.iter_mut().filter(|one| one.kept.is_none()) {
+            if spoken_of.contains(&one.name) || self.is_stated(&one.name) {
+                one.kept = Some(Kept::Stated);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_stated(&self, name: &str) -> bool {
+        let Ok(run_id) = RunId::try_from(name.to_owned()) else { return true };
+        names_in(&self.home.statements(&run_id)).map_or(true, |statements| !statements.is_empty())
+    }
+
+    /// Of each task, engine and stage the latest pass that is whole: one that is not can be rested on by nobody.
+    fn keep_latest_passes(&self, all: &mut [Present]) {
+        let passes = all.iter_mut().filter(|one| !one.collected && one.row().is_some_and(is_pass));
+        let mut passes: Vec<&mut Present> = passes.collect();
+        newest_first(&mut passes);
+        let mut found = BTreeSet::new();
+        for one in passes {
+            let Some(row) = &one.row else { continue };
+            let kind = (row.task_id.clone(), row.engine.clone(), row.stage);
+            if found.contains(&kind) || self.whole(row).is_err() {
+                continue;
+            }
+            found.insert(kind);
+            if one.kept.is_none() {
+                one.kept = Some(Kept::LatestPass);
+            }
+        }
+    }
+
+    fn keep_young(&self, all: &mut [Present]) {
+        for one in all.iter_mut().filter(|one| one.kept.is_none() && !one.collected) {
+            let finished = one.row().and_then(|row| row.finished_at.clone());
+            let finished = finished.and_then(|time| Stamp::try_from(time).ok());
+            if !finished.is_some_and(|time| self.clock.is_old(time.unix_seconds())) {
+                one.kept = Some(Kept::Young);
+            }
+        }
+    }
+
+    /// What a matrix that stays names stays too.
+    fn keep_named(&self, all: &mut [Present]) {
+        let staying = all.iter().filter(|one| one.kept.is_some());
+        let named: BTreeSet<String> = staying.flat_map(|one| matrix(&self.home.bundles().join(&one.name))).collect();
+        for one in all.iter_mut().filter(|one| one.kept.is_none() && !one.collected && named.contains(&one.name)) {
+            one.kept = Some(Kept::Named);
+        }
+    }
+
+    /// Whether a bundle is the one that was sealed; what does not hold, if not.
+    pub(super) fn whole(&self, row: &RunRow) -> Result<(), String> {
+        let bundle = self.home.bundles().join(&row.run_id);
+        let checked = evidence::verify::verify(&bundle, &self.keys, &[]).map_err(|error| error.to_string())?;
+        if let Some(failure) = checked.failures.first() {
+            return Err(format!("{} {}", failure.file, failure.check));
+        }
+        let attestation = fs::read(bundle.join(names::ATTESTATION)).map_err(|error| error.to_string())?;
+        match row.attestation_sha256 == Some(Digest::of(&attestation).to_string()) {
+            true => Ok(()),
+            false => Err(format!("{} is not the one in the ledger", names::ATTESTATION)),
+        }
+    }
+}
+
+impl Present {
+    fn row(&self) -> Option<&RunRow> {
+        self.row.as_ref()
+    }
+}
+
+fn is_pass(row: &RunRow) -> bool {
+    row.status == RunStatus::Pass
+}
+
+fn newest_first(runs: &mut [&mut Present]) {
+    runs.sort_by_cached_key(|one| std::cmp::Reverse(one.row().map(|row| (row.started_at.clone(), row.seq))));
+}
+
+/// The latest of each task, as many as wanted.
+fn keep_recent(all: &mut [Present], keep: usize) {
+    let mut runs: Vec<&mut Present> = all.iter_mut().filter(|one| one.row.is_some() && !one.collected).collect();
+    newest_first(&mut runs);
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for one in runs {
+        let task = one.row().map(|row| row.task_id.clone()).unwrap_or_default();
+        let count = seen.entry(task).or_default();
+        *count += 1;
+        if *count <= keep && one.kept.is_none() {
+            one.kept = Some(Kept::Recent);
+        }
+    }
+}
+
+/// The runs that a matrix names. What cannot be read names nothing: it is no matrix of ours.
+fn matrix(bundle: &Path) -> Vec<String> {
+    let Some(bytes) = tree::read_plain(bundle, MATRIX.as_bytes(), LARGEST_MATRIX) else { return Vec::new() };
+    let document: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let cases = document["cases"].as_array().into_iter().flatten();
+    cases.filter_map(|case| case["run_id"].as_str().map(str::to_owned)).collect()
+}

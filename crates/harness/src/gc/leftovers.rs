@@ -1,0 +1,71 @@
+//! What dead processes left, and work areas that were kept long ago.
+
+use std::fs;
+use std::path::Path;
+
+use contract::RunId;
+
+use super::remove::remove_all;
+use super::{Act, Clock, Stuff, StuffFate, lock, names_in};
+use crate::archive::UNDONE;
+use crate::home::Home;
+use crate::report::remove_work;
+use crate::reserve::Reserve;
+
+pub(super) fn sweep(home: &Home, clock: Clock, act: Act) -> Vec<StuffFate> {
+    vec![work_areas(home, clock, act), imports(home, act)]
+}
+
+/// What an interrupted collection had moved out of sight.
+pub(super) fn trash(home: &Home, act: Act) -> StuffFate {
+    let mut fate = StuffFate::new(Stuff::Trash);
+    for name in names_in(&home.trash()).unwrap_or_default() {
+        let path = home.trash().join(name);
+        fate.remove(&path, act, || remove_all(&path));
+    }
+    fate
+}
+
+fn work_areas(home: &Home, clock: Clock, act: Act) -> StuffFate {
+    let mut fate = StuffFate::new(Stuff::WorkAreas);
+    for name in names_in(&home.work()).unwrap_or_default() {
+        let path = home.work().join(&name);
+        let run_id = RunId::try_from(name.clone()).ok();
+        let used = match &run_id {
+            Some(run_id) => home.active_run(run_id).exists(),
+            None => name.split('-').any(is_alive),
+        };
+        if used || !clock.is_old_file(&path) {
+            fate.kept += 1;
+            continue;
+        }
+        fate.remove(&path, act, || match &run_id {
+            Some(run_id) => {
+                remove_work(home, run_id);
+                Reserve::release(home, run_id);
+                if fs::symlink_metadata(&path).is_ok() { remove_all(&path) } else { Ok(()) }
+            }
+            None => remove_all(&path),
+        });
+    }
+    fate
+}
+
+/// Imports whose process is gone.
+fn imports(home: &Home, act: Act) -> StuffFate {
+    let mut fate = StuffFate::new(Stuff::Imports);
+    let folder = home.imported();
+    for name in names_in(&folder).unwrap_or_default().iter().filter(|name| name.starts_with(UNDONE)) {
+        let path = folder.join(name);
+        match lock::seize(&path) {
+            Some(_alone) => fate.remove(&path, act, || remove_all(&path)),
+            None => fate.kept += 1,
+        }
+    }
+    fate
+}
+
+/// Whether this is the number of a process that lives.
+pub(super) fn is_alive(pid: &str) -> bool {
+    !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()) && Path::new("/proc").join(pid).exists()
+}

@@ -1,0 +1,66 @@
+//! Who uses what: a folder's shared lock keeps it from being removed, and goes with its process.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, CWD, OFlags, Timespec, Timestamps, UTIME_NOW, utimensat};
+
+use super::CollectError;
+
+/// Between two tries at the lock of a collection.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Keeps a folder from being collected as long as the value lives. None where it is not there any more, and where somebody
+/// has it for themselves: who only looks does not wait.
+pub fn hold(folder: &Path) -> Option<File> {
+    let held = open(folder)?;
+    (held.try_lock_shared().is_ok() && is_at(&held, folder)).then_some(held)
+}
+
+/// The same for who needs it: waits until it is free or gone.
+pub(crate) fn hold_for_use(folder: &Path) -> Option<File> {
+    let held = open(folder)?;
+    (held.lock_shared().is_ok() && is_at(&held, folder)).then_some(held)
+}
+
+/// The folder for oneself; None while somebody holds it, or where it is gone.
+pub(super) fn seize(folder: &Path) -> Option<File> {
+    let held = open(folder)?;
+    (held.try_lock().is_ok() && is_at(&held, folder)).then_some(held)
+}
+
+/// Only a folder: opening a pipe would wait for whoever writes into it.
+fn open(folder: &Path) -> Option<File> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    File::options().read(true).custom_flags(flags.bits() as i32).open(folder).ok()
+}
+
+fn is_at(held: &File, path: &Path) -> bool {
+    let identity = |stat: fs::Metadata| (stat.dev(), stat.ino());
+    let (held, found) = (held.metadata().map(identity), fs::symlink_metadata(path).map(identity));
+    matches!((held, found), (Ok(held), Ok(found)) if held == found)
+}
+
+/// Waits until no other collection is at work.
+pub(super) fn alone(path: &Path, cancel: &AtomicBool) -> Result<File, CollectError> {
+    let failed = |error: io::Error| CollectError::Io(path.to_owned(), error);
+    let file = File::options().create(true).truncate(false).write(true).open(path).map_err(failed)?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if cancel.load(Ordering::Relaxed) => return Err(CollectError::Interrupted),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+    }
+}
+
+/// Says that something was used just now. Where that cannot be said, it is taken for unused the sooner: a cache costs time.
+pub(crate) fn touch(path: &Path) {
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    let _ = utimensat(CWD, path, &Timestamps { last_access: now, last_modification: now }, AtFlags::empty());
+}

@@ -1,0 +1,103 @@
+//! Secrets: what the run looks for in everything it writes, and what comes of a hit.
+
+use contract::report::{HitClass, SecretHit, SecretScan};
+use contract::{Coverage, EventKind, Reason};
+use evidence::censor::ReadBaseline;
+use evidence::{Censor, names};
+use secrets::{Known, KnownClass, RuleSet, Scanner};
+use serde_json::{Value, json};
+use tree::{Oid, Store};
+
+use crate::run::{Run, Stopped};
+
+/// The name of the decoys' secret in hits and markers.
+const CANARY: &str = "canary";
+/// Places that a blocker names.
+const NAMED: usize = 3;
+
+/// What a contract holds that looks like a secret.
+#[derive(Debug)]
+pub struct ContractSecret {
+    /// The field, from the top of the contract.
+    pub field: String,
+    pub rule: String,
+}
+
+/// Gets ready in the background what every run needs and takes a while.
+pub fn warm_up() {
+    std::thread::spawn(Censor::warm);
+}
+
+/// The censor of a run whose decoys hold this.
+pub(crate) fn censor(canary: &str) -> Censor {
+    Censor::new(vec![Known::new(CANARY, KnownClass::Canary, canary.as_bytes())])
+}
+
+/// A contract lies in every bundle and in the ledger under its digest, so that nothing can be taken out of it later.
+pub(crate) fn secret_in(contract: &[u8]) -> Result<Option<ContractSecret>, serde_json::Error> {
+    let scanner = Scanner::new(&[], RuleSet::standard());
+    let Some(hit) = scanner.scan(contract).into_iter().next() else { return Ok(None) };
+    let whole = serde_json::from_slice(contract)?;
+    let field = field_of(&scanner, &whole, String::new()).unwrap_or_else(|| "contract".to_owned());
+    Ok(Some(ContractSecret { field, rule: hit.rule.to_string() }))
+}
+
+fn field_of(scanner: &Scanner, value: &Value, at: String) -> Option<String> {
+    let below = |name: &str| if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") };
+    match value {
+        Value::String(text) => (!scanner.scan(text.as_bytes()).is_empty()).then_some(at),
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(index, item)| field_of(scanner, item, below(&index.to_string())))
+        }
+        Value::Object(entries) => entries.iter().find_map(|(name, entry)| {
+            let named = !scanner.scan(name.as_bytes()).is_empty();
+            if named { Some(at.clone()) } else { field_of(scanner, entry, below(name)) }
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+/// Reads the files of a baseline commit. What cannot be read is not in the baseline, as far as anybody can tell.
+pub(crate) fn baseline_reader(store: Store, commit: Oid) -> ReadBaseline {
+    Box::new(move |take| {
+        let Ok(listing) = store.list(commit) else { return };
+        let mut reader = store.reader();
+        for entry in listing.0.values().filter(|entry| entry.mode.is_regular()) {
+            if let Ok(content) = reader.blob(entry.oid) {
+                take(&content);
+            }
+        }
+    })
+}
+
+impl Run<'_> {
+    /// Holds against the run what was found in it, and says so.
+    pub(crate) fn conclude_scan(&mut self) -> Result<SecretScan, Stopped> {
+        let scan = self.draft.censor().result(self.draft.files().len() + LAST_FILES.len());
+        for (class, reason, what) in [
+            (HitClass::Leak, Reason::SecretLeak, "what looks like a secret stood"),
+            (HitClass::Canary, Reason::CanaryTouched, "the secret of a decoy stood"),
+        ] {
+            let hits: Vec<&SecretHit> = scan.hits.iter().filter(|hit| hit.class == class).collect();
+            if let Some(first) = hits.first() {
+                self.findings.block(reason, format!("{what} {}", in_words(&hits)), &first.file);
+            }
+        }
+        if self.draft.censor().is_patch_redacted() {
+            self.findings.coverage.insert(Coverage::PatchRedacted);
+        }
+        let data = json!({"files_scanned": scan.files_scanned, "hits": scan.hits.len(), "status": scan.status});
+        self.event(EventKind::SecretScanCompleted, data)?;
+        Ok(scan)
+    }
+}
+
+fn in_words(hits: &[&SecretHit]) -> String {
+    let place = |hit: &&SecretHit| format!("in {} at {} ({})", hit.file, hit.offset, hit.rule);
+    let more = hits.len().saturating_sub(NAMED);
+    let rest = if more > 0 { format!(" and {more} more places") } else { String::new() };
+    format!("{}{rest}", hits.iter().take(NAMED).map(place).collect::<Vec<_>>().join(", "))
+}
+
+/// The files of a bundle beside those that are written as the run goes on.
+const LAST_FILES: &[&str] = &[names::EVENTS, names::TRACE, names::REPORT, names::REPORT_MD];

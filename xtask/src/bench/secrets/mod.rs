@@ -1,0 +1,188 @@
+//! The secret scanner beside ripgrep and beside other scanners: how fast, how much of what was planted is found, and how
+//! often something is found where nothing is.
+
+mod peers;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::Bench;
+use super::rounds::{Candidate, Measured, in_turns};
+use super::world::World;
+use crate::Outcome;
+use crate::process::{cargo, is_there, output, program, run, target};
+
+const ROUNDS: usize = 5;
+
+/// detect-secrets is some thousand times slower; it gets the beginning of the log.
+const SLICE: usize = 500_000;
+
+/// What is measured with what: the set that the crate's example writes.
+struct Set {
+    world: World,
+    log_size: u64,
+    planted: usize,
+    clean_size: u64,
+}
+
+/// Where a scanner says that something is: one file name for each finding.
+type Findings = Vec<String>;
+
+pub(super) fn measure(bench: &Bench) -> Outcome<String> {
+    if !is_there("rg") {
+        return Err("ripgrep is the measure here and is not installed: apt-get install ripgrep".to_owned());
+    }
+    let build =
+        ["build", "--quiet", "--release", "--package", "secrets", "--example", "scan", "--example", "evaluation"];
+    run(&mut cargo(&build))?;
+    let set = Set::new(bench)?;
+    let peers = peers::installed()?;
+    let mut candidates = vec![
+        Candidate::new(RIPGREP, "rg", |_| found_once(ripgrep(&set, &set.log()))),
+        Candidate::new(OURS, "ours", |_| found_once(ours(&[set.log()]))),
+    ];
+    if let Some(kingfisher) = &peers.kingfisher {
+        candidates.push(Candidate::new(peers::KINGFISHER, "kingfisher", |_| {
+            found_once(peers::kingfisher(kingfisher, &set.log()))
+        }));
+    }
+    if let Some(detect_secrets) = &peers.detect_secrets {
+        let slice = set.slice()?;
+        candidates.push(Candidate::new(peers::DETECT_SECRETS, "detect-secrets", move |_| {
+            peers::detect_secrets(detect_secrets, &slice).map(drop)
+        }));
+    }
+    let speed = in_turns(candidates, bench.rounds.unwrap_or(ROUNDS))?;
+    Ok(table(&set, &speed, &judged(&set, &peers)?))
+}
+
+const RIPGREP: &str = "ripgrep, 20 patterns, one thread";
+const OURS: &str = "`secrets`, all rules, every encoding, redacting";
+
+impl Set {
+    fn new(bench: &Bench) -> Outcome<Set> {
+        let world = World::new(&bench.place, "secrets")?;
+        let folder = world.path("set");
+        output(&mut program(target().join("release/examples/evaluation"), [folder.as_os_str()]))?;
+        std::fs::write(world.path("patterns"), PATTERNS.join("\n"))
+            .map_err(|error| format!("cannot write: {error}"))?;
+        let size = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
+        let mut set = Set { world, log_size: 0, planted: 0, clean_size: 0 };
+        set.log_size = size(&set.log());
+        set.planted = files(&set.folder("planted"))?.len();
+        set.clean_size = files(&set.folder("clean"))?.iter().map(|file| size(file)).sum();
+        Ok(set)
+    }
+
+    fn folder(&self, name: &str) -> PathBuf {
+        self.world.path("set").join(name)
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder("log")
+    }
+
+    fn slice(&self) -> Outcome<PathBuf> {
+        let (log, slice) = (self.log(), self.world.path("slice.txt"));
+        let fail = |error: std::io::Error| format!("cannot cut a slice: {error}");
+        let bytes = std::fs::read(log).map_err(fail)?;
+        std::fs::write(&slice, &bytes[..SLICE.min(bytes.len())]).map_err(fail)?;
+        Ok(slice)
+    }
+}
+
+fn files(folder: &Path) -> Outcome<Vec<PathBuf>> {
+    let fail = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
+    std::fs::read_dir(folder).map_err(fail)?.map(|entry| entry.map(|entry| entry.path()).map_err(fail)).collect()
+}
+
+/// Ending with 0 is no proof: the log has one secret, at its very end.
+fn found_once(findings: Outcome<Findings>) -> Outcome {
+    match findings?.len() {
+        1 => Ok(()),
+        other => Err(format!("{other} findings in a log that has one; its time means nothing")),
+    }
+}
+
+fn ours(files: &[PathBuf]) -> Outcome<Findings> {
+    let told = output(&mut program(target().join("release/examples/scan"), files))?;
+    Ok(told.lines().filter_map(|line| line.split('\t').next()).map(str::to_owned).collect())
+}
+
+fn ripgrep(set: &Set, path: &Path) -> Outcome<Findings> {
+    let mut command: Command = program("rg", ["-j1", "--no-heading", "--with-filename", "--null", "-o", "-f"]);
+    command.arg(set.world.path("patterns")).arg(path);
+    // It ends with 1 where nothing is found.
+    let told = command.output().map_err(|error| format!("cannot start rg: {error}"))?;
+    let lines = told.stdout.split(|byte| *byte == b'\n').filter(|line| line.contains(&0));
+    let name =
+        |line: &[u8]| String::from_utf8_lossy(line.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned();
+    Ok(lines.map(name).collect())
+}
+
+/// A scanner's name, how many of the planted files it finds something in, and how much it finds in the clean ones.
+struct Judged {
+    name: &'static str,
+    found: usize,
+    alarms: usize,
+}
+
+fn judged(set: &Set, peers: &peers::Peers) -> Outcome<Vec<Judged>> {
+    let (planted, clean) = (set.folder("planted"), set.folder("clean"));
+    let judge = |name, scan: &dyn Fn(&Path) -> Outcome<Findings>| -> Outcome<Judged> {
+        let mut found = scan(&planted)?;
+        found.sort_unstable();
+        found.dedup();
+        Ok(Judged { name, found: found.len(), alarms: scan(&clean)?.len() })
+    };
+    let mut all = vec![judge(RIPGREP, &|path| ripgrep(set, path))?, judge(OURS, &|path| ours(&files(path)?))?];
+    if let Some(kingfisher) = &peers.kingfisher {
+        all.push(judge(peers::KINGFISHER, &|path| peers::kingfisher(kingfisher, path))?);
+    }
+    if let Some(detect_secrets) = &peers.detect_secrets {
+        all.push(judge(peers::DETECT_SECRETS, &|path| peers::detect_secrets(detect_secrets, path))?);
+    }
+    Ok(all)
+}
+
+fn table(set: &Set, speed: &[Measured], judged: &[Judged]) -> String {
+    let size = |row: &Measured| if row.name == peers::DETECT_SECRETS { SLICE as f64 } else { set.log_size as f64 };
+    let rate = |row: &Measured| size(row) / 1e6 / row.p50().as_secs_f64();
+    let measure = speed.first().map_or(1.0, rate);
+    let mut text = format!(
+        "| | MB/s | of ripgrep | found, of {} planted | false alarms in {:.0} MB |\n| --- | --- | --- | --- | --- |\n",
+        set.planted,
+        set.clean_size as f64 / 1e6
+    );
+    for (row, judged) in speed.iter().zip(judged) {
+        debug_assert_eq!(row.name, judged.name);
+        let (rate, share) = (rate(row), judged.found as f64 / set.planted.max(1) as f64);
+        let (name, found, alarms) = (judged.name, judged.found, judged.alarms);
+        text.push_str(&format!("| {name} | {rate:.2} | {:.4} | {found} ({share:.3}) | {alarms} |\n", rate / measure));
+    }
+    text
+}
+
+/// Shapes that people usually search their logs for.
+const PATTERNS: [&str; 20] = [
+    r"AKIA[0-9A-Z]{16}",
+    r"ghp_[A-Za-z0-9]{36}",
+    r"github_pat_[A-Za-z0-9_]{82}",
+    r"glpat-[A-Za-z0-9_-]{20}",
+    r"xox[baprs]-[A-Za-z0-9-]{10,}",
+    r"https://hooks\.slack\.com/services/[A-Za-z0-9/]+",
+    r"sk_live_[A-Za-z0-9]{24,}",
+    r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}",
+    r"npm_[A-Za-z0-9]{36}",
+    r"pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,}",
+    r"sk-ant-api03-[A-Za-z0-9_-]{93}AA",
+    r"sk-proj-[A-Za-z0-9_-]{40,}",
+    r"AIza[0-9A-Za-z_-]{35}",
+    r"hf_[A-Za-z]{34}",
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
+    r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
+    r"dop_v1_[0-9a-f]{64}",
+    r"shpat_[0-9a-f]{32}",
+    r#"(?i)(password|secret|token|api_key)\s*[:=]\s*['"][^'"]{8,}['"]"#,
+    r"[a-z]+://[^/\s:@]+:[^/\s:@]+@",
+];
