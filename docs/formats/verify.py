@@ -283,12 +283,16 @@ def check_events(events, head, report, predicate):
 def check_signed(files, report, predicate):
     """What is signed and what the report says are the same."""
     engine, sandbox, host = report["engine"], report["sandbox"], report["host"]
+    model = report["model"] or {"requested": None, "pairs_observed": [], "refused": 0}
+    pair = model["requested"] and "{provider}/{model}".format(**model["requested"])
+    names = lambda key: sorted({one[key] for one in model["pairs_observed"]} - {None})
     made = {
         "verdict": report["status"], "blockers": report["blocker_reasons"], "patch_sha256": sha256(files["patch.diff"]),
         "started_at": report["run_started_at"], "finished_at": report["run_finished_at"],
         "engine": {"id": engine["id"], "source_id": engine["source_id"], "tree_sha256": engine["executable_sha256"],
                    "argv_sha256": engine["argv_sha256"], "process_started": engine["process_started"]},
         "sandbox": {"asked": sandbox["asked"], "applied": sandbox["profile"], "probe_sha256": sandbox.get("probe_sha256")},
+        "model": {"requested": pair, "asked": names("asked"), "answered": names("answered"), "refused": model["refused"]},
         "harness": {"version": host["harness_version"], "executable_sha256": host["harness_sha256"]},
         "verification": [{"argv_sha256": sha256(canonical(one["argv"])), "exit": one["exit"], "kind": one["kind"],
                           "result": one["result"], "tests": one["tests"]} for one in report["verification"]["passes"]],

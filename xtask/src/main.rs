@@ -23,7 +23,7 @@ Usage: cargo xtask CHORE
   schema [--check]          write docs/formats/schemas, or say where they differ from what the program says
   exam [--check]            write the tables of docs/formats/exam-set.md, or say that they differ from the program's
   soak [NAME]               what the tests take a sample of, thousands of times: kills, writes, gc
-  bench run|verify|ledger|recover|exam|sandbox|workspace [--rounds N] [--dir DIR] [--write]
+  bench run|verify|ledger|recover|exam|sandbox|secrets|workspace|bridge [--rounds N] [--dir DIR] [--write]
                             measure against floors; --write puts the table into docs/performance.md
 ";
 

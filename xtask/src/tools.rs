@@ -1,6 +1,8 @@
 //! What tests need beyond Rust: a few programs, the test runners of other languages, and a Python with the libraries our
 //! formats are checked against.
 
+pub(crate) mod models;
+
 use std::path::{Path, PathBuf};
 
 use crate::Outcome;
@@ -70,6 +72,8 @@ pub(crate) fn made() -> Vec<(&'static str, Outcome<PathBuf>)> {
         ("CTO_TEST_NPM_CACHE", npm_cache()),
         ("CTO_TEST_WHEELS", wheels()),
         ("CTO_TEST_CARGO_HOME", cargo_home()),
+        ("CTO_TEST_SDK_PYTHON", models::clients()),
+        ("CTO_TEST_MODEL_PYTHON", models::model()),
         ("CTO_TEST_STOPPABLE", stoppable()),
     ]
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::claim::Speech;
 use crate::event::EventKind;
 use crate::fake::{Claims, Fake, Step};
+use crate::model::Wire;
 use crate::reason::Reason;
 use crate::source::{self, Problem, Problems, Rule, Spans};
 use crate::status::Status;
@@ -68,6 +69,8 @@ pub struct FakeSteps {
     pub claims: Claims,
     /// Whose words the printed output is in; with another engine's, the fake prints no result line of its own.
     pub speaks: Option<Speech>,
+    /// The wire of the model it needs, where it plays an engine that needs one.
+    pub wire: Option<Wire>,
 }
 
 /// Loads and resolves `case.yaml`; `read` gives the files beside it.
@@ -106,13 +109,13 @@ fn resolve_fake(fake: Fake, spans: &Spans, read: ReadBeside<'_>, problems: &mut 
     if fake.patch.is_some() && !fake.steps.is_empty() {
         problems.push(spans.problem(&["fake"], Rule::Invalid, "`fake` has either `patch` or `steps`".to_owned()));
     }
-    let speaks = fake.speaks;
+    let (speaks, wire) = (fake.speaks, fake.wire);
     let resolved = fake.resolve(|name| {
         let text = read(name).and_then(|bytes| String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned()));
         text.map_err(|error| format!("`{}` cannot be read: {error}", crate::text::shown(name)))
     });
     match resolved {
-        Ok((steps, claims)) => FakeSteps { steps, claims, speaks },
+        Ok((steps, claims)) => FakeSteps { steps, claims, speaks, wire },
         Err(message) => {
             problems.push(spans.problem(&["fake"], Rule::Invalid, message));
             FakeSteps::default()

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 use crate::exam::Ecosystem;
 use crate::id::TaskId;
+use crate::model::{AnswerFact, ModelFacts};
 use crate::reason::Reason;
 use crate::stage::{MutationMode, Stage};
 use crate::status::Purpose;
@@ -147,6 +148,9 @@ pub struct SettingFacts {
     /// What else stands against the contract's environment on this machine.
     #[serde(default)]
     pub environment_problems: Vec<Shortfall>,
+    /// What a model-backed engine rests on; absent for an engine that needs no model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelFacts>,
 }
 
 /// Something this machine does not give, and what a person can do about it.
@@ -197,6 +201,9 @@ pub struct Inputs {
     pub settings: SettingFacts,
     /// Absent until phase A has passed.
     pub target: Option<TargetFacts>,
+    /// What the model answered. Absent until phase B has passed, and where no model is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<AnswerFact>,
 }
 
 /// `eligibility-decision.json`.

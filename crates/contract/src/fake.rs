@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::claim::Speech;
+use crate::model::Wire;
 
 /// The `fake` key of a case.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +22,9 @@ pub struct Fake {
     /// Whose words the printed output is in, for cases that play another engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaks: Option<Speech>,
+    /// Plays an engine that needs a model on this wire: the run then needs an admitted pair and gets a bridge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<Wire>,
 }
 
 /// One thing to do. Paths are used as they stand, from the working directory: a hostile case may leave it.

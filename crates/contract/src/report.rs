@@ -11,6 +11,7 @@ use crate::decision::{NotPromoted, Profile};
 use crate::digest::Digest;
 use crate::event::EventKind;
 use crate::id::{RunId, TaskId};
+use crate::model::ModelReport;
 use crate::reason::{Reason, verdict};
 use crate::stage::{MutationMode, Stage};
 use crate::status::{Purpose, Status};
@@ -290,7 +291,7 @@ pub struct Report {
     pub source_admission_status: SourceAdmissionStatus,
     pub source_repository_mutated: Option<bool>,
     pub engine: EngineFacts,
-    pub model: Option<serde_json::Value>,
+    pub model: Option<ModelReport>,
     pub sandbox: SandboxSummary,
     pub secret_scan: SecretScan,
     pub branch_policy: String,

@@ -26,6 +26,9 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::decision::Decision>("eligibility-decision", "eligibility-decision.json"),
     published::<crate::report::Report>("report", "report.json"),
     published::<crate::event::Event>("event", "one line of events.normalized.jsonl"),
+    published::<crate::model::UsageRecord>("model-usage", "one line of model-usage.jsonl"),
+    published::<crate::record::ModelAdmission>("model-admission", "the admission of a model"),
+    published::<crate::record::ProviderDecision>("provider-decision", "decisions/provider.yaml"),
     published::<crate::statement::Statement>("statement", "the in-toto statement inside attestation.dsse.json"),
     published::<crate::statement::Envelope>("envelope", "attestation.dsse.json"),
     published::<crate::reverification::ReverificationStatement>(

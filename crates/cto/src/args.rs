@@ -2,11 +2,14 @@
 
 mod values;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use contract::ModelPair;
 use evidence::verify::Expectation;
 
+use crate::config::CredentialName;
 pub(crate) use values::{Age, ProfileName, StatusFilter};
 use values::{age, speed};
 
@@ -106,6 +109,12 @@ pub(crate) enum Command {
         /// Keep the work area under CTO_HOME/work
         #[arg(long)]
         keep_workspace: bool,
+        /// Keep what the engine and its model say to each other, redacted, in the bundle
+        #[arg(long)]
+        record_model_traffic: bool,
+        /// Answer the engine from a run's recording, or a file's, and from nothing else
+        #[arg(long, value_name = "RUN", conflicts_with = "record_model_traffic")]
+        replay_model_traffic: Option<String>,
     },
     /// Every case; a table, JUnit with --junit
     #[command(after_help = "Examples:\n  cto matrix --jobs 4\n  cto matrix --cheats --junit cases.xml")]
@@ -288,6 +297,16 @@ pub(crate) enum Command {
         /// Which one; without it, the list
         reason: Option<String>,
     },
+    /// Draft an admission, or check one
+    #[command(subcommand)]
+    Admit(AdmitCommand),
+    /// The records of the workspace: what they are for, and whether they can be used
+    Records,
+    /// The model bridge on its own, until it is interrupted
+    #[command(
+        after_help = "What crosses it is shown as it happens: a line a request on a pipe, a JSON object a line with --json.\nThe token is what clients present as their key; without one it is made and printed.\n\nExamples:\n  cto bridge --upstream http://127.0.0.1:8000/v1 --admit qwen-local/qwen3\n  cto bridge --upstream https://api.openai.com/v1 --admit openai/gpt-5.5 --credential env:KEY"
+    )]
+    Bridge(BridgeArgs),
     /// Every effective setting and where it came from
     Config,
     /// Shell completions
@@ -317,6 +336,9 @@ pub(crate) struct Asked {
     /// The sandbox profile
     #[arg(long, value_name = "P")]
     pub(crate) sandbox: Option<ProfileName>,
+    /// The model to ask for, as PROVIDER/MODEL, where the engine needs one; what is admitted decides
+    #[arg(long, value_name = "P/M")]
+    pub(crate) model: Option<ModelPair>,
     /// The owned local repository to copy and work on
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<PathBuf>,
@@ -361,6 +383,53 @@ pub(crate) enum EnvironmentCommand {
         /// The repository
         #[arg(value_name = "DIR", default_value = ".")]
         dir: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BridgeArgs {
+    /// Where to listen; loopback only
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    pub(crate) listen: SocketAddr,
+    /// The one place requests are sent to
+    #[arg(long, value_name = "URL")]
+    pub(crate) upstream: String,
+    /// The one model that may be asked for
+    #[arg(long, value_name = "PROVIDER/MODEL")]
+    pub(crate) admit: ModelPair,
+    /// Another name of the same model
+    #[arg(long, value_name = "NAME")]
+    pub(crate) alias: Vec<String>,
+    /// Where the upstream's key comes from: env:NAME, file:PATH, oauth-file:PATH or none
+    #[arg(long, value_name = "SOURCE", default_value = "none")]
+    pub(crate) credential: CredentialName,
+    /// What clients present as their key [env: CTO_BRIDGE_TOKEN]
+    #[arg(long, value_name = "T")]
+    pub(crate) token: Option<String>,
+    /// Translate the responses wire to chat completions
+    #[arg(long)]
+    pub(crate) over_chat: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AdmitCommand {
+    /// Draft the admission of a model into the workspace, or check one with --check
+    #[command(
+        after_help = "A draft admits nothing: a person fills in who approved it and sets its status to admitted.\n\nExamples:\n  cto admit model qwen-local/qwen3.6-35b-a3b --credential-class local-none --network-class local-vllm\n  cto admit model --check admissions/model/qwen.json\n\nExit codes: 0 drafted or usable, 1 it cannot be used, 2 wrong usage."
+    )]
+    Model {
+        /// The pair
+        #[arg(value_name = "PROVIDER/MODEL", required_unless_present = "check")]
+        pair: Option<ModelPair>,
+        /// The class of its credential
+        #[arg(long, value_name = "CLASS", default_value = "")]
+        credential_class: String,
+        /// The class of its network
+        #[arg(long, value_name = "CLASS", default_value = "")]
+        network_class: String,
+        /// Check this record instead
+        #[arg(long, value_name = "FILE", conflicts_with = "pair")]
+        check: Option<PathBuf>,
     },
 }
 

@@ -1,19 +1,26 @@
 //! Settings: built-in, then /etc, then the user's file, then the workspace's, then the environment, then flags. The one
 //! place that reads the environment.
 
+mod models;
+
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
+use bridge::NetworkClass;
 use contract::decision::Profile;
-use harness::Tools;
+use harness::{ModelSettings, Tools};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::args::{ColorWhen, Global};
 use crate::error::CommandError;
 use crate::output::{Output, Paint};
+
+pub(crate) use models::{CredentialName, bridge_token, model_ask};
+use models::{CredentialSource, ModelFile};
 
 /// A configuration file: `/etc/cto/config.yaml`, the user's `config.yaml`, a workspace's `harness.yaml`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -22,12 +29,18 @@ use crate::output::{Output, Paint};
 pub(crate) struct ConfigFile {
     /// The weakest profile that is accepted; a later layer can only ask for a stricter one.
     pub(crate) sandbox: Option<Profile>,
+    /// Where the credential of a class comes from. Not in a workspace's file.
+    pub(crate) credential_sources: BTreeMap<String, CredentialSource>,
+    /// The hosts of a network class, and what its traffic may carry. Not in a workspace's file.
+    pub(crate) network_classes: BTreeMap<String, NetworkClass>,
+    /// How this machine reaches a model, by PROVIDER/MODEL. Not in a workspace's file.
+    pub(crate) models: BTreeMap<String, ModelFile>,
 }
 
 /// One effective setting and the layer it came from.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Setting {
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     pub(crate) value: String,
     pub(crate) source: String,
 }
@@ -41,6 +54,7 @@ pub(crate) struct Config {
     pub(crate) workspace: Option<PathBuf>,
     pub(crate) sandbox_floor: Option<Profile>,
     pub(crate) tools: Tools,
+    pub(crate) models: ModelSettings,
     pub(crate) settings: Vec<Setting>,
 }
 
@@ -57,14 +71,17 @@ impl Config {
     pub(crate) fn resolve(global: &Global) -> Result<Self, CommandError> {
         let mut settings = Vec::new();
         let (home, home_source, home_named) = home(global)?;
-        settings.push(Setting { name: "home", value: home.display().to_string(), source: home_source });
+        settings.push(Setting { name: "home".to_owned(), value: home.display().to_string(), source: home_source });
         let workspace = workspace(global, &home)?;
         if let Some((path, source)) = &workspace {
-            settings.push(Setting { name: "workspace", value: path.display().to_string(), source: source.clone() });
+            let (name, value) = ("workspace".to_owned(), path.display().to_string());
+            settings.push(Setting { name, value, source: source.clone() });
         }
         let workspace = workspace.map(|(path, _)| path);
-        let sandbox_floor = sandbox_floor(&layers(workspace.as_deref()), &mut settings)?;
-        Ok(Self { home, home_named, workspace, sandbox_floor, tools: tools(), settings })
+        let layers = read_layers(workspace.as_deref())?;
+        let sandbox_floor = sandbox_floor(&layers, &mut settings);
+        let models = models::resolve(&layers, workspace.as_deref(), &mut settings)?;
+        Ok(Self { home, home_named, workspace, sandbox_floor, tools: tools(), models, settings })
     }
 }
 
@@ -120,13 +137,28 @@ fn registered_workspaces(home: &Path) -> Vec<PathBuf> {
     text.lines().map(PathBuf::from).collect()
 }
 
+/// A configuration file that says something.
+#[derive(Debug)]
+struct Layer {
+    path: PathBuf,
+    file: ConfigFile,
+    /// A workspace's: it can ask for less, never for more.
+    of_workspace: bool,
+}
+
 /// The configuration files, weakest first.
-fn layers(workspace: Option<&Path>) -> Vec<PathBuf> {
+fn read_layers(workspace: Option<&Path>) -> Result<Vec<Layer>, CommandError> {
     let user = path_variable("XDG_CONFIG_HOME").or_else(|| path_variable("HOME").map(|home| home.join(".config")));
-    let mut files = vec![PathBuf::from("/etc/cto/config.yaml")];
-    files.extend(user.map(|dir| dir.join("cto/config.yaml")));
-    files.extend(workspace.map(|dir| dir.join("harness.yaml")));
-    files
+    let mut files = vec![(PathBuf::from("/etc/cto/config.yaml"), false)];
+    files.extend(user.map(|dir| (dir.join("cto/config.yaml"), false)));
+    files.extend(workspace.map(|dir| (dir.join("harness.yaml"), true)));
+    let mut layers = Vec::new();
+    for (path, of_workspace) in files {
+        if let Some(file) = read_layer(&path)? {
+            layers.push(Layer { path, file, of_workspace });
+        }
+    }
+    Ok(layers)
 }
 
 fn read_layer(path: &Path) -> Result<Option<ConfigFile>, CommandError> {
@@ -148,18 +180,18 @@ fn says_nothing(bytes: &[u8]) -> bool {
 }
 
 /// The strictest profile any layer asks for.
-fn sandbox_floor(layers: &[PathBuf], settings: &mut Vec<Setting>) -> Result<Option<Profile>, CommandError> {
+fn sandbox_floor(layers: &[Layer], settings: &mut Vec<Setting>) -> Option<Profile> {
     let mut floor = None;
     let mut source = "built-in".to_owned();
-    for path in layers {
-        let Some(profile) = read_layer(path)?.and_then(|file| file.sandbox) else { continue };
+    for Layer { path, file, .. } in layers {
+        let Some(profile) = file.sandbox else { continue };
         if floor.is_none_or(|known| profile > known) {
             (floor, source) = (Some(profile), path.display().to_string());
         }
     }
     let value = floor.unwrap_or(Profile::Strict).to_string();
-    settings.push(Setting { name: "sandbox", value, source });
-    Ok(floor)
+    settings.push(Setting { name: "sandbox".to_owned(), value, source });
+    floor
 }
 
 fn tools() -> Tools {

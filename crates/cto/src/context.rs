@@ -10,7 +10,7 @@ use harness::{Ask, Harness, Home, LoadTaskError, Task};
 use ledger::Ledger;
 
 use crate::args::Asked;
-use crate::config::Config;
+use crate::config::{Config, model_ask};
 use crate::error::CommandError;
 use crate::output::Output;
 use crate::seek::{FoundRun, Runs};
@@ -34,7 +34,8 @@ impl Context {
 
     pub(crate) fn harness_at(&self, home: &Path) -> Result<Harness, CommandError> {
         let exe = std::env::current_exe()?;
-        Ok(Harness::open(home, exe, self.config.tools.clone())?.heeding(&self.config.home))
+        let harness = Harness::open(home, exe, self.config.tools.clone())?.heeding(&self.config.home);
+        Ok(harness.with_models(self.config.models.clone()))
     }
 
     /// For commands that show what runs do in a home that nobody keeps: they have no place for the bundle of a refusal.
@@ -130,7 +131,12 @@ impl Context {
             None => task.default_stage(),
         };
         let sandbox = self.sandbox(asked.sandbox.map(Profile::from))?;
-        Ok(Ask { engine: asked.engine.clone(), stage, purpose, sandbox, timeout_seconds: None, keep_workspace: false })
+        let mut model = model_ask(&asked.engine)?;
+        if let Some(pair) = &asked.model {
+            model.pair = Some(pair.clone());
+        }
+        let engine = asked.engine.clone();
+        Ok(Ask { engine, stage, purpose, sandbox, timeout_seconds: None, keep_workspace: false, model })
     }
 
     /// What is asked for by commands that ask nothing special.
@@ -144,6 +150,7 @@ impl Context {
             sandbox,
             timeout_seconds: None,
             keep_workspace: false,
+            model: model_ask(engine)?,
         })
     }
 

@@ -4,6 +4,7 @@
 //! and proven in the other crates.
 
 mod args;
+mod bridge_view;
 mod commands;
 mod config;
 mod context;

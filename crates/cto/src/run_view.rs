@@ -6,7 +6,7 @@ use std::path::Path;
 use contract::report::{CheckResult, PassKind, Report};
 use contract::text::shown;
 use contract::{Reason, Status};
-use evidence::render::{counts_text, verdict_sentence};
+use evidence::render::{counts_text, model_text, verdict_sentence};
 
 use crate::output::{Output, count, millis, wrap};
 
@@ -92,6 +92,9 @@ fn facts(out: &mut String, output: Output, report: &Report) {
             ),
         );
     }
+    if let Some(model) = &report.model {
+        line("model", &shown(&model_text(model)));
+    }
     line(
         "bundle",
         &format!("{}  sealed, {}", report.run_id.suffix(), count(report.artifact_paths.len(), "file", "files")),
@@ -153,6 +156,9 @@ fn lines(report: &Report, bundle: &Path) -> String {
         "engine {} {} stage {} took {}ms",
         report.backend, report.engine.version, report.stage, report.duration_ms
     );
+    if let Some(model) = &report.model {
+        let _ = writeln!(out, "model {}", shown(&model_text(model)));
+    }
     for blocker in &report.blockers {
         let label = if report.engine.process_started { "reason" } else { "missing" };
         let _ = writeln!(

@@ -78,6 +78,11 @@ impl Censor {
         self.read_baseline = Some(read);
     }
 
+    /// Adds a place where somebody else saw a value: it was kept out of what is written, and was there all the same.
+    pub fn saw(&mut self, hit: SecretHit) {
+        self.hits.insert(hit);
+    }
+
     /// What was found so far. `files` is how many were looked at.
     pub fn result(&self, files: usize) -> SecretScan {
         let status = if self.hits.is_empty() { ScanStatus::Clean } else { ScanStatus::Redacted };

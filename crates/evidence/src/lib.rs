@@ -32,6 +32,7 @@ pub mod names {
     pub const SANDBOX: &str = "sandbox.json";
     pub const ATTESTATION: &str = "attestation.dsse.json";
     pub const BASELINE: &str = "baseline.tar";
+    pub const MODEL_USAGE: &str = "model-usage.jsonl";
     pub const BACKEND: &str = "backend";
 
     /// The files every bundle has, whatever became of the run.

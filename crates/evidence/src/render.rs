@@ -7,6 +7,7 @@ pub use verification::counts_text;
 
 use std::fmt::Write as _;
 
+use contract::model::ModelReport;
 use contract::report::Report;
 use contract::text::shown;
 use contract::{Reason, Status};
@@ -60,9 +61,26 @@ fn heading(out: &mut String, report: &Report) {
             report.backend, report.engine.version, report.stage, report.allowed_mutation_scope
         ),
     );
+    if let Some(model) = &report.model {
+        row(out, "model", &inline(&model_text(model)));
+    }
     row(out, "started", &report.run_started_at.to_string());
     row(out, "took", &format!("{} ms", report.duration_ms));
     row(out, "purpose", report.purpose.as_str());
+}
+
+/// The use of a model in one line.
+pub fn model_text(model: &ModelReport) -> String {
+    let pair = model.requested.as_ref().map_or_else(|| "none asked for".to_owned(), ToString::to_string);
+    let fallback = if model.fallback { ", the fallback" } else { "" };
+    let used = &model.used;
+    format!(
+        "{pair}{fallback}, {}; {} of {} answered, {} refused",
+        model.admission_status,
+        used.answered,
+        count(usize::try_from(used.requests).unwrap_or(usize::MAX), "request", "requests"),
+        used.refused
+    )
 }
 
 fn row(out: &mut String, label: &str, value: &str) {
@@ -175,7 +193,10 @@ pub fn failure_reason(reason: Reason, text: &str, engine: &str, exit: Option<i32
     match (reason, exit) {
         (Reason::EngineFailed, Some(code)) => format!("{engine} engine failed with exit code {code}"),
         (Reason::LifecycleTimeoutAfterValidPatch, _) => format!("{engine} engine failed with exit code 124"),
-        (Reason::ProviderUnavailable, _) => format!("provider unavailable: {text}"),
+        (Reason::ProviderUnavailable | Reason::LocalProviderConfigMissing, _) => {
+            format!("provider unavailable: {text}")
+        }
+        (Reason::ProviderResponseShape, _) => format!("provider response shape unavailable: {text}"),
         _ => text.to_owned(),
     }
 }

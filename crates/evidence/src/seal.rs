@@ -153,7 +153,7 @@ fn predicate(report: &Report, draft: &Draft, signing: &Signing<'_>) -> Result<Pr
         result_tree: report.result_tree.clone(),
         patch_sha256: patch,
         engine: facts.engine,
-        model: SignedModel::default(),
+        model: facts.model,
         sandbox: facts.sandbox,
         verification: signed_checks(report)?,
         verdict: report.status,
@@ -168,10 +168,11 @@ fn predicate(report: &Report, draft: &Draft, signing: &Signing<'_>) -> Result<Pr
     })
 }
 
-/// What is signed of harness, engine and sandbox; also used to compare a bundle with its statement.
+/// What is signed of harness, engine, model and sandbox; also used to compare a bundle with its statement.
 pub(crate) struct SignedFacts {
     pub(crate) harness: SignedHarness,
     pub(crate) engine: SignedEngine,
+    pub(crate) model: SignedModel,
     pub(crate) sandbox: SignedSandbox,
 }
 
@@ -188,6 +189,12 @@ pub(crate) fn signed_facts(report: &Report) -> SignedFacts {
             argv_sha256: report.engine.argv_sha256,
             process_started: report.engine.process_started,
         },
+        model: report.model.as_ref().map_or_else(SignedModel::default, |model| SignedModel {
+            requested: model.requested.as_ref().map(ToString::to_string),
+            asked: model.used.asked(),
+            answered: model.used.answered_by(),
+            refused: model.used.refused,
+        }),
         sandbox: SignedSandbox {
             asked: report.sandbox.asked,
             applied: report.sandbox.profile,

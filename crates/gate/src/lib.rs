@@ -1,10 +1,11 @@
 //! Judgement: (contract, inputs) in, Eligibility Decision out. Default deny, pure, recomputable from a bundle.
 //!
-//! Phase A needs only files and settings, phase B looks at the target. A phase is judged only when the one before it
+//! Phase A needs only files and settings, phase B looks at the target, phase C talks to the model. A phase is judged only when the one before it
 //! passed; what was not reached is `not_evaluated`. An [`Admission`] can be had from [`judge`] alone, so that running an
 //! ungated task does not compile. [`conduct`] judges afterwards what the recorders of a sandbox saw.
 
 pub mod conduct;
+pub mod model;
 mod rules;
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,8 @@ use contract::decision::{HiddenProgram, Inputs, Profile, Refusal, SettingFacts, 
 use contract::task::RiskClass;
 use contract::{Gate, MutationMode, Reason, Stage, TaskContract, text};
 
+use crate::model;
+
 /// An engine the program knows.
 #[derive(Debug, Clone, Copy)]
 pub struct EngineEntry {
@@ -57,6 +59,9 @@ pub(crate) fn evaluate(contract: &TaskContract, inputs: &Inputs) -> Outcome {
     };
     for (gate, rule) in PHASE_A {
         outcome.record(*gate, rule(contract, inputs));
+        if *gate == Gate::Identity {
+            outcome.judge_model(inputs);
+        }
     }
     let reached = outcome.missing.is_empty();
     // Stage 1 touches no tree, so there is none to look at.
@@ -64,16 +69,43 @@ pub(crate) fn evaluate(contract: &TaskContract, inputs: &Inputs) -> Outcome {
     for (gate, rule) in phase_b {
         match &inputs.target {
             Some(target) if reached => outcome.record(*gate, rule(contract, inputs, target)),
-            _ => {
-                outcome.required.push(*gate);
-                outcome.not_evaluated.push(*gate);
-            }
+            _ => outcome.pass_over(*gate),
         }
+    }
+    if inputs.settings.model.is_some() && inputs.stage > Stage::GATED_ENGINE {
+        outcome.judge_answer(inputs);
     }
     outcome
 }
 
 impl Outcome {
+    /// An engine that needs no model has none of these gates.
+    fn judge_model(&mut self, inputs: &Inputs) {
+        let Some(facts) = &inputs.settings.model else { return };
+        for (gate, rule) in model::SETTINGS {
+            match rule(facts, inputs) {
+                Some(refusals) => self.record(*gate, refusals),
+                None => self.pass_over(*gate),
+            }
+        }
+    }
+
+    /// Phase C, which only a run reaches whose every other gate has passed.
+    fn judge_answer(&mut self, inputs: &Inputs) {
+        let reached = self.missing.is_empty() && self.not_evaluated.is_empty();
+        for (gate, rule) in model::ANSWER {
+            match inputs.answer.as_ref().filter(|_| reached).and_then(rule) {
+                Some(refusals) => self.record(*gate, refusals),
+                None => self.pass_over(*gate),
+            }
+        }
+    }
+
+    fn pass_over(&mut self, gate: Gate) {
+        self.required.push(gate);
+        self.not_evaluated.push(gate);
+    }
+
     fn record(&mut self, gate: Gate, refusals: Vec<Refusal>) {
         self.required.push(gate);
         if refusals.is_empty() {
@@ -85,7 +117,7 @@ impl Outcome {
     }
 }
 
-fn refuse(gate: Gate, reason: Reason, text: impl Into<String>, remedy: impl Into<String>) -> Vec<Refusal> {
+pub(crate) fn refuse(gate: Gate, reason: Reason, text: impl Into<String>, remedy: impl Into<String>) -> Vec<Refusal> {
     vec![Refusal { gate, reason, text: text.into(), remedy: remedy.into() }]
 }
 
@@ -237,6 +269,12 @@ fn sandbox_available(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
     if *sandbox_asked == Profile::None && inputs.stage > Stage::ARTIFICIAL_FIXTURE {
         refusals.extend(unavailable(
             format!("profile `none` is not accepted at stage {}", inputs.stage),
+            "ask for --sandbox strict",
+        ));
+    }
+    if *sandbox_asked == Profile::None && inputs.settings.model.is_some() {
+        refusals.extend(unavailable(
+            "a model-backed engine needs a network of its own, and profile `none` has none".to_owned(),
             "ask for --sandbox strict",
         ));
     }

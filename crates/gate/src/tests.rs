@@ -6,7 +6,7 @@ use contract::{Digest, MutationMode, Purpose, Stage, Stamp};
 
 use crate::{Judged, decide, judge};
 
-fn contract() -> TaskContract {
+pub(crate) fn contract() -> TaskContract {
     let written = r#"
 schema_version: "1"
 task_id: t
@@ -21,7 +21,7 @@ verification_commands: ["true"]
     contract::case::load_contract("t.yaml", written.as_bytes(), &|_| Err("none".to_owned())).unwrap()
 }
 
-fn inputs() -> Inputs {
+pub(crate) fn inputs() -> Inputs {
     Inputs {
         contract_digest: Digest::ZERO,
         engine: "fake".to_owned(),
@@ -39,6 +39,7 @@ fn inputs() -> Inputs {
             hidden_programs: Vec::new(),
             environment_unavailable: Vec::new(),
             environment_problems: Vec::new(),
+            model: None,
         },
         target: Some(TargetFacts {
             repository: false,
@@ -51,6 +52,7 @@ fn inputs() -> Inputs {
             absent_allowed: Vec::new(),
             ecosystems: Vec::new(),
         }),
+        answer: None,
     }
 }
 

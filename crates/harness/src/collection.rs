@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use crate::decide::{Ask, Decided};
+use crate::model::ModelAsk;
 use crate::recover::seal_stopped;
 use crate::report::Evidence;
 use crate::run::{Harness, OpenRunError, Run, Stopped};
@@ -36,6 +37,7 @@ pub fn seal_collection<T: Serialize>(
         sandbox: Profile::None,
         timeout_seconds: None,
         keep_workspace: false,
+        model: ModelAsk::default(),
     };
     let cancel = AtomicBool::new(false);
     let run =

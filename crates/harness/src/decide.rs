@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use contract::decision::{HiddenProgram, Inputs, Profile, SettingFacts, TargetFacts};
+use contract::model::AnswerFact;
 use contract::task::Environment;
-use contract::{Decision, EventKind, Gate, Purpose, Reason, Stage};
+use contract::{Decision, EventKind, Gate, Purpose, Reason, Stage, Stamp};
 use evidence::{names, stop};
 use gate::{Admission, Judged, Refused};
 use serde_json::json;
 use tree::Listing;
 
+use crate::model::{self, ModelAsk};
 use crate::run::{Harness, Run, Stopped};
 use crate::scan::baseline_reader;
 use crate::target::{Target, inspect};
@@ -28,6 +30,7 @@ pub struct Ask {
     /// The smaller of it and the contract's limit holds.
     pub timeout_seconds: Option<u64>,
     pub keep_workspace: bool,
+    pub model: ModelAsk,
 }
 
 /// Why `decide` could not answer at all.
@@ -69,14 +72,17 @@ pub struct ExamFiles {
 pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Result<Answer, DecideError> {
     let clock = crate::clock::RunClock::start().map_err(DecideError::Clock)?;
     let digest = task.contract.digest().map_err(DecideError::Encode)?;
+    let settings = settings(harness, task, ask, clock.started());
     let inputs = |target| Inputs {
         contract_digest: digest,
         engine: ask.engine.clone(),
         stage: ask.stage,
         purpose: ask.purpose,
         time: clock.started(),
-        settings: settings(harness, task, ask),
+        settings: settings.clone(),
         target,
+        // Asking a model costs, so only a run does it: what it would answer stays not evaluated.
+        answer: None,
     };
     let first = gate::judge(&task.contract, inputs(None)).map_err(DecideError::Encode)?;
     let Judged::Pending(_) = first else { return Ok(Answer { decision: first.decision().clone(), exam: None }) };
@@ -94,7 +100,7 @@ fn exam_files(task: &Task, facts: &TargetFacts, baseline: &Listing) -> Option<Ex
 }
 
 /// What phase A looks at.
-fn settings(harness: &Harness, task: &Task, ask: &Ask) -> SettingFacts {
+fn settings(harness: &Harness, task: &Task, ask: &Ask, now: Stamp) -> SettingFacts {
     let gated = gate::REGISTRY.iter().any(|engine| engine.id == ask.engine && engine.gated_by_env);
     let engine_unavailable = (ask.engine == "fake" && task.fake.is_none())
         .then(|| format!("`{}` says nothing to the fake engine, and no other engine was named", task.contract.task_id));
@@ -112,6 +118,7 @@ fn settings(harness: &Harness, task: &Task, ask: &Ask) -> SettingFacts {
         hidden_programs,
         environment_unavailable: if confined { Vec::new() } else { environment_unavailable(task) },
         environment_problems: if confined { environment::problems(task) } else { Vec::new() },
+        model: model::facts(&harness.models, &ask.engine, task, &ask.model, now),
     }
 }
 
@@ -195,7 +202,8 @@ impl<'a> Run<'a> {
     pub(crate) fn decide(mut self) -> Result<Decided<'a>, Stopped> {
         self.step(Step::Gates, StepState::Began, "")?;
         self.event(EventKind::RunStarted, self.started_data())?;
-        let first = self.judge(None)?;
+        let settings = settings(self.harness, self.task, self.ask, self.clock.started());
+        let first = self.judge(&settings, None, None)?;
         let (judged, target) = match first {
             Judged::Pending(_) => {
                 self.prepare_stage()?;
@@ -207,7 +215,12 @@ impl<'a> Run<'a> {
                     self.draft.censor_mut().compare_with(baseline_reader(copy.baseline.store.clone(), copy.commit));
                 }
                 self.trace("preflight.target", json!(target.facts))?;
-                (self.judge(Some(target.facts.clone()))?, Some(target))
+                let second = self.judge(&settings, Some(&target.facts), None)?;
+                let judged = match (&second, self.ask_model(&second, &settings)?) {
+                    (Judged::Pending(_), Some(answer)) => self.judge(&settings, Some(&target.facts), Some(answer))?,
+                    _ => second,
+                };
+                (judged, Some(target))
             }
             judged => (judged, None),
         };
@@ -227,6 +240,7 @@ impl<'a> Run<'a> {
                 Ok(Decided::Preflight(AdmittedRun { run: self, admission }))
             }
             (Judged::Refused(refused), _) => {
+                self.close_link()?;
                 self.step(Step::Gates, StepState::Refused, &detail)?;
                 self.record_refusal(refused.decision())?;
                 Ok(Decided::Refused(RefusedRun { run: self, refused }))
@@ -246,16 +260,26 @@ impl<'a> Run<'a> {
         })
     }
 
-    fn judge(&mut self, target: Option<TargetFacts>) -> Result<Judged, Stopped> {
-        let phase = if target.is_some() { "B" } else { "A" };
+    fn judge(
+        &mut self,
+        settings: &SettingFacts,
+        target: Option<&TargetFacts>,
+        answer: Option<AnswerFact>,
+    ) -> Result<Judged, Stopped> {
+        let phase = match (target, &answer) {
+            (None, _) => "A",
+            (Some(_), None) => "B",
+            (Some(_), Some(_)) => "C",
+        };
         let inputs = Inputs {
             contract_digest: self.contract_digest,
             engine: self.ask.engine.clone(),
             stage: self.ask.stage,
             purpose: self.ask.purpose,
             time: self.clock.started(),
-            settings: settings(self.harness, self.task, self.ask),
-            target,
+            settings: settings.clone(),
+            target: target.cloned(),
+            answer,
         };
         let inputs = self.clean(names::DECISION, inputs)?;
         let judged = gate::judge(&self.task.contract, inputs)?;
@@ -338,8 +362,10 @@ impl<'a> Run<'a> {
             .collect();
         let name = format!("{}-gate.log", self.ask.engine);
         self.marker(&name, &gate_log.join("\n"))?;
-        if let Some(refusal) = decision.refusals.iter().find(|refusal| refusal.reason == Reason::ProviderUnavailable) {
-            self.marker("provider-unavailable.txt", &refusal.text)?;
+        for (reason, name) in MARKERS {
+            if let Some(refusal) = decision.refusals.iter().find(|refusal| refusal.reason == *reason) {
+                self.marker(name, &refusal.text)?;
+            }
         }
         let missing_tests = decision.missing_gates.contains(&Gate::VerificationCommandPresent);
         if missing_tests {
@@ -348,6 +374,15 @@ impl<'a> Run<'a> {
         Ok(())
     }
 }
+
+/// What lies in `backend/` when a gate refuses for one of these.
+const MARKERS: &[(Reason, &str)] = &[
+    (Reason::ProviderUnavailable, "provider-unavailable.txt"),
+    (Reason::ModelNotAdmitted, "provider-model-not-admitted.txt"),
+    (Reason::ProviderAuthUnavailable, "provider-auth-unavailable.txt"),
+    (Reason::LocalProviderConfigMissing, "provider-local-config-unavailable.txt"),
+    (Reason::ProviderResponseShape, "provider-reasoning-only.txt"),
+];
 
 /// The repository a task works on, where it works on one.
 pub(crate) fn repository(task: &Task) -> Option<&Path> {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use contract::claim::{Claim, JudgedClaim};
+use contract::model::UsageRecord;
 use contract::report::{Blocker, CheckResult, Verification, sort_blockers};
 use contract::sandbox::{Attempt, EnvironmentRecord};
 use contract::{Coverage, Decision, Digest, EventKind, Reason};
@@ -43,6 +44,8 @@ pub(crate) struct Findings {
     /// What was tried in them.
     pub(crate) attempts: Vec<Attempt>,
     pub(crate) environment: EnvironmentRecord,
+    /// What the bridge recorded of each model request.
+    pub(crate) usage: Vec<UsageRecord>,
     /// What the engine says of itself, until it is judged.
     pub(crate) claims: Vec<Claim>,
     pub(crate) judged_claims: Vec<JudgedClaim>,
@@ -70,6 +73,7 @@ impl Default for Findings {
             cells: Cells::default(),
             attempts: Vec::new(),
             environment: EnvironmentRecord::default(),
+            usage: Vec::new(),
             claims: Vec::new(),
             judged_claims: Vec::new(),
             verification: Verification { passes: Vec::new(), result: CheckResult::NotRun },

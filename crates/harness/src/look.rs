@@ -121,7 +121,7 @@ fn run(
     spec.stdin = look.stdin.clone();
     let supervise = |error: sandbox::SuperviseError| LookError::Failed(error.to_string());
     let stage = setting.harness.supervisor.prepare().map_err(supervise)?;
-    let mut watch = sandbox::Watch { cancel: Some(cancel), stop: None, on_line: Some(on_line) };
+    let mut watch = sandbox::Watch { cancel: Some(cancel), stop: None, on_line: Some(on_line), on_tick: None };
     let confined = stage.confine(spec).map_err(supervise)?;
     let before = confined.applied().clone();
     let ended = confined.start(&mut watch).map_err(supervise)?;

@@ -25,6 +25,7 @@ use crate::clock::RunClock;
 use crate::decide::Ask;
 use crate::findings::Findings;
 use crate::home::Home;
+use crate::model::ModelAsk;
 use crate::report::{Evidence, ledger_entry, remove_work};
 use crate::reserve::Reserve;
 use crate::run::{Harness, Run, Stopped};
@@ -253,6 +254,7 @@ fn seal_dead(
         sandbox: intent.detail.sandbox,
         timeout_seconds: None,
         keep_workspace: false,
+        model: ModelAsk::default(),
     };
     let origin = Origin::Repository(PathBuf::new());
     let task = Task { contract: intent.detail.contract, origin, fake: None, required_events: Vec::new(), expect: None };
@@ -313,6 +315,7 @@ impl<'a> Scene<'a> {
         let mut run = Run {
             canary: String::new(),
             layer: None,
+            link: None,
             reserve: None,
             harness: self.harness,
             task: self.task,
@@ -390,6 +393,7 @@ fn settle_decision(run: &mut Run<'_>, engine: Option<&Entry>) -> Result<(), Stop
         time: run.clock.started(),
         settings: unknown_settings(run.ask.sandbox),
         target: None,
+        answer: None,
     });
     let decision = gate::decide(&run.task.contract, inputs)?;
     let at = run.clock.now();
@@ -416,5 +420,6 @@ fn unknown_settings(sandbox_asked: Profile) -> SettingFacts {
         hidden_programs: Vec::new(),
         environment_problems: Vec::new(),
         environment_unavailable: Vec::new(),
+        model: None,
     }
 }

@@ -23,7 +23,7 @@ use crate::run::{Run, Stopped, memory_path};
 use crate::task::Origin;
 use crate::verification::Verified;
 use crate::watch::{Step, StepState};
-use crate::{posture, replay};
+use crate::{model, posture, replay};
 
 /// What a bundle is made from: a refused decision, gates alone (stage 1), a sandbox that could not be built, a verified run,
 /// or what an interrupted one left. Nothing else.
@@ -216,7 +216,11 @@ fn common_coverage(run: &mut Run<'_>) {
         posture::cover(run);
     }
     run.findings.skip("approval.requested", "this stage needs no approval");
-    run.findings.skip("model-usage.jsonl", "no model ran");
+    model::cover(run);
+    if !run.draft.files().contains_key(names::MODEL_USAGE) {
+        run.findings
+            .skip(names::MODEL_USAGE, "no model was asked, or the run was interrupted before its use was written");
+    }
 }
 
 /// Bundles of cases hold their baseline, so that anybody can build the trees again.
@@ -339,7 +343,7 @@ fn compose(run: &Run<'_>, secret_scan: SecretScan, probe_sha256: Option<Digest>)
         source_admission_status: SourceAdmissionStatus::BuiltIn,
         source_repository_mutated: findings.source_mutated,
         engine: engine_facts(run),
-        model: None,
+        model: model::report(run),
         sandbox: SandboxSummary {
             asked: run.ask.sandbox,
             profile: posture::applied(run),

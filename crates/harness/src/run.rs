@@ -25,6 +25,7 @@ use crate::findings::Findings;
 use crate::halt::Halted;
 use crate::home::{Home, OpenHomeError};
 use crate::host::{self, GatherHostError, Tools};
+use crate::model::{ModelLink, ModelSettings};
 use crate::replay;
 use crate::reserve::Reserve;
 use crate::scan::{ContractSecret, censor, secret_in};
@@ -42,6 +43,7 @@ pub struct Harness {
     pub(crate) git: tree::Git,
     pub(crate) tools: Tools,
     pub(crate) host: HostFacts,
+    pub(crate) models: ModelSettings,
     /// The record of the kill switch that is heeded.
     pub(crate) switch: PathBuf,
     /// Why profile `strict` cannot be had here; found out when it is first asked for.
@@ -94,7 +96,13 @@ impl Harness {
         let ledger = Mutex::new(home.ledger().map_err(OpenHarnessError::Home)?);
         let (supervisor, strict_shortfall) = (Supervisor::new(exe.clone()), OnceLock::new());
         let switch = home.halt_path();
-        Ok(Self { key, supervisor, exe, git, tools, host, switch, strict_shortfall, ledger, home })
+        let models = ModelSettings::default();
+        Ok(Self { key, supervisor, exe, git, tools, host, models, switch, strict_shortfall, ledger, home })
+    }
+
+    /// With what the operator's configuration says of models; without it no model can be used.
+    pub fn with_models(self, models: ModelSettings) -> Self {
+        Self { models, ..self }
     }
 
     pub fn host(&self) -> &HostFacts {
@@ -214,6 +222,8 @@ pub(crate) struct Run<'a> {
     pub(crate) canary: String,
     /// What setup made of the baseline, where the contract has one.
     pub(crate) layer: Option<Layer>,
+    /// The way to the model, while there is one.
+    pub(crate) link: Option<ModelLink>,
     pub(crate) findings: Findings,
 }
 
@@ -290,6 +300,7 @@ impl<'a> Run<'a> {
             stage: None,
             canary,
             layer: None,
+            link: None,
             reserve: Some(reserve),
             findings: Findings::default(),
         })
@@ -415,6 +426,11 @@ pub(crate) fn canary() -> io::Result<String> {
     let mut random = [0; 20];
     getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// A token that nobody guesses.
+pub fn random_token() -> io::Result<String> {
+    canary()
 }
 
 /// An object with the given entries and those of `more`.

@@ -117,13 +117,13 @@ impl Task {
         let unknown = |name: &str| LoadTaskError::Unknown { name: name.to_owned(), suggestion: None };
         let folder = cheat.case().ok_or_else(|| unknown(&cheat.on))?;
         let mut task = Self::from_folder(folder)?;
-        let speaks = cheat.fake.speaks;
+        let (speaks, wire) = (cheat.fake.speaks, cheat.fake.wire);
         let (steps, claims) = cheat.fake.resolve(|name| {
             let file = folder.file(name).ok_or_else(|| unknown(name))?;
             Ok::<_, LoadTaskError>(String::from_utf8_lossy(file.bytes).into_owned())
         })?;
         task.contract.task_id = cheat.id;
-        task.fake = Some(FakeSteps { steps, claims, speaks });
+        task.fake = Some(FakeSteps { steps, claims, speaks, wire });
         task.expect = Some(cheat.expect);
         Ok(task)
     }

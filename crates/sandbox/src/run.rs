@@ -112,12 +112,14 @@ impl<'a> Run<'a> {
                 self.read_report();
             }
             self.ask(watch);
+            watch.tick();
             if self.end.is_none() && self.overdue.is_some_and(|overdue| Instant::now() >= overdue) {
                 self.lose(true);
             }
         }
         self.bury_stage();
         self.drain(&mut buffer, &mut watch.on_line);
+        watch.tick();
         self.into_ended(watch)
     }
 

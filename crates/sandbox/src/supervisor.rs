@@ -35,11 +35,19 @@ pub struct Watch<'a> {
     pub stop: Option<&'a AtomicBool>,
     /// Called for each line of output, between reads: it must not block.
     pub on_line: Option<&'a mut dyn FnMut(Line<'_>)>,
+    /// Called as often as the flags are looked at, and once after the end: it must not block.
+    pub on_tick: Option<&'a mut dyn FnMut()>,
 }
 
 impl Watch<'_> {
     pub(crate) fn cancelled(&self) -> bool {
         self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn tick(&mut self) {
+        if let Some(on_tick) = &mut self.on_tick {
+            on_tick();
+        }
     }
 
     pub(crate) fn stopped(&self) -> bool {

@@ -1,6 +1,7 @@
 //! `cargo xtask bench NAME`: our program beside floors, in turns, in one process, so that a loaded machine slows all of them
 //! alike. Ratios are what counts; times differ from machine to machine.
 
+mod bridge;
 mod exam;
 mod ledger;
 mod recover;
@@ -29,6 +30,7 @@ struct Bench {
 
 pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
     let measure: fn(&Bench) -> Outcome<String> = match name {
+        "bridge" => bridge::measure,
         "run" => run::measure,
         "exam" => exam::measure,
         "verify" => verify::measure,
@@ -39,7 +41,7 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
         "workspace" => workspace::measure,
         _ => {
             return Err(format!(
-                "there is no bench {name:?}: run, exam, verify, ledger, recover, sandbox, secrets or workspace"
+                "there is no bench {name:?}: run, exam, verify, ledger, recover, sandbox, secrets, workspace or bridge"
             ));
         }
     };
@@ -64,8 +66,8 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
             [other, ..] => return Err(format!("bench does not know {other:?}")),
         };
     }
-    // A workspace and the scanner are measured in the crates that have them.
-    if !["secrets", "workspace"].contains(&name) {
+    // A workspace, the scanner and the bridge are measured in the crates that have them.
+    if !["secrets", "workspace", "bridge"].contains(&name) {
         run_command(&mut cargo(&["build", "--quiet", "--release", "--package", "cto"]))?;
     }
     let table = measure(&bench)?;

@@ -37,7 +37,8 @@ pub(crate) fn decide(context: &Context, asked: &Asked) -> Result<u8, CommandErro
 }
 
 fn status(decision: &Decision) -> Status {
-    if decision.is_eligible() { Status::Pass } else { Status::Blocked }
+    // What only a run finds out stays not evaluated here; what a phase before it refuses is missing.
+    if decision.missing_gates.is_empty() { Status::Pass } else { Status::Blocked }
 }
 
 fn people(output: Output, decision: &Decision) -> String {
@@ -51,7 +52,11 @@ fn people(output: Output, decision: &Decision) -> String {
     for gate in &decision.required_gates {
         let refusals: Vec<_> = decision.refusals.iter().filter(|refusal| refusal.gate == *gate).collect();
         if decision.not_evaluated.contains(gate) {
-            let _ = writeln!(out, "  - {gate:<30}  {}", paint.dim("not evaluated: a gate before it is missing"));
+            let why = match decision.missing_gates.is_empty() {
+                true => "not evaluated: only a run asks the model",
+                false => "not evaluated: a gate before it is missing",
+            };
+            let _ = writeln!(out, "  - {gate:<30}  {}", paint.dim(why));
         } else if refusals.is_empty() {
             let _ = writeln!(out, "  {} {gate:<30}", paint.tick());
         }

@@ -1,5 +1,7 @@
 //! One file a command. Each takes the context and its arguments and gives an exit code or an error.
 
+mod admit;
+mod bridge;
 mod case;
 mod config;
 mod decide;
@@ -18,6 +20,7 @@ mod ledger;
 mod logs;
 mod matrix;
 mod plumbing;
+mod records;
 mod recover;
 mod replay;
 mod reverify;
@@ -92,7 +95,10 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
             sandbox::sandbox(&context()?, &argv, &dir, contract.as_deref(), timeout)
         }
         Command::Decide(asked) => decide::decide(&context()?, &asked),
-        Command::Run { asked, timeout, keep_workspace } => run::run(&context()?, &asked, timeout, keep_workspace),
+        Command::Run { asked, timeout, keep_workspace, record_model_traffic, replay_model_traffic } => {
+            let traffic = run::Traffic { record: record_model_traffic, replay: replay_model_traffic };
+            run::run(&context()?, &asked, timeout, keep_workspace, &traffic)
+        }
         Command::Matrix { engine, cheats, jobs, junit } => {
             matrix::matrix(&context()?, &engine, cheats, jobs, junit.as_deref())
         }
@@ -121,6 +127,9 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Key(command) => key::key(&context()?, &command),
         Command::Schema { name } => schema::schema(output, name.as_deref()),
         Command::Explain { reason } => explain::explain(output, reason.as_deref()),
+        Command::Admit(command) => admit::admit(&context()?, &command),
+        Command::Records => records::records(&context()?),
+        Command::Bridge(arguments) => bridge::bridge(&context()?, &arguments),
         Command::Config => config::config(&context()?),
         Command::Completions { shell } => plumbing::completions(output, shell),
         Command::Man { out } => plumbing::man(output, out.as_deref()),

@@ -86,6 +86,10 @@ fn every_command_is_explained_and_built() {
     key show
     schema
     explain
+    admit
+    admit model
+    records
+    bridge
     config
     completions
     man

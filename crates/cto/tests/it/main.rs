@@ -16,6 +16,7 @@ mod halt;
 mod honest;
 mod hostile;
 mod matrix;
+mod model;
 mod parallel;
 mod replay;
 mod reverify;

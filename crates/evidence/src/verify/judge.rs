@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::files::Tree;
-use super::{Checks, FORMAT_VERSION, exam, sandbox, signed};
+use super::{Checks, FORMAT_VERSION, exam, model, sandbox, signed};
 use crate::{chain, names, patch, render};
 
 /// A report that could be read, and how far it was judged.
@@ -44,6 +44,9 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
         check_status(&report, checks);
         if let Some(document) = parse(tree, names::SANDBOX, checks) {
             sandbox::check(&document, &report, checks);
+        }
+        if let Some(decision) = parse(tree, names::DECISION, checks) {
+            model::check(tree, &decision, &report, checks);
         }
     }
     if report.renderer_version == RENDERER_VERSION

@@ -7,6 +7,7 @@ mod exam;
 mod expect;
 mod files;
 mod judge;
+mod model;
 mod sandbox;
 mod signed;
 

@@ -42,6 +42,7 @@ pub(super) fn check(tree: &Tree, report: &Report, statement: &Statement, checks:
     }
     let facts = seal::signed_facts(report);
     checks.check(signed.engine == facts.engine, file, "signed_engine", "the signed engine", "another");
+    checks.check(signed.model == facts.model, file, "signed_model", "the signed model", "another");
     checks.check(signed.sandbox == facts.sandbox, file, "signed_sandbox", "the signed sandbox", "another");
     checks.check(signed.harness == facts.harness, file, "signed_harness", "the signed harness", "another");
     checks.check(!report.runtime_default_activation, file, "runtime_default_activation", false, true);

@@ -3,12 +3,13 @@
 
 mod fake;
 mod git;
+mod state;
 
-use std::fs;
+use std::cell::RefCell;
+use std::net::TcpListener;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use contract::fake::Review;
 use contract::text::shown;
 use contract::{Coverage, EventKind, Gate, Reason, canonical_digest};
 use evidence::censor::Lines;
@@ -18,6 +19,7 @@ use sandbox::{Confined, Ended, How, Line, Spec, Stage, Stream, SuperviseError, U
 use serde_json::json;
 
 use crate::decide::AdmittedRun;
+use crate::model::{EventLog, ModelLink, PORT};
 use crate::run::{Run, Stopped};
 use crate::supervise::{TIMEOUT_MARKER, exceeded, exit_code, space, wall};
 use crate::target::{Copy, Target};
@@ -29,11 +31,6 @@ const ENGINE: &str = "engine";
 /// Output lines that become events, and how long each may be.
 const OUTPUT_EVENTS: usize = 200;
 const OUTPUT_CHARS: usize = 2000;
-/// What is collected of an engine's own state.
-const STATE_FILES: usize = 1000;
-const STATE_BYTES: u64 = 64 << 20;
-const STATE_DEPTH: usize = 16;
-
 /// A copy that an engine may work in, with its sandbox built and probed: the gates passed.
 pub(crate) struct Workspace<'a> {
     run: Run<'a>,
@@ -97,6 +94,14 @@ impl Ready {
         }
     }
 
+    /// The socket that listens inside, where there is to be one.
+    fn take_listener(&mut self) -> Option<TcpListener> {
+        match self {
+            Self::Open(..) => None,
+            Self::Confined(confined) => confined.take_listener(),
+        }
+    }
+
     fn start(self, watch: &mut sandbox::Watch<'_>) -> Result<Ended, SuperviseError> {
         match self {
             Self::Open(stage, spec) => stage.run(&spec, watch),
@@ -132,6 +137,9 @@ impl<'a> AdmittedRun<'a> {
             }
             Err(error) => return Err(error.into()),
         };
+        if let Err(why) = serve_model(&mut run, &mut cell) {
+            return blocked(run, Reason::SandboxUnavailable, &why).map(Box::new).map(Prepared::Unconfined);
+        }
         let layers = cell.take_upper().map(|changes| Layered { changes, layers });
         let refused = match &cell {
             Ready::Open(..) => 0,
@@ -145,6 +153,13 @@ impl<'a> AdmittedRun<'a> {
         let git = git::state(&copy.root, None);
         Ok(Prepared::Ready(Box::new(Workspace { run, copy, state, git, layers, cell })))
     }
+}
+
+/// Hands the socket inside the engine's network to the bridge, where the engine needs a model.
+fn serve_model(run: &mut Run<'_>, cell: &mut Ready) -> Result<(), String> {
+    let Some(link) = &mut run.link else { return Ok(()) };
+    let listener = cell.take_listener().ok_or("the sandbox has no listener for the bridge")?;
+    link.serve(listener)
 }
 
 fn announce(run: &mut Run<'_>, copy: &Copy) -> Result<usize, Stopped> {
@@ -179,6 +194,13 @@ fn order(run: &mut Run<'_>, copy: &Copy, layers: &[PathBuf], state: &Path) -> Re
     let mut spec = run.setting().spec(&argv, None, &quarters, wall(run)).ok_or_else(|| missing(&argv))?;
     let above = quarters.tree().parent().unwrap_or(Path::new("/"));
     spec.env.push(("GIT_CEILING_DIRECTORIES".to_owned(), above.display().to_string()));
+    let facts = run.findings.decision.as_ref().and_then(|decision| decision.inputs.settings.model.as_ref());
+    if let (Some(link), Some(facts)) = (&run.link, facts)
+        && let (Some(pair), Some(confinement)) = (&facts.requested, &mut spec.confinement)
+    {
+        spec.env.extend(link.variables(facts.wire, pair));
+        confinement.listener = Some(PORT);
+    }
     Ok(spec)
 }
 
@@ -218,9 +240,10 @@ impl<'a> Workspace<'a> {
         stop::here("engine.starting");
         let ended = supervise(&mut run, cell)?;
         stop::here("engine.ended");
+        run.close_link()?;
         record_end(&mut run, &ended)?;
         conduct(&mut run, &ended, &git, &git::state(&copy.root, layers.as_ref()))?;
-        collect(&mut run, &ended, &state)?;
+        state::collect(&mut run, &ended, &state)?;
         stop::here("engine.collected");
         if ended.cancelled {
             return Err(Stopped::Cancelled);
@@ -236,25 +259,37 @@ fn missing(argv: &[String]) -> Stopped {
     Stopped::Io(program.into(), std::io::Error::from(std::io::ErrorKind::NotFound))
 }
 
-/// Supervises the engine; its first lines become events as they come.
+/// Supervises the engine; its first lines and its model requests become events as they come.
 fn supervise(run: &mut Run<'_>, cell: Ready) -> Result<Ended, Stopped> {
     let mut lines = 0;
-    let mut failed = None;
     let mut before = [Lines::default(), Lines::default()];
-    let (clock, draft, cancel) = (run.clock, &mut run.draft, run.watch.cancel);
+    let (clock, cancel) = (run.clock, run.watch.cancel);
+    let over = run.link.as_ref().map(ModelLink::over);
+    let (link, usage) = (run.link.as_ref(), &mut run.findings.usage);
+    let log = RefCell::new(EventLog { draft: &mut run.draft, clock, failed: None });
     let mut on_line = |line: Line<'_>| {
         lines += 1;
-        if lines > OUTPUT_EVENTS || failed.is_some() {
+        if lines > OUTPUT_EVENTS {
             return;
         }
+        let mut log = log.borrow_mut();
         let (stream, number) = if line.stream == Stream::Stderr { ("stderr", 1) } else { ("stdout", 0) };
-        let clean = draft.censor_mut().line(names::EVENTS, &mut before[number], line.bytes);
+        let clean = log.draft.censor_mut().line(names::EVENTS, &mut before[number], line.bytes);
         let text: String = shown(&String::from_utf8_lossy(&clean)).chars().take(OUTPUT_CHARS).collect();
-        failed = draft.event(clock.now(), EventKind::EngineOutput, json!({"stream": stream, "text": text})).err();
+        log.add(EventKind::EngineOutput, json!({"stream": stream, "text": text}));
     };
-    let mut watch = sandbox::Watch { cancel: Some(cancel), stop: None, on_line: Some(&mut on_line) };
-    let ended = cell.start(&mut watch)?;
-    failed.map_or(Ok(ended), |error| Err(error.into()))
+    let mut on_tick = || {
+        for event in link.iter().flat_map(|link| link.reported()) {
+            log.borrow_mut().add_model(event, usage);
+        }
+    };
+    let ended = cell.start(&mut sandbox::Watch {
+        cancel: Some(cancel),
+        stop: over.as_deref(),
+        on_line: Some(&mut on_line),
+        on_tick: Some(&mut on_tick),
+    })?;
+    log.into_inner().failed.map_or(Ok(ended), |error| Err(error.into()))
 }
 
 fn record_end(run: &mut Run<'_>, ended: &Ended) -> Result<(), Stopped> {
@@ -276,7 +311,7 @@ fn record_end(run: &mut Run<'_>, ended: &Ended) -> Result<(), Stopped> {
     } else if let Some(what) = exceeded(ended, &run.task.contract.limits) {
         let evidence = if ended.output_exceeded { "backend/stdout.log" } else { names::SANDBOX };
         run.findings.block(Reason::BudgetExceeded, format!("engine `{name}` {what}"), evidence);
-    } else if !ended.timed_out && !ended.cancelled && exit != Some(0) {
+    } else if !ended.timed_out && !ended.cancelled && !ended.stopped && exit != Some(0) {
         let code = exit.unwrap_or(-1);
         run.findings.block(
             Reason::EngineFailed,
@@ -319,69 +354,9 @@ fn stopped_by(ended: &Ended) -> &'static str {
     match ended {
         Ended { timed_out: true, .. } => "time limit",
         Ended { cancelled: true, .. } => "operator",
+        Ended { stopped: true, .. } => "model limit",
         Ended { output_exceeded: true, .. } => "output limit",
         Ended { disk_exceeded: true, .. } => "disk limit",
         _ => "itself",
     }
-}
-
-/// Keeps what the engine printed and left in its own state, and reads what it says of itself.
-fn collect(run: &mut Run<'_>, ended: &Ended, state: &Path) -> Result<(), Stopped> {
-    run.write("backend/stdout.log", &ended.stdout.text_bytes())?;
-    run.write("backend/stderr.log", &ended.stderr.text_bytes())?;
-    let mut budget = Budget { files: STATE_FILES, bytes: STATE_BYTES, depth: STATE_DEPTH };
-    collect_state(run, state, "backend", &mut budget)?;
-    crate::claims::hear(run, ended);
-    if fake::review(&ended.stdout.text_bytes()) == Some(Review::Rejected) {
-        run.findings.block(
-            Reason::ReviewerRejected,
-            "the engine's own reviewer rejected the change",
-            "backend/stdout.log",
-        );
-    }
-    Ok(())
-}
-
-struct Budget {
-    files: usize,
-    bytes: u64,
-    depth: usize,
-}
-
-/// Copies regular files, without links, within limits. A name the harness uses itself is not overwritten: the run fails.
-fn collect_state(run: &mut Run<'_>, from: &Path, to: &str, budget: &mut Budget) -> Result<(), Stopped> {
-    let failed = |error| Stopped::Io(from.to_owned(), error);
-    let mut entries: Vec<_> = fs::read_dir(from).map_err(failed)?.collect::<Result<_, _>>().map_err(failed)?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let kind = entry.file_type().map_err(failed)?;
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        let name = format!("{to}/{name}");
-        let size = entry.metadata().map_err(failed)?.len();
-        if kind.is_dir() && budget.depth > 0 {
-            budget.depth -= 1;
-            collect_state(run, &entry.path(), &name, budget)?;
-            budget.depth += 1;
-        } else if kind.is_file() && budget.files > 0 && size <= budget.bytes {
-            budget.files -= 1;
-            budget.bytes -= size;
-            let bytes = fs::read(entry.path()).map_err(failed)?;
-            keep(run, &name, &bytes)?;
-        } else {
-            run.trace("state.left_out", json!({"bytes": size, "name": name}))?;
-        }
-    }
-    Ok(())
-}
-
-/// A piece of the engine's state that cannot be kept makes the run fail.
-fn keep(run: &mut Run<'_>, name: &str, bytes: &[u8]) -> Result<(), Stopped> {
-    let Err(error) = run.write(name, bytes) else { return Ok(()) };
-    run.trace("artifact.failed", json!({"error": error.error.to_string(), "path": name}))?;
-    run.findings.block(
-        Reason::ArtifactWriteFailure,
-        format!("`{}` could not be written: {}", shown(name), error.error),
-        "trace.jsonl",
-    );
-    Ok(())
 }

@@ -124,7 +124,7 @@ impl Examiner<'_> {
         }
         spec.stdin = stdin;
         let stage = self.stage.take().map_or_else(|| self.setting.harness.supervisor.prepare(), Ok)?;
-        let mut watch = sandbox::Watch { cancel: Some(self.cancel), stop: None, on_line: None };
+        let mut watch = sandbox::Watch { cancel: Some(self.cancel), stop: None, on_line: None, on_tick: None };
         let ended = stage.run(&spec, &mut watch)?;
         if ended.cancelled {
             return Err(Stopped::Cancelled);

@@ -274,7 +274,7 @@ fn flags() {
 
     schema: 2
     error: there is no schema `nope`
-    next  one of: archive, case, config, contract, eligibility-decision, envelope, event, halt, matrix, report, reverification, sandbox, statement, task-contract
+    next  one of: archive, case, config, contract, eligibility-decision, envelope, event, halt, matrix, model-admission, model-usage, provider-decision, report, reverification, sandbox, statement, task-contract
 
     shell: 2
     error: invalid value 'tcsh' for '<SHELL>'

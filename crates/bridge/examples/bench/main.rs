@@ -1,0 +1,139 @@
+//! What the bridge costs: CPU for each plain request and each stream of 200 frames, and memory for each open stream,
+//! beside a bare hyper pass-through and, where their paths are given, nginx and LiteLLM.
+//!
+//! ```console
+//! $ cargo run --release -p bridge --example bench -- [--nginx PATH] [--litellm PATH] [--requests N] [--streams N] [--open N]
+//! ```
+//!
+//! Each proxy is a process of its own, pinned to one core; its CPU time is read from `/proc`. Only loopback traffic.
+
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement that cannot be made must stop")]
+
+mod load;
+mod plain_hyper;
+mod process;
+mod upstream;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use process::Proxy;
+
+const KEY: &str = "sk-bench-0123456789";
+const TOKEN: &str = "bench-token-0123456789";
+
+struct Options {
+    nginx: Option<String>,
+    litellm: Option<String>,
+    requests: usize,
+    streams: usize,
+    open: usize,
+}
+
+fn main() {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == "--role") {
+        let (role, upstream) = (arguments.remove(1), arguments.remove(1));
+        return act(&role, &upstream);
+    }
+    let options = parse(&arguments);
+    let upstream = Proxy::own("upstream", "127.0.0.1:1");
+    measure("hyper", Proxy::own("hyper", &upstream.address.to_string()), &options);
+    measure("bridge", Proxy::own("bridge", &upstream.address.to_string()), &options);
+    if let Some(path) = &options.nginx {
+        measure("nginx", Proxy::nginx(path, upstream.address), &options);
+    }
+    if let Some(path) = &options.litellm {
+        // So much slower that fewer tell as much.
+        let fewer = Options {
+            nginx: None,
+            litellm: None,
+            requests: options.requests / 20,
+            streams: options.streams / 20,
+            open: options.open / 10,
+        };
+        measure("litellm", Proxy::litellm(path, upstream.address), &fewer);
+    }
+}
+
+fn parse(arguments: &[String]) -> Options {
+    let value = |name: &str| {
+        let at = arguments.iter().position(|argument| argument == name)?;
+        arguments.get(at + 1).cloned()
+    };
+    let number = |name: &str, usual: usize| value(name).map_or(usual, |text| text.parse().unwrap());
+    Options {
+        nginx: value("--nginx"),
+        litellm: value("--litellm"),
+        requests: number("--requests", 20_000),
+        streams: number("--streams", 2_000),
+        open: number("--open", 1_000),
+    }
+}
+
+/// A child of the measurement: serves until it is killed.
+fn act(role: &str, upstream: &str) {
+    let upstream: SocketAddr = upstream.parse().unwrap();
+    match role {
+        "upstream" => upstream::serve(),
+        "hyper" => plain_hyper::serve(upstream),
+        "bridge" => serve_bridge(upstream),
+        other => panic_unknown(other),
+    }
+}
+
+#[expect(clippy::panic, reason = "only this program starts itself with a role")]
+fn panic_unknown(role: &str) {
+    panic!("unknown role {role}");
+}
+
+/// Everything on: token, admission, rules, stripping, digests, prices, limits, records.
+fn serve_bridge(upstream: SocketAddr) {
+    use bridge::{
+        Admission, BridgeConfig, Credential, Endpoint, Limits, NetworkClass, PriceTable, RunToken, Secret, Source,
+        Upstream,
+    };
+    let listener = process::listen();
+    let endpoint = Endpoint::parse(&format!("http://{upstream}/v1")).unwrap();
+    let source = Source::Live(Box::new(Upstream::new(endpoint, Credential::Held(Secret::new(KEY)))));
+    let network = NetworkClass { hosts: vec!["127.0.0.1".to_owned()], ..NetworkClass::default() };
+    let token = RunToken::new(&Secret::new(TOKEN));
+    let started = contract::Stamp::from_unix(Duration::from_secs(1_800_000_000)).unwrap();
+    let mut config = BridgeConfig::new(Admission::new("prov", "m"), network, source, token, started);
+    config.prices =
+        PriceTable::read(br#"{"prices":[{"provider":"prov","model":"m","prompt":1000000,"completion":1000000}]}"#)
+            .unwrap();
+    config.limits = Limits { requests: Some(1 << 40), tokens: Some(1 << 50), money_micros: Some(1 << 50) };
+    config.forbidden = vec![Secret::new("CANARY-0123456789")];
+    let observer = Box::new(|event| {
+        if let bridge::ModelEvent::Ended(record) = event {
+            std::hint::black_box(serde_json::to_vec(&record).unwrap());
+        }
+    });
+    let mut bridge = bridge::Bridge::start(config, observer).unwrap();
+    bridge.serve(listener).unwrap();
+    loop {
+        std::thread::park();
+        std::hint::black_box(&bridge);
+    }
+}
+
+fn measure(name: &str, proxy: Proxy, options: &Options) {
+    load::requests(proxy.address, options.requests / 10);
+    let before = proxy.cpu();
+    load::requests(proxy.address, options.requests);
+    let request = micros(proxy.cpu() - before) / options.requests as f64;
+    load::streams(proxy.address, options.streams / 10);
+    let before = proxy.cpu();
+    load::streams(proxy.address, options.streams);
+    let stream = micros(proxy.cpu() - before) / options.streams as f64;
+    let before = proxy.memory_kb();
+    let held = load::open(proxy.address, options.open);
+    let memory = (proxy.memory_kb() - before) as f64 / options.open as f64;
+    println!("{}", serde_json::json!({"name": name, "request_us": request, "stream_us": stream, "open_kb": memory}));
+    drop(held);
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}

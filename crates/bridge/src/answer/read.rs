@@ -1,0 +1,184 @@
+//! Where each wire keeps the model's name, the usage and the content, in documents and in frames.
+
+use super::Watcher;
+use crate::json::{Kind, Node};
+use crate::usage::take;
+use crate::wire::Wire;
+
+pub(super) fn document(watcher: &mut Watcher, wire: Wire, root: Node<'_>) {
+    match wire {
+        Wire::ChatCompletions => chat(watcher, root),
+        Wire::Responses => response(watcher, root),
+        Wire::Messages => message(watcher, root),
+    }
+}
+
+pub(super) fn frame(watcher: &mut Watcher, wire: Wire, root: Node<'_>) {
+    match wire {
+        Wire::ChatCompletions => chat(watcher, root),
+        Wire::Responses => responses_frame(watcher, root),
+        Wire::Messages => messages_frame(watcher, root),
+    }
+}
+
+fn model(watcher: &mut Watcher, node: Node<'_>) {
+    if let Some(name) = node.text() {
+        watcher.see_model(&name);
+    }
+}
+
+fn usage(watcher: &mut Watcher, wire: Wire, node: Node<'_>) {
+    take(&mut watcher.seen.tokens, wire, node);
+}
+
+fn finish(watcher: &mut Watcher, node: Node<'_>) {
+    if let Some(reason) = node.text() {
+        watcher.seen.finish = Some(reason.into_owned());
+        watcher.seen.complete = true;
+    }
+}
+
+/// Text that is there and not empty; the quotes count two.
+fn says_something(node: Node<'_>) -> bool {
+    match node.kind() {
+        Kind::Text => node.span().len() > 2,
+        Kind::List => node.items().next().is_some(),
+        Kind::Object => true,
+        _ => false,
+    }
+}
+
+/// A chat completion and a chunk of one differ only in `message` and `delta`.
+fn chat(watcher: &mut Watcher, root: Node<'_>) {
+    for (key, value) in root.members() {
+        match key.raw() {
+            b"\"model\"" => model(watcher, value),
+            b"\"usage\"" => usage(watcher, Wire::ChatCompletions, value),
+            b"\"error\"" => watcher.seen.error |= says_something(value),
+            b"\"choices\"" => value.items().for_each(|choice| chat_choice(watcher, choice)),
+            _ => {}
+        }
+    }
+}
+
+fn chat_choice(watcher: &mut Watcher, choice: Node<'_>) {
+    for (key, value) in choice.members() {
+        match key.raw() {
+            b"\"finish_reason\"" => finish(watcher, value),
+            b"\"delta\"" | b"\"message\"" => chat_message(watcher, value),
+            _ => {}
+        }
+    }
+}
+
+fn chat_message(watcher: &mut Watcher, message: Node<'_>) {
+    let shape = &mut watcher.seen.shape;
+    for (key, value) in message.members() {
+        match key.raw() {
+            b"\"content\"" | b"\"refusal\"" => shape.content |= says_something(value),
+            b"\"tool_calls\"" | b"\"function_call\"" => shape.tool_calls |= says_something(value),
+            b"\"reasoning\"" | b"\"reasoning_content\"" | b"\"reasoning_text\"" | b"\"reasoning_details\"" => {
+                shape.reasoning |= says_something(value);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn response(watcher: &mut Watcher, root: Node<'_>) {
+    for (key, value) in root.members() {
+        match key.raw() {
+            b"\"model\"" => model(watcher, value),
+            b"\"usage\"" => usage(watcher, Wire::Responses, value),
+            b"\"error\"" => watcher.seen.error |= says_something(value),
+            b"\"id\"" => id(watcher, value),
+            b"\"status\"" if !value.is("in_progress") && !value.is("queued") => finish(watcher, value),
+            b"\"output\"" => value.items().for_each(|item| response_item(watcher, item)),
+            _ => {}
+        }
+    }
+}
+
+fn id(watcher: &mut Watcher, node: Node<'_>) {
+    if let Some(id) = node.text() {
+        watcher.see_id(&id);
+    }
+}
+
+fn response_item(watcher: &mut Watcher, item: Node<'_>) {
+    if let Some(value) = item.get("id") {
+        id(watcher, value);
+    }
+    let kind = item.get("type").and_then(|kind| kind.text()).unwrap_or_default();
+    match &*kind {
+        "message" => {
+            let mut parts = item.get("content").into_iter().flat_map(Node::items);
+            watcher.seen.shape.content |=
+                parts.any(|part| part.get("text").or_else(|| part.get("refusal")).is_some_and(says_something));
+        }
+        "reasoning" => watcher.seen.shape.reasoning = true,
+        kind if kind.ends_with("_call") => watcher.seen.shape.tool_calls = true,
+        _ => {}
+    }
+}
+
+fn responses_frame(watcher: &mut Watcher, root: Node<'_>) {
+    let kind = root.get("type").and_then(|kind| kind.text()).unwrap_or_default();
+    match &*kind {
+        "response.output_text.delta" | "response.refusal.delta" => {
+            watcher.seen.shape.content |= root.get("delta").is_some_and(says_something);
+        }
+        kind if kind.starts_with("response.reasoning") => watcher.seen.shape.reasoning = true,
+        "response.output_item.added" | "response.output_item.done" => {
+            if let Some(item) = root.get("item") {
+                response_item(watcher, item);
+            }
+        }
+        "error" => watcher.seen.error = true,
+        _ => {
+            if let Some(inner) = root.get("response") {
+                response(watcher, inner);
+            }
+        }
+    }
+}
+
+fn message(watcher: &mut Watcher, root: Node<'_>) {
+    for (key, value) in root.members() {
+        match key.raw() {
+            b"\"model\"" => model(watcher, value),
+            b"\"usage\"" => usage(watcher, Wire::Messages, value),
+            b"\"error\"" => watcher.seen.error |= says_something(value),
+            b"\"stop_reason\"" => finish(watcher, value),
+            b"\"content\"" => value.items().for_each(|block| message_block(watcher, block)),
+            _ => {}
+        }
+    }
+}
+
+fn message_block(watcher: &mut Watcher, block: Node<'_>) {
+    let kind = block.get("type").and_then(|kind| kind.text()).unwrap_or_default();
+    let shape = &mut watcher.seen.shape;
+    match &*kind {
+        "text" | "text_delta" => shape.content |= block.get("text").is_some_and(says_something),
+        "thinking" | "thinking_delta" | "redacted_thinking" => shape.reasoning = true,
+        "tool_use" => shape.tool_calls = true,
+        _ => {}
+    }
+}
+
+fn messages_frame(watcher: &mut Watcher, root: Node<'_>) {
+    let kind = root.get("type").and_then(|kind| kind.text()).unwrap_or_default();
+    match &*kind {
+        "message_start" => root.get("message").into_iter().for_each(|start| message(watcher, start)),
+        "content_block_start" => root.get("content_block").into_iter().for_each(|block| message_block(watcher, block)),
+        "content_block_delta" => root.get("delta").into_iter().for_each(|delta| message_block(watcher, delta)),
+        "message_delta" => {
+            root.find(&["delta", "stop_reason"]).into_iter().for_each(|reason| finish(watcher, reason));
+            root.get("usage").into_iter().for_each(|report| usage(watcher, Wire::Messages, report));
+        }
+        "message_stop" => watcher.seen.complete = true,
+        "error" => watcher.seen.error = true,
+        _ => {}
+    }
+}

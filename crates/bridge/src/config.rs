@@ -1,0 +1,175 @@
+//! What a bridge is started with.
+
+use std::time::{Duration, Instant};
+
+use contract::Stamp;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::admission::{Admission, NetworkClass};
+use crate::credential::Credential;
+use crate::limits::Limits;
+use crate::price::PriceTable;
+use crate::record::{Recorder, Replay};
+use crate::secret::{RunToken, Secret};
+use crate::shim::ShapeShim;
+use crate::upstream::{Endpoint, Proxy, Trust};
+
+/// Everything a bridge needs; it reads neither files nor the environment for more.
+#[derive(Debug)]
+pub struct BridgeConfig {
+    pub admission: Admission,
+    pub network: NetworkClass,
+    pub source: Source,
+    pub token: RunToken,
+    pub limits: Limits,
+    pub prices: PriceTable,
+    pub shim: ShapeShim,
+    pub sizes: Sizes,
+    pub deadlines: Deadlines,
+    /// Values that must not leave in a request, such as decoys; encodings are the caller's to add.
+    pub forbidden: Vec<Secret>,
+    /// Keeps redacted bodies when the operator asked for it.
+    pub recorder: Option<Recorder>,
+    /// The wall clock at the start; times are this plus monotonic time.
+    pub started: Stamp,
+}
+
+impl BridgeConfig {
+    /// A bridge with the usual sizes and deadlines, no limits, no prices and no shim.
+    pub fn new(admission: Admission, network: NetworkClass, source: Source, token: RunToken, started: Stamp) -> Self {
+        Self {
+            admission,
+            network,
+            source,
+            token,
+            limits: Limits::default(),
+            prices: PriceTable::default(),
+            shim: ShapeShim::default(),
+            sizes: Sizes::default(),
+            deadlines: Deadlines::default(),
+            forbidden: Vec::new(),
+            recorder: None,
+            started,
+        }
+    }
+}
+
+/// Where answers come from.
+#[derive(Debug)]
+pub enum Source {
+    Live(Box<Upstream>),
+    /// A recording and nothing else: such a bridge has no way out.
+    Replay(Replay),
+}
+
+/// A provider.
+#[derive(Debug)]
+pub struct Upstream {
+    pub endpoint: Endpoint,
+    pub credential: Credential,
+    /// Further headers the provider wants with the credential, such as an account.
+    pub extra_headers: Vec<(String, Secret)>,
+    pub trust: Trust,
+    pub proxy: Option<Proxy>,
+    pub responses: ResponsesWire,
+}
+
+impl Upstream {
+    pub fn new(endpoint: Endpoint, credential: Credential) -> Self {
+        Self {
+            endpoint,
+            credential,
+            extra_headers: Vec::new(),
+            trust: Trust::default(),
+            proxy: None,
+            responses: ResponsesWire::Native,
+        }
+    }
+}
+
+/// How a request on the responses wire reaches the provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResponsesWire {
+    /// As it is.
+    Native,
+    /// Translated to chat completions and back.
+    OverChat,
+}
+
+/// How much of anything there may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Sizes {
+    /// Bytes of one request's body.
+    pub request: usize,
+    /// Bytes of one answer.
+    pub answer: usize,
+    /// Bytes of one frame of a stream.
+    pub frame: usize,
+    /// Bytes of bodies held at one time.
+    pub in_flight: usize,
+    pub connections: usize,
+    /// Requests that are refused or answered by the bridge itself, and recorded; beyond, a connection is closed
+    /// without a word.
+    pub unsent: u64,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Self {
+            request: 32 << 20,
+            answer: 64 << 20,
+            frame: 16 << 20,
+            in_flight: 256 << 20,
+            connections: 1100,
+            unsent: 10_000,
+        }
+    }
+}
+
+/// How long anything may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadlines {
+    /// For a client to send its head, and again its body.
+    pub receive: Duration,
+    /// For a client to take what was written.
+    pub stall: Duration,
+    pub connect: Duration,
+    /// From sending a request to the head of its answer; a model may think for minutes.
+    pub first_byte: Duration,
+    /// Between two pieces of an answer.
+    pub idle: Duration,
+    /// For the whole of a request.
+    pub total: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self {
+            receive: Duration::from_secs(30),
+            stall: Duration::from_secs(60),
+            connect: Duration::from_secs(15),
+            first_byte: Duration::from_secs(600),
+            idle: Duration::from_secs(180),
+            total: Duration::from_secs(1800),
+        }
+    }
+}
+
+/// The run's clock: read once by the caller, carried on by monotonic time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock {
+    started: Stamp,
+    since: Instant,
+}
+
+impl Clock {
+    pub(crate) fn new(started: Stamp) -> Self {
+        Self { started, since: Instant::now() }
+    }
+
+    pub(crate) fn now(&self) -> Stamp {
+        self.started.after(self.since.elapsed())
+    }
+}

@@ -1,0 +1,143 @@
+//! Which headers cross the bridge, as data. Everything not listed stays behind.
+
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::wire::Wire;
+
+/// Headers of a request that the provider's wire needs.
+const UP: &[&str] = &["accept", "anthropic-version", "anthropic-beta", "openai-beta"];
+
+/// Headers that belong to the connection or are replaced: left behind, and no sign of anybody.
+const OWN: &[&str] = &[
+    "host",
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "content-length",
+    "content-type",
+    "transfer-encoding",
+    "te",
+    "trailer",
+    "expect",
+    "accept-encoding",
+    "authorization",
+    "x-api-key",
+];
+
+/// Headers of an answer that clients read.
+const DOWN: &[&str] = &[
+    "content-type",
+    "cache-control",
+    "request-id",
+    "x-request-id",
+    "retry-after",
+    "retry-after-ms",
+    "x-should-retry",
+    "openai-processing-ms",
+    "openai-version",
+];
+const DOWN_FAMILIES: &[&str] = &["x-ratelimit-", "anthropic-ratelimit-"];
+
+/// Fields at the top of a body that name the person, the machine or the repository.
+pub(crate) const fn identifying_fields(wire: Wire) -> &'static [&'static str] {
+    match wire {
+        Wire::ChatCompletions => &["user", "safety_identifier", "metadata"],
+        Wire::Responses => &["user", "safety_identifier", "metadata", "client_metadata"],
+        Wire::Messages => &["metadata"],
+    }
+}
+
+/// Fields that differ from run to run without changing what is asked; a recording is matched without them.
+pub(crate) const VOLATILE_FIELDS: &[&str] = &["prompt_cache_key"];
+
+/// Writes what may go up to `head`; gives how many were left behind.
+pub(crate) fn pass_up(headers: &HeaderMap, head: &mut Vec<u8>) -> u32 {
+    let mut stripped = 0;
+    for (name, value) in headers {
+        if UP.contains(&name.as_str()) {
+            push(head, name.as_str(), value.as_bytes());
+        } else if !OWN.contains(&name.as_str()) {
+            stripped += 1;
+        }
+    }
+    stripped
+}
+
+pub(crate) fn push(head: &mut Vec<u8>, name: &str, value: &[u8]) {
+    for part in [name.as_bytes(), b": ", value, b"\r\n"] {
+        head.extend_from_slice(part);
+    }
+}
+
+/// What of an answer's headers goes down.
+pub(crate) fn pass_down(headers: &HeaderMap) -> HeaderMap {
+    let mut down = HeaderMap::new();
+    for (name, value) in headers {
+        let known = DOWN.contains(&name.as_str());
+        if known || DOWN_FAMILIES.iter().any(|family| name.as_str().starts_with(family)) {
+            down.append(name, value.clone());
+        }
+    }
+    down
+}
+
+/// What the client presents: a bearer token or an API key.
+pub(crate) fn presented(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
+    let bearer = headers.get_all(hyper::header::AUTHORIZATION).iter().filter_map(|value| bearer(value));
+    let key = headers.get_all(HeaderName::from_static("x-api-key")).iter().map(HeaderValue::as_bytes);
+    bearer.chain(key)
+}
+
+fn bearer(value: &HeaderValue) -> Option<&[u8]> {
+    let (scheme, token) = value.as_bytes().split_at_checked(7)?;
+    scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(rows: &[(&'static str, &'static str)]) -> HeaderMap {
+        rows.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn what_identifies_stays_behind_and_is_counted() {
+        let headers = map(&[
+            ("host", "x"),
+            ("authorization", "Bearer t"),
+            ("anthropic-version", "2023-06-01"),
+            ("x-codex-turn-metadata", "{}"),
+            ("user-agent", "codex/0.1 (Debian)"),
+            ("x-stainless-os", "Linux"),
+            ("session_id", "1"),
+            ("cookie", "c"),
+        ]);
+        let mut head = Vec::new();
+        assert_eq!(pass_up(&headers, &mut head), 5);
+        assert_eq!(head, b"anthropic-version: 2023-06-01\r\n");
+    }
+
+    #[test]
+    fn only_known_headers_go_down() {
+        let headers = map(&[
+            ("content-type", "application/json"),
+            ("set-cookie", "c"),
+            ("location", "http://x"),
+            ("openai-organization", "o"),
+            ("x-ratelimit-remaining-requests", "1"),
+            ("retry-after", "1"),
+        ]);
+        let down = pass_down(&headers);
+        let names: Vec<_> = down.keys().map(HeaderName::as_str).collect();
+        assert_eq!(names, ["content-type", "x-ratelimit-remaining-requests", "retry-after"]);
+    }
+
+    #[test]
+    fn a_token_is_taken_from_either_header() {
+        let both = map(&[("authorization", "bearer  a"), ("x-api-key", "b")]);
+        assert_eq!(presented(&both).collect::<Vec<_>>(), [b"a", b"b"]);
+        assert_eq!(presented(&map(&[("authorization", "Basic a")])).count(), 0);
+        assert_eq!(presented(&map(&[("authorization", "")])).count(), 0);
+    }
+}

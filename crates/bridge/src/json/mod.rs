@@ -1,0 +1,243 @@
+//! JSON read in place: a flat tape of spans over the bytes, nothing decoded that is not asked for.
+//!
+//! Bodies cross the bridge as the bytes they came in, so reading must give spans, and changing means replacing spans
+//! ([`edit`]). The reader ([`read`]) is as strict as the strictest parser behind us: what two parsers could
+//! understand differently is refused.
+
+mod edit;
+mod read;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+pub(crate) use edit::Edits;
+pub(crate) use read::{ReadJsonError, Strictness};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Object,
+    List,
+    Text,
+    Number,
+    True,
+    False,
+    Null,
+}
+
+/// One value (or key) on the tape; `next` is the index behind it and all it holds.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    kind: Kind,
+    start: u32,
+    end: u32,
+    next: u32,
+}
+
+/// The spans of one document. Kept and used again, so that a stream of small documents allocates once.
+#[derive(Debug, Default)]
+pub(crate) struct Tape {
+    entries: Vec<Entry>,
+}
+
+impl Tape {
+    /// Reads a whole document.
+    pub(crate) fn read<'a>(&'a mut self, bytes: &'a [u8], strictness: Strictness) -> Result<Node<'a>, ReadJsonError> {
+        read::read(bytes, &mut self.entries, strictness)?;
+        Ok(Node { bytes, tape: &self.entries, at: 0 })
+    }
+}
+
+/// A value inside a document.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Node<'a> {
+    bytes: &'a [u8],
+    tape: &'a [Entry],
+    at: usize,
+}
+
+impl<'a> Node<'a> {
+    fn entry(&self) -> Entry {
+        self.tape[self.at]
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.entry().kind
+    }
+
+    pub(crate) fn span(&self) -> Range<usize> {
+        let entry = self.entry();
+        entry.start as usize..entry.end as usize
+    }
+
+    pub(crate) fn raw(&self) -> &'a [u8] {
+        &self.bytes[self.span()]
+    }
+
+    pub(crate) fn is_null(&self) -> bool {
+        self.kind() == Kind::Null
+    }
+
+    pub(crate) fn is_object(&self) -> bool {
+        self.kind() == Kind::Object
+    }
+
+    /// Decoded text; a lone surrogate becomes U+FFFD.
+    pub(crate) fn text(&self) -> Option<Cow<'a, str>> {
+        (self.kind() == Kind::Text).then(|| decode(self.inner()))
+    }
+
+    /// A number that is a whole one and not negative.
+    pub(crate) fn integer(&self) -> Option<u64> {
+        match self.kind() {
+            Kind::Number => std::str::from_utf8(self.raw()).ok()?.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// Whether this is exactly the text `wanted`.
+    pub(crate) fn is(&self, wanted: &str) -> bool {
+        if self.kind() != Kind::Text {
+            return false;
+        }
+        let inner = self.inner();
+        // An escape is always longer than what it stands for.
+        inner == wanted.as_bytes() || (inner.len() > wanted.len() && inner.contains(&b'\\') && decode(inner) == wanted)
+    }
+
+    /// The keys and values of an object; nothing for any other value.
+    pub(crate) fn members(self) -> impl Iterator<Item = (Node<'a>, Node<'a>)> {
+        let children = self.children(Kind::Object);
+        children.filter_map(move |key| {
+            let value = Node { at: key.at + 1, ..key };
+            (key.at < value.at).then_some((key, value))
+        })
+    }
+
+    /// The elements of a list; nothing for any other value.
+    pub(crate) fn items(self) -> impl Iterator<Item = Node<'a>> {
+        self.children(Kind::List)
+    }
+
+    pub(crate) fn get(self, name: &str) -> Option<Node<'a>> {
+        self.members().find(|(key, _)| key.is(name)).map(|(_, value)| value)
+    }
+
+    /// A path of object members.
+    pub(crate) fn find(self, path: &[&str]) -> Option<Node<'a>> {
+        path.iter().try_fold(self, |node, name| node.get(name))
+    }
+
+    fn inner(&self) -> &'a [u8] {
+        let span = self.span();
+        &self.bytes[span.start + 1..span.end - 1]
+    }
+
+    /// Elements of a list, or keys of an object: a key's `next` lies behind its value.
+    fn children(self, kind: Kind) -> impl Iterator<Item = Node<'a>> {
+        let end = if self.kind() == kind { self.entry().next as usize } else { self.at };
+        let mut at = self.at + 1;
+        std::iter::from_fn(move || {
+            let child = (at < end).then_some(Node { at, ..self })?;
+            at = child.entry().next as usize;
+            Some(child)
+        })
+    }
+}
+
+/// Text between its quotes, with escapes resolved. The reader has checked the escapes.
+fn decode(inner: &[u8]) -> Cow<'_, str> {
+    if !inner.contains(&b'\\') {
+        return String::from_utf8_lossy(inner);
+    }
+    let mut out: Vec<u8> = Vec::with_capacity(inner.len());
+    let mut rest = inner;
+    while let Some((&byte, tail)) = rest.split_first() {
+        rest = tail;
+        if byte == b'\\' {
+            rest = decode_escape(rest, &mut out);
+        } else {
+            out.push(byte);
+        }
+    }
+    Cow::Owned(String::from_utf8_lossy(&out).into_owned())
+}
+
+fn decode_escape<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
+    let Some((&escape, tail)) = rest.split_first() else { return rest };
+    let plain = match escape {
+        b'n' => b'\n',
+        b't' => b'\t',
+        b'r' => b'\r',
+        b'b' => 8,
+        b'f' => 12,
+        b'u' => return decode_unicode(tail, out),
+        other => other,
+    };
+    out.push(plain);
+    tail
+}
+
+fn decode_unicode<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
+    let (unit, mut rest) = code_unit(rest);
+    let mut code = unit;
+    if (0xd800..0xdc00).contains(&unit)
+        && let Some(tail) = rest.strip_prefix(b"\\u")
+    {
+        let (low, behind) = code_unit(tail);
+        if (0xdc00..0xe000).contains(&low) {
+            code = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+            rest = behind;
+        }
+    }
+    let character = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+    out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+    rest
+}
+
+fn code_unit(rest: &[u8]) -> (u32, &[u8]) {
+    let (digits, tail) = rest.split_at(rest.len().min(4));
+    let unit = std::str::from_utf8(digits).ok().and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    (unit.unwrap_or(0xfffd), tail)
+}
+
+/// `text` as a JSON string, quotes included.
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_found_by_name() {
+        let bytes = br#" {"a":[1,{"b":"x\u0041\ud83d\ude00\n"}],"mod\u0065l":"m","n":-1.5e3,"t":true,"z":null} "#;
+        let mut tape = Tape::default();
+        let root = tape.read(bytes, Strictness::Request).unwrap();
+        let list: Vec<_> = root.get("a").unwrap().items().collect();
+        assert_eq!(list[0].integer(), Some(1));
+        assert_eq!(list[1].get("b").unwrap().text().unwrap(), "xA😀\n");
+        assert!(root.get("model").unwrap().is("m"));
+        assert_eq!(root.get("n").unwrap().integer(), None);
+        assert!(root.get("z").unwrap().is_null());
+        assert_eq!(root.members().count(), 5);
+        assert!(root.get("missing").is_none());
+        assert_eq!(root.find(&["a", "b"]).map(|node| node.kind()), None);
+    }
+
+    #[test]
+    fn a_lone_surrogate_is_replaced() {
+        let mut tape = Tape::default();
+        let root = tape.read(br#"["\ud83d","\ud83dx","\ude00"]"#, Strictness::Request).unwrap();
+        let texts: Vec<_> = root.items().filter_map(|item| item.text()).collect();
+        assert_eq!(texts, ["\u{fffd}", "\u{fffd}x", "\u{fffd}"]);
+    }
+
+    #[test]
+    fn quoting_survives_reading() {
+        let text = "a\"\\\n\u{1}é😀";
+        let quoted = quoted(text);
+        let mut tape = Tape::default();
+        assert_eq!(tape.read(quoted.as_bytes(), Strictness::Request).unwrap().text().unwrap(), text);
+    }
+}

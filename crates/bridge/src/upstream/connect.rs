@@ -1,0 +1,245 @@
+//! Reaching the provider: a TCP connection, through a proxy where one is set, with TLS where the address says so.
+//!
+//! Certificates are checked against the system's own bundle and against nothing the environment names, so that what was
+//! trusted is what the record says.
+
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use zeroize::Zeroizing;
+
+use super::endpoint::{Endpoint, ParseEndpointError, parse_authority};
+use crate::secret::Secret;
+
+/// Where systems keep their bundle of certificate authorities.
+const BUNDLES: &[&str] = &[
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+/// Whom to trust beside the system's authorities. A bundle that used this says `custom_ca`.
+#[derive(Debug, Clone, Default)]
+pub struct Trust {
+    /// PEM text of further authorities.
+    pub extra_ca: Option<Vec<u8>>,
+}
+
+/// A proxy that tunnels with `CONNECT`.
+#[derive(Debug, Clone)]
+pub struct Proxy {
+    host: String,
+    port: u16,
+    login: Option<Secret>,
+}
+
+impl Proxy {
+    /// `http://HOST:PORT`; the login, `user:password`, is given apart.
+    pub fn parse(text: &str, login: Option<Secret>) -> Result<Self, ParseEndpointError> {
+        let rest = text.strip_prefix("http://").ok_or(ParseEndpointError::Scheme)?;
+        let (host, port) = parse_authority(rest.trim_end_matches('/'), 80)?;
+        Ok(Self { host, port, login })
+    }
+}
+
+/// TLS cannot be set up.
+#[derive(Debug)]
+pub enum PrepareTlsError {
+    /// The extra authorities are not PEM certificates.
+    ExtraCa,
+    /// The system has no bundle and none was given.
+    NoAuthorities,
+    Rustls(rustls::Error),
+}
+
+impl fmt::Display for PrepareTlsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ExtraCa => f.write_str("the extra certificate authorities cannot be read"),
+            Self::NoAuthorities => f.write_str("the system has no certificate authorities"),
+            Self::Rustls(error) => write!(f, "TLS cannot be set up: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for PrepareTlsError {}
+
+/// The client side of TLS: HTTP/1.1 only, certificates always checked.
+pub(crate) fn tls(trust: &Trust) -> Result<Arc<ClientConfig>, PrepareTlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in BUNDLES.iter().find_map(|path| std::fs::read(path).ok()).iter().flat_map(|pem| certificates(pem))
+    {
+        // A bundle may hold what rustls does not take; the others still count.
+        let _ = certificate.map(|certificate| roots.add(certificate));
+    }
+    if let Some(pem) = &trust.extra_ca {
+        let before = roots.len();
+        for certificate in certificates(pem) {
+            let certificate = certificate.map_err(|_| PrepareTlsError::ExtraCa)?;
+            roots.add(certificate).map_err(|_| PrepareTlsError::ExtraCa)?;
+        }
+        if roots.len() == before {
+            return Err(PrepareTlsError::ExtraCa);
+        }
+    }
+    if roots.is_empty() {
+        return Err(PrepareTlsError::NoAuthorities);
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let mut config = versions.map_err(PrepareTlsError::Rustls)?.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
+fn certificates(pem: &[u8]) -> impl Iterator<Item = Result<CertificateDer<'static>, rustls::pki_types::pem::Error>> {
+    CertificateDer::pem_slice_iter(pem)
+}
+
+/// A connection that cannot be made. Names no address.
+#[derive(Debug)]
+pub(crate) enum ConnectUpstreamError {
+    Tcp(io::ErrorKind),
+    Proxy(&'static str),
+    Name,
+    Tls(String),
+}
+
+impl fmt::Display for ConnectUpstreamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(kind) => write!(f, "no connection: {kind}"),
+            Self::Proxy(what) => write!(f, "no way through the proxy: {what}"),
+            Self::Name => f.write_str("the host has no name TLS could check"),
+            Self::Tls(error) => write!(f, "no TLS: {error}"),
+        }
+    }
+}
+
+/// How connections to one endpoint are made.
+#[derive(Debug, Clone)]
+pub(crate) struct Connector {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) proxy: Option<Proxy>,
+    pub(crate) tls: Option<Arc<ClientConfig>>,
+}
+
+impl Connector {
+    pub(crate) async fn connect(&self) -> Result<Stream, ConnectUpstreamError> {
+        let mut tcp = match &self.proxy {
+            None => dial(&self.endpoint.host, self.endpoint.port).await?,
+            Some(proxy) => dial(&proxy.host, proxy.port).await?,
+        };
+        if let Some(proxy) = &self.proxy {
+            self.tunnel(&mut tcp, proxy).await?;
+        }
+        let Some(config) = &self.tls else { return Ok(Stream::Plain(tcp)) };
+        let name = ServerName::try_from(self.endpoint.host.clone()).map_err(|_| ConnectUpstreamError::Name)?;
+        let tls = TlsConnector::from(Arc::clone(config)).connect(name, tcp).await;
+        tls.map(|tls| Stream::Tls(Box::new(tls))).map_err(|error| ConnectUpstreamError::Tls(tls_fault(&error)))
+    }
+
+    async fn tunnel(&self, tcp: &mut TcpStream, proxy: &Proxy) -> Result<(), ConnectUpstreamError> {
+        let broken = |_| ConnectUpstreamError::Proxy("the connection broke");
+        let host = if self.endpoint.host.contains(':') {
+            format!("[{}]", self.endpoint.host)
+        } else {
+            self.endpoint.host.clone()
+        };
+        let authority = format!("{host}:{}", self.endpoint.port);
+        let mut head = Zeroizing::new(format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n"));
+        if let Some(login) = &proxy.login {
+            let encoded = Zeroizing::new(STANDARD.encode(login.bytes()));
+            head.push_str(&format!("Proxy-Authorization: Basic {}\r\n", &**encoded));
+        }
+        head.push_str("\r\n");
+        tcp.write_all(head.as_bytes()).await.map_err(broken)?;
+        // Byte by byte: what follows the head belongs to the tunnel.
+        let mut answer = Vec::with_capacity(256);
+        while !answer.ends_with(b"\r\n\r\n") {
+            if answer.len() > 8 * 1024 {
+                return Err(ConnectUpstreamError::Proxy("its answer is too long"));
+            }
+            answer.push(tcp.read_u8().await.map_err(broken)?);
+        }
+        let agreed = answer.starts_with(b"HTTP/1.1 200") || answer.starts_with(b"HTTP/1.0 200");
+        if agreed { Ok(()) } else { Err(ConnectUpstreamError::Proxy("it refused")) }
+    }
+}
+
+/// What went wrong in a handshake, without the name it was made for.
+fn tls_fault(error: &io::Error) -> String {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    match inner {
+        Some(rustls::Error::InvalidCertificate(rustls::CertificateError::NotValidForName))
+        | Some(rustls::Error::InvalidCertificate(rustls::CertificateError::NotValidForNameContext { .. })) => {
+            "the certificate is for another name".to_owned()
+        }
+        Some(rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer)) => {
+            "nobody trusted issued the certificate".to_owned()
+        }
+        Some(rustls::Error::InvalidCertificate(_)) => "the certificate is not valid".to_owned(),
+        Some(_) => "the handshake failed".to_owned(),
+        None => error.kind().to_string(),
+    }
+}
+
+async fn dial(host: &str, port: u16) -> Result<TcpStream, ConnectUpstreamError> {
+    let tcp = TcpStream::connect((host, port)).await.map_err(|error| ConnectUpstreamError::Tcp(error.kind()))?;
+    // Without it small writes wait for acknowledgements; a socket that cannot say so still works.
+    let _ = tcp.set_nodelay(true);
+    Ok(tcp)
+}
+
+/// A connection, with or without TLS.
+#[derive(Debug)]
+pub(crate) enum Stream {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
+            Self::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
+            Self::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The one address a bridge sends to.
+
+use std::fmt;
+
+/// A provider's address: scheme, host, port and the path before a route's own.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    pub(crate) tls: bool,
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    prefix: String,
+}
+
+/// An endpoint's value appears in no artifact, and so in no message either.
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Endpoint")
+    }
+}
+
+/// Text that is no address of a provider. Does not repeat the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParseEndpointError {
+    Scheme,
+    /// A name or a password in the address would end up where addresses go.
+    UserInfo,
+    Host,
+    Port,
+    Path,
+}
+
+impl fmt::Display for ParseEndpointError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Scheme => "the upstream address must begin with http:// or https://",
+            Self::UserInfo => "the upstream address must not hold a user or a password",
+            Self::Host => "the upstream address has no good host",
+            Self::Port => "the upstream address has no good port",
+            Self::Path => "the upstream address has no good path (no query, no fragment)",
+        })
+    }
+}
+
+impl std::error::Error for ParseEndpointError {}
+
+impl Endpoint {
+    /// Its host, for the network class it belongs to.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// `http[s]://HOST[:PORT][/PREFIX]`. Without a prefix it is `/v1`.
+    pub fn parse(text: &str) -> Result<Self, ParseEndpointError> {
+        let (scheme, rest) = text.split_once("://").ok_or(ParseEndpointError::Scheme)?;
+        let tls = match scheme {
+            "https" => true,
+            "http" => false,
+            _ => return Err(ParseEndpointError::Scheme),
+        };
+        let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+        let (host, port) = parse_authority(authority, if tls { 443 } else { 80 })?;
+        let prefix = path.trim_end_matches('/');
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~%".contains(&byte);
+        if !prefix.bytes().all(plain) || prefix.contains("..") || prefix.contains("//") {
+            return Err(ParseEndpointError::Path);
+        }
+        let prefix = if prefix.is_empty() { "/v1" } else { prefix };
+        Ok(Self { tls, host, port, prefix: prefix.to_owned() })
+    }
+
+    pub(crate) fn target(&self, route: &str) -> String {
+        format!("{}{route}", self.prefix)
+    }
+
+    /// The `host` header.
+    pub(crate) fn authority(&self) -> String {
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        match (self.tls, self.port) {
+            (true, 443) | (false, 80) => host,
+            (_, port) => format!("{host}:{port}"),
+        }
+    }
+}
+
+pub(crate) fn parse_authority(authority: &str, usual: u16) -> Result<(String, u16), ParseEndpointError> {
+    if authority.contains('@') {
+        return Err(ParseEndpointError::UserInfo);
+    }
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (host, behind) = rest.split_once(']').ok_or(ParseEndpointError::Host)?;
+            host.parse::<std::net::Ipv6Addr>().map_err(|_| ParseEndpointError::Host)?;
+            (host, behind.strip_prefix(':').or(behind.is_empty().then_some("")).ok_or(ParseEndpointError::Port)?)
+        }
+        None => {
+            let (host, port) = authority.split_once(':').unwrap_or((authority, ""));
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+            if host.is_empty() || host.len() > 253 || !host.bytes().all(plain) {
+                return Err(ParseEndpointError::Host);
+            }
+            (host, port)
+        }
+    };
+    let port = match port {
+        "" if !authority.ends_with(':') => usual,
+        text if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().map_err(|_| ParseEndpointError::Port)?,
+        _ => return Err(ParseEndpointError::Port),
+    };
+    if port == 0 { Err(ParseEndpointError::Port) } else { Ok((host.to_ascii_lowercase(), port)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> Result<String, ParseEndpointError> {
+        Endpoint::parse(text).map(|endpoint| format!("{} {}", endpoint.authority(), endpoint.target("/x")))
+    }
+
+    #[test]
+    fn addresses_are_read_strictly() {
+        let rows: &[(&str, Result<&str, ParseEndpointError>)] = &[
+            ("https://api.example.com", Ok("api.example.com /v1/x")),
+            ("https://api.example.com/v1/", Ok("api.example.com /v1/x")),
+            ("http://Host:8080/backend-api/codex", Ok("host:8080 /backend-api/codex/x")),
+            ("http://[::1]:9/v1", Ok("[::1]:9 /v1/x")),
+            ("ftp://x", Err(ParseEndpointError::Scheme)),
+            ("api.example.com", Err(ParseEndpointError::Scheme)),
+            ("https://user:key@x/", Err(ParseEndpointError::UserInfo)),
+            ("https://", Err(ParseEndpointError::Host)),
+            ("https://a b", Err(ParseEndpointError::Host)),
+            ("https://x\r\nh: 1", Err(ParseEndpointError::Host)),
+            ("https://x:", Err(ParseEndpointError::Port)),
+            ("https://x:99999", Err(ParseEndpointError::Port)),
+            ("https://x:0", Err(ParseEndpointError::Port)),
+            ("https://x/?key=1", Err(ParseEndpointError::Path)),
+            ("https://x/a/../b", Err(ParseEndpointError::Path)),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(check(text), expected.map(str::to_owned), "{text}");
+        }
+    }
+}

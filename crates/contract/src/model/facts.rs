@@ -1,0 +1,79 @@
+//! What the gates look at for a model-backed engine. Names and findings only: neither a credential nor an endpoint.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ModelPair, RefusalCode, Wire};
+use crate::record::{Found, ModelAdmission, ProviderDecision};
+
+/// Phase A: records and settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelFacts {
+    /// What the engine speaks.
+    pub wire: Wire,
+    pub requested: Option<ModelPair>,
+    pub admission: Found<ModelAdmission>,
+    pub decision: Found<ProviderDecision>,
+    pub credential: CredentialFact,
+    pub endpoint: EndpointFact,
+    /// The answers come from a recording; there is no upstream.
+    #[serde(default)]
+    pub replayed: bool,
+}
+
+/// The credential of the admission's class.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CredentialFact {
+    /// No admission says which class.
+    NotLooked,
+    /// The class is not in the user's configuration.
+    Unmapped,
+    Unavailable {
+        why: String,
+    },
+    Present,
+}
+
+/// The endpoint of the pair, and the hosts of the admission's network class.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EndpointFact {
+    /// No admission says which class.
+    NotLooked,
+    /// The class is not in the user's configuration.
+    Unmapped,
+    NotConfigured,
+    /// It is configured, and cannot be used.
+    Unusable {
+        why: String,
+    },
+    /// It is not one of the class's hosts.
+    OutsideClass,
+    Configured,
+}
+
+/// Phase C: what came of asking the model for a word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerFact {
+    Content,
+    /// Only reasoning arrived.
+    ReasoningOnly,
+    /// Nothing arrived at all.
+    Empty,
+    /// The upstream answered with an error.
+    UpstreamError {
+        status: u16,
+    },
+    /// The request was refused, or the answer was not one to pass on.
+    Refused {
+        code: RefusalCode,
+    },
+    /// Answers come from a recording: nobody was asked.
+    Replayed,
+    /// The bridge could not be started.
+    NotAsked {
+        why: String,
+    },
+}

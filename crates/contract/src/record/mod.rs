@@ -1,0 +1,67 @@
+//! Records a person writes and signs for: admissions and decisions. What they say is the authority; a run only asks.
+
+mod model;
+mod provider;
+
+pub use model::ModelAdmission;
+pub use provider::{DecisionStatus, ProviderClass, ProviderDecision};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+
+/// What was found where a record is looked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Found<T> {
+    Missing,
+    /// It cannot be read, has another shape, contradicts itself or holds something secret-shaped.
+    Invalid {
+        why: String,
+    },
+    Record {
+        sha256: Digest,
+        record: T,
+    },
+}
+
+impl<T> Found<T> {
+    pub fn record(&self) -> Option<&T> {
+        match self {
+            Self::Record { record, .. } => Some(record),
+            Self::Missing | Self::Invalid { .. } => None,
+        }
+    }
+
+    pub fn sha256(&self) -> Option<Digest> {
+        match self {
+            Self::Record { sha256, .. } => Some(*sha256),
+            Self::Missing | Self::Invalid { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    macro_rules! example {
+        ($name:literal) => {
+            include_bytes!(concat!("../../../../docs/examples/", $name)).as_slice()
+        };
+    }
+
+    #[test]
+    fn the_shipped_examples_can_be_used() {
+        let read = |bytes| crate::source::load::<ModelAdmission>("example", bytes).unwrap().value;
+        let local = read(example!("admissions/model/qwen-local__qwen3.6-35b-a3b.json"));
+        let hosted = read(example!("admissions/model/openai-codex__gpt-5.5.json"));
+        let decision = example!("decisions/provider.yaml");
+        let decision = crate::source::load::<ProviderDecision>("example", decision).unwrap().value;
+        assert_eq!((local.problems(), hosted.problems(), decision.problems()), Default::default());
+        assert!(decision.names(&"qwen-local/qwen3.6-35b-a3b".parse().unwrap()));
+        assert!(decision.names_as_fallback(&"openai-codex/gpt-5.5".parse().unwrap()));
+        assert_eq!(decision.credential_source_class, local.credential_source_class);
+    }
+}

@@ -1,0 +1,108 @@
+//! What `cto bridge` shows: a line a request everywhere, and on a terminal a summary below them, redrawn in place.
+
+use std::io::{self, Write as _};
+use std::time::Instant;
+
+use bridge::{ModelEvent, UsageRecord};
+use contract::model::ModelUse;
+use contract::text::shown;
+use serde_json::{Value, json};
+
+use crate::output::{Output, duration, millis};
+
+/// The summary on a terminal; draws nothing elsewhere.
+#[derive(Debug)]
+pub(crate) struct View {
+    output: Output,
+    title: String,
+    began: Instant,
+    open: u64,
+    used: ModelUse,
+    drawn: bool,
+}
+
+impl View {
+    pub(crate) fn new(output: Output, title: String) -> Self {
+        Self { output, title, began: Instant::now(), open: 0, used: ModelUse::default(), drawn: false }
+    }
+
+    pub(crate) fn note(&mut self, event: &ModelEvent) {
+        match event {
+            ModelEvent::Requested(_) => self.open += 1,
+            ModelEvent::Ended(record) => {
+                if record.was_sent() {
+                    self.open = self.open.saturating_sub(1);
+                }
+                self.used.add(record);
+            }
+        }
+    }
+
+    /// A line above the summary.
+    pub(crate) fn print(&mut self, line: &str) {
+        self.clear();
+        self.output.print(line);
+        self.draw();
+    }
+
+    pub(crate) fn draw(&mut self) {
+        if !self.output.progress {
+            return;
+        }
+        self.clear();
+        let (paint, used) = (self.output.paint_errors, &self.used);
+        let tokens = used.tokens.prompt.saturating_add(used.tokens.completion);
+        let counts = format!("{} open  {} sent  {} refused  {tokens} tokens", self.open, used.requests, used.refused);
+        let took = paint.dim(&duration(self.began.elapsed()));
+        let _ = writeln!(io::stderr().lock(), "{}  {}  {counts}  {took}", paint.running(), self.title);
+        self.drawn = true;
+    }
+
+    pub(crate) fn clear(&mut self) {
+        if std::mem::take(&mut self.drawn) {
+            let _ = write!(io::stderr().lock(), "\x1b[1A\x1b[J");
+        }
+    }
+}
+
+/// One line for each request that has ended. Names come from the engine and from the upstream: nothing of them is printed
+/// as it is.
+pub(crate) fn line(event: &ModelEvent) -> Option<String> {
+    let ModelEvent::Ended(record) = event else { return None };
+    let name = |name: &Option<String>| shown(name.as_deref().unwrap_or("-"));
+    let status = record.status.map_or_else(|| "gone".to_owned(), |status| status.to_string());
+    let mut text = format!(
+        "{} {status} {} {} -> {} {} {}",
+        record.time,
+        shown(&record.route),
+        name(&record.model_asked),
+        name(&record.model_answered),
+        tokens(record),
+        millis(record.total_ms)
+    );
+    if let Some(code) = record.refusal {
+        text.push_str(&format!(" {}", code.code()));
+    }
+    if let Some(detail) = &record.detail {
+        text.push_str(&format!(" ({})", shown(detail)));
+    }
+    text.push('\n');
+    Some(text)
+}
+
+fn tokens(record: &UsageRecord) -> String {
+    let count = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
+    format!("{}+{} tokens", count(record.tokens.prompt), count(record.tokens.completion))
+}
+
+/// One object for each request: the line of `model-usage.jsonl`, and its kind.
+pub(crate) fn document(event: &ModelEvent) -> Option<Value> {
+    match event {
+        ModelEvent::Requested(_) => None,
+        ModelEvent::Ended(record) => {
+            let mut value = serde_json::to_value(record).ok()?;
+            value["type"] = json!(event.kind().map_or("model.local", |kind| kind.name()));
+            Some(value)
+        }
+    }
+}

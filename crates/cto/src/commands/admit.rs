@@ -1,0 +1,89 @@
+//! `cto admit`: drafts and checks of admissions. A draft admits nothing; a person does.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use contract::ModelPair;
+use contract::record::ModelAdmission;
+use harness::{RunClock, check_record};
+use serde_json::json;
+
+use super::records::{document, line};
+use crate::args::AdmitCommand;
+use crate::context::Context;
+use crate::error::CommandError;
+
+pub(crate) fn admit(context: &Context, command: &AdmitCommand) -> Result<u8, CommandError> {
+    match command {
+        AdmitCommand::Model { check: Some(file), .. } => check(context, file),
+        AdmitCommand::Model { pair: Some(pair), credential_class, network_class, .. } => {
+            draft(context, pair, credential_class, network_class)
+        }
+        AdmitCommand::Model { pair: None, .. } => Err(CommandError::usage("name a PROVIDER/MODEL to draft for")),
+    }
+}
+
+fn check(context: &Context, file: &Path) -> Result<u8, CommandError> {
+    let row = check_record(file);
+    let output = context.output;
+    if output.json {
+        output.print_json(&document(&row))?;
+    } else {
+        output.print(&line(output, &row));
+    }
+    Ok(u8::from(row.problem.is_some()))
+}
+
+fn draft(context: &Context, pair: &ModelPair, credential: &str, network: &str) -> Result<u8, CommandError> {
+    let Some(folder) = &context.config.models.admissions else {
+        return Err(
+            CommandError::usage("an admission lies in a workspace, and there is none here").hint("cto init DIR")
+        );
+    };
+    let said = |class: &str| if class.is_empty() { "NAME THE CLASS".to_owned() } else { class.to_owned() };
+    let now = RunClock::start().map_err(|error| CommandError::fail(error.to_string()))?.started();
+    let record = ModelAdmission {
+        admission_timestamp: now.to_string(),
+        allowed_network_class: said(network),
+        approval_source: "SAY WHO APPROVES, AND WHERE THAT IS WRITTEN".to_owned(),
+        credential_source_class: said(credential),
+        model: pair.model.clone(),
+        provider: pair.provider.clone(),
+        review_trigger: "SAY WHEN THIS IS TO BE LOOKED AT AGAIN".to_owned(),
+        status: "draft".to_owned(),
+        evidence_expectations: None,
+        expires_at: None,
+        max_stage: None,
+    };
+    let path = write(folder, pair, &record)?;
+    let output = context.output;
+    let shown = contract::text::shown(&path.display().to_string());
+    if output.json {
+        output.print_json(&json!({"file": path.display().to_string(), "status": record.status}))?;
+    } else {
+        output.print(&format!("drafted {shown}\n"));
+        let next = "fill it in and set its status to admitted; then: cto records";
+        output.print(&format!("{}  {next}\n", output.paint.dim("next")));
+    }
+    Ok(0)
+}
+
+/// A record that is there is never overwritten.
+fn write(folder: &Path, pair: &ModelPair, record: &ModelAdmission) -> Result<PathBuf, CommandError> {
+    let plain = |text: &str| {
+        let kept = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' };
+        text.chars().map(kept).collect::<String>()
+    };
+    let path = folder.join(format!("{}__{}.json", plain(&pair.provider), plain(&pair.model)));
+    let failed = |error: std::io::Error| {
+        let error = CommandError::usage(format!("cannot write {}: {error}", path.display()));
+        error.hint("a record that is there is edited by hand, never overwritten")
+    };
+    fs::create_dir_all(folder).map_err(failed)?;
+    let mut text = serde_json::to_string_pretty(record)?;
+    text.push('\n');
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    Ok(path)
+}

@@ -1,0 +1,224 @@
+//! What the configuration says of models: credential classes, network classes and how pairs are reached. Only the user's
+//! own files may say it: a workspace names classes and never what they stand for.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use bridge::{Credential, FetchCredentialError, Price, ResponsesWire, Secret};
+use contract::ModelPair;
+use harness::{ModelAsk, ModelSetting, ModelSettings};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Layer, Setting, path_variable, variable};
+use crate::error::CommandError;
+
+/// Where the credential of a class comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CredentialSource {
+    /// The provider wants none.
+    None,
+    /// The environment variable of this name.
+    Env(String),
+    /// A file that holds the value.
+    File(PathBuf),
+    /// A program that prints the value.
+    Command(Vec<String>),
+    /// A token file that somebody else's login keeps; only read.
+    OauthFile(PathBuf),
+}
+
+/// One pair, as this machine reaches it.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ModelFile {
+    /// `http[s]://HOST[:PORT]/v1`; its host is one of the admission's network class.
+    endpoint: Option<String>,
+    /// Other names of the same model, good in requests and in answers.
+    aliases: Vec<String>,
+    /// What the upstream calls it, when that differs from what engines ask for.
+    sent_as: Option<String>,
+    /// How the responses wire reaches it: `native` or `over_chat`.
+    responses: Option<ResponsesWire>,
+    price: Option<PriceFile>,
+}
+
+/// Micro-units of money for a million tokens of each kind.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PriceFile {
+    prompt: u64,
+    completion: u64,
+    /// As `prompt` when it is not said.
+    #[serde(default)]
+    cached: Option<u64>,
+    /// As `prompt` when it is not said.
+    #[serde(default)]
+    cache_written: Option<u64>,
+}
+
+impl CredentialSource {
+    /// Kind and name, never a value.
+    fn shown(&self) -> String {
+        match self {
+            Self::None => "none".to_owned(),
+            Self::Env(name) => format!("env {name}"),
+            Self::File(path) => format!("file {}", path.display()),
+            Self::Command(argv) => format!("command {}", argv.first().map_or("", String::as_str)),
+            Self::OauthFile(path) => format!("oauth_file {}", path.display()),
+        }
+    }
+
+    pub(crate) fn credential(&self) -> Credential {
+        match self.clone() {
+            Self::None => Credential::None,
+            Self::File(path) => Credential::File(path),
+            Self::OauthFile(path) => Credential::OauthFile(path),
+            Self::Env(name) => Credential::Asked(Arc::new(move || from_environment(&name))),
+            Self::Command(argv) => Credential::Asked(Arc::new(move || from_command(&argv))),
+        }
+    }
+}
+
+fn from_environment(name: &str) -> Result<Secret, FetchCredentialError> {
+    let value = variable(name).ok_or_else(|| FetchCredentialError::Source(format!("{name} is not set")))?;
+    Ok(Secret::new(value.into_encoded_bytes()))
+}
+
+/// The operator's own program, with the operator's own environment. What it says beside the value is not repeated.
+#[expect(clippy::disallowed_methods, reason = "the door to the operator's own credential programs")]
+fn from_command(argv: &[String]) -> Result<Secret, FetchCredentialError> {
+    let failed = |text: &str| FetchCredentialError::Source(text.to_owned());
+    let (program, arguments) = argv.split_first().ok_or_else(|| failed("the command is empty"))?;
+    let mut command = std::process::Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null());
+    let output = command.output().map_err(|error| FetchCredentialError::Source(error.kind().to_string()))?;
+    if !output.status.success() {
+        return Err(failed("the command failed"));
+    }
+    Ok(Secret::new(output.stdout))
+}
+
+/// `env:NAME`, `file:PATH`, `oauth-file:PATH` or `none`, as a flag says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CredentialName(pub(crate) CredentialSource);
+
+impl FromStr for CredentialName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let source = match text.split_once(':') {
+            None if text == "none" => CredentialSource::None,
+            Some(("env", name)) if !name.is_empty() => CredentialSource::Env(name.to_owned()),
+            Some(("file", path)) if !path.is_empty() => CredentialSource::File(path.into()),
+            Some(("oauth-file", path)) if !path.is_empty() => CredentialSource::OauthFile(path.into()),
+            _ => return Err("a credential is named by env:NAME, file:PATH, oauth-file:PATH or none".to_owned()),
+        };
+        Ok(Self(source))
+    }
+}
+
+/// All layers together; what a later one says of a name holds.
+pub(super) fn resolve(
+    layers: &[Layer],
+    workspace: Option<&Path>,
+    settings: &mut Vec<Setting>,
+) -> Result<ModelSettings, CommandError> {
+    let mut models = ModelSettings {
+        admissions: workspace.map(|dir| dir.join("admissions/model")),
+        decision: workspace.map(|dir| dir.join("decisions/provider.yaml")),
+        ..ModelSettings::default()
+    };
+    let mut shown = BTreeMap::new();
+    for layer in layers {
+        refuse_workspace(layer)?;
+        let Layer { path, file, .. } = layer;
+        let source = path.display().to_string();
+        for (class, credential) in &file.credential_sources {
+            shown.insert(format!("credential_sources.{class}"), (credential.shown(), source.clone()));
+            models.credential_sources.insert(class.clone(), credential.credential());
+        }
+        for (class, network) in &file.network_classes {
+            shown.insert(format!("network_classes.{class}"), (network.hosts.join(" "), source.clone()));
+            models.network_classes.insert(class.clone(), network.clone());
+        }
+        for (name, model) in &file.models {
+            let pair: ModelPair =
+                name.parse().map_err(|error| CommandError::usage(format!("{source}: models.{name}: {error}")))?;
+            // An endpoint's value is shown nowhere.
+            let known = if model.endpoint.is_some() { "has an endpoint" } else { "has no endpoint" };
+            shown.insert(format!("models.{pair}"), (known.to_owned(), source.clone()));
+            models.models.insert(pair.to_string(), setting(&pair, model));
+        }
+    }
+    settings.extend(shown.into_iter().map(|(name, (value, source))| Setting { name, value, source }));
+    Ok(models)
+}
+
+fn refuse_workspace(Layer { path, file, of_workspace }: &Layer) -> Result<(), CommandError> {
+    let says = [
+        ("credential_sources", !file.credential_sources.is_empty()),
+        ("network_classes", !file.network_classes.is_empty()),
+        ("models", !file.models.is_empty()),
+    ];
+    match says.iter().find(|(_, said)| *said && *of_workspace) {
+        None => Ok(()),
+        Some((key, _)) => {
+            let file = path.display();
+            let message = format!("{file}: `{key}` belongs into your own configuration, not into a workspace's");
+            Err(CommandError::usage(message).hint("move it to $XDG_CONFIG_HOME/cto/config.yaml"))
+        }
+    }
+}
+
+fn setting(pair: &ModelPair, file: &ModelFile) -> ModelSetting {
+    let price = file.price.as_ref().map(|price| Price {
+        provider: pair.provider.clone(),
+        model: pair.model.clone(),
+        prompt: price.prompt,
+        completion: price.completion,
+        cached: price.cached,
+        cache_written: price.cache_written,
+    });
+    ModelSetting {
+        endpoint: file.endpoint.clone(),
+        aliases: file.aliases.clone(),
+        sent_as: file.sent_as.clone(),
+        responses: file.responses,
+        price,
+    }
+}
+
+/// What the environment asks for on behalf of an engine.
+pub(crate) fn model_ask(engine: &str) -> Result<ModelAsk, CommandError> {
+    let name = |what: &str| format!("CTO_HARNESS_{}_{what}", engine.to_uppercase());
+    let text = |what: &str| variable(&name(what)).and_then(|value| value.into_string().ok());
+    let pair = match (text("MODEL_PROVIDER"), text("MODEL")) {
+        (None, None) => None,
+        (Some(provider), Some(model)) => {
+            let invalid = |error| CommandError::usage(format!("{}: {error}", name("MODEL")));
+            Some(ModelPair::new(&provider, &model).map_err(invalid)?)
+        }
+        (provider, _) => {
+            let missing = if provider.is_some() { "MODEL" } else { "MODEL_PROVIDER" };
+            return Err(CommandError::usage(format!("{} is not set, and its other half is", name(missing)))
+                .hint("set both, or ask with --model PROVIDER/MODEL"));
+        }
+    };
+    Ok(ModelAsk {
+        pair,
+        admission_file: path_variable(&name("MODEL_ADMISSION_FILE")),
+        local_base_url: text("LOCAL_BASE_URL"),
+        record: false,
+        replay: None,
+    })
+}
+
+/// The token of `cto bridge`, which an argument list would show to everybody on the machine.
+pub(crate) fn bridge_token() -> Option<String> {
+    variable("CTO_BRIDGE_TOKEN").and_then(|value| value.into_string().ok())
+}

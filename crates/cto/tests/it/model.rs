@@ -1,0 +1,9 @@
+//! Model-backed runs through the real binary: a scripted model behind the bridge, a client inside the sandbox.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+
+mod alone;
+mod gates;
+mod limits;
+mod recorded;
+mod runs;
+mod scene;

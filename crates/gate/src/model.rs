@@ -1,0 +1,241 @@
+//! The gates of a model-backed engine: its admission and the provider decision, its credential, its endpoint, and, once
+//! everything else has passed, what the model answers.
+
+#[cfg(test)]
+mod tests;
+
+use contract::decision::{Inputs, Refusal};
+use contract::model::{AdmissionStatus, AnswerFact, CredentialFact, EndpointFact, ModelFacts, RefusalCode};
+use contract::record::{DecisionStatus, Found, ModelAdmission, ProviderDecision};
+use contract::{Gate, ModelPair, Reason, Stage, Stamp, text};
+
+use crate::rules::refuse;
+
+/// Judges records and settings; nothing where what it would look at is not known yet.
+pub(crate) type ModelRule = fn(&ModelFacts, &Inputs) -> Option<Vec<Refusal>>;
+
+pub(crate) const SETTINGS: &[(Gate, ModelRule)] = &[
+    (Gate::ModelDecisionAndAdmission, decision_and_admission),
+    (Gate::CredentialSourcePresent, credential_source_present),
+    (Gate::LocalEndpointConfigured, endpoint_configured),
+];
+
+/// Judges what the model answered; nothing where it did not come that far.
+pub(crate) type AnswerRule = fn(&AnswerFact) -> Option<Vec<Refusal>>;
+
+pub(crate) const ANSWER: &[(Gate, AnswerRule)] =
+    &[(Gate::EndpointReachable, endpoint_reachable), (Gate::ResponseShape, response_shape)];
+
+/// How the admission of the requested pair stands, for a run at this stage and time.
+pub fn admission_status(model: &ModelFacts, stage: Stage, time: Stamp) -> AdmissionStatus {
+    let Some(pair) = &model.requested else { return AdmissionStatus::MissingAdmission };
+    match &model.admission {
+        Found::Missing => AdmissionStatus::MissingAdmission,
+        Found::Invalid { .. } => AdmissionStatus::InvalidAdmission,
+        Found::Record { record, .. } if !record.is_for(pair) => AdmissionStatus::Mismatch,
+        Found::Record { record, .. } if shortcoming(record, stage, time).is_some() => AdmissionStatus::NotAdmitted,
+        Found::Record { .. } => AdmissionStatus::Admitted,
+    }
+}
+
+/// Whether the pair is the one the provider decision names as its fallback.
+pub fn is_fallback(model: &ModelFacts) -> bool {
+    let decided = model.decision.record().zip(model.requested.as_ref());
+    decided.is_some_and(|(decision, pair)| decision.names_as_fallback(pair) && !decision.names(pair))
+}
+
+/// Why a record that is for the pair does not admit it now.
+fn shortcoming(record: &ModelAdmission, stage: Stage, time: Stamp) -> Option<String> {
+    if record.status != ModelAdmission::ADMITTED {
+        return Some(format!("its status is `{}`", text::shown(&record.status)));
+    }
+    if let Some(end) = record.expires_at.filter(|end| *end <= time) {
+        return Some(format!("it expired at {end}"));
+    }
+    let most = record.max_stage.filter(|most| stage > *most)?;
+    Some(format!("it is good up to stage {most}"))
+}
+
+fn decision_and_admission(model: &ModelFacts, inputs: &Inputs) -> Option<Vec<Refusal>> {
+    let mut refusals = admission(model, inputs);
+    refusals.extend(decision(model));
+    Some(refusals)
+}
+
+fn not_admitted(text: impl Into<String>, remedy: impl Into<String>) -> Vec<Refusal> {
+    refuse(Gate::ModelDecisionAndAdmission, Reason::ModelNotAdmitted, text, remedy)
+}
+
+fn admission(model: &ModelFacts, inputs: &Inputs) -> Vec<Refusal> {
+    let status = admission_status(model, inputs.stage, inputs.time);
+    let Some(pair) = &model.requested else {
+        let text = format!("{status}: engine `{}` needs a model, and none is asked for", inputs.engine);
+        return not_admitted(text, "ask for one with --model PROVIDER/MODEL");
+    };
+    let draft = format!("cto admit model {pair}     drafts the record");
+    match (status, &model.admission) {
+        (AdmissionStatus::Admitted, _) => Vec::new(),
+        (_, Found::Invalid { why }) => {
+            not_admitted(format!("{status}: {}", text::shown(why)), "mend the record that is named: cto records")
+        }
+        (AdmissionStatus::Mismatch, Found::Record { record, .. }) => {
+            let named = format!("{}/{}", text::shown(&record.provider), text::shown(&record.model));
+            not_admitted(format!("{status}: the admission is for {named}, and {pair} is asked for"), draft)
+        }
+        (_, Found::Record { record, .. }) => {
+            let why = shortcoming(record, inputs.stage, inputs.time).unwrap_or_default();
+            not_admitted(format!("{status}: {pair} has an admission, and {why}"), "renew the record: cto records")
+        }
+        (_, Found::Missing) => not_admitted(format!("{status}: there is no admission for {pair}"), draft),
+    }
+}
+
+/// A provider decision restricts further where there is one.
+fn decision(model: &ModelFacts) -> Vec<Refusal> {
+    let (decision, pair) = match (&model.decision, &model.requested) {
+        (Found::Missing, _) => return Vec::new(),
+        (Found::Invalid { why }, _) => {
+            let text = format!("the provider decision cannot be used: {}", text::shown(why));
+            return not_admitted(text, "mend decisions/provider.yaml: cto records");
+        }
+        (Found::Record { .. }, None) => return Vec::new(),
+        (Found::Record { record, .. }, Some(pair)) => (record, pair),
+    };
+    let status = decision.decision_status;
+    if status == DecisionStatus::NotDecided {
+        let text = format!("the provider decision is `{}`", status.as_str());
+        return not_admitted(text, "decide on a provider in decisions/provider.yaml; no command does it for you");
+    }
+    if !decision.names(pair) && !decision.names_as_fallback(pair) {
+        let (provider, named) = (text::shown(&decision.provider), text::shown(&decision.model));
+        let text = format!("`{}` names {provider}/{named}; {pair} is neither it nor its fallback", status.as_str());
+        return not_admitted(text, format!("ask for --model {provider}/{named}"));
+    }
+    match model.admission.record() {
+        Some(record) if decision.names(pair) && !same_classes(decision, record, pair) => not_admitted(
+            "the provider decision and the admission name different credential or network classes",
+            "make decisions/provider.yaml and the admission say the same",
+        ),
+        _ => Vec::new(),
+    }
+}
+
+fn same_classes(decision: &ProviderDecision, record: &ModelAdmission, pair: &ModelPair) -> bool {
+    // An admission for another pair is told as such.
+    !record.is_for(pair)
+        || (decision.credential_source_class == record.credential_source_class
+            && decision.allowed_network_class == record.allowed_network_class)
+}
+
+fn class_of(model: &ModelFacts, class: fn(&ModelAdmission) -> &String) -> String {
+    model.admission.record().map(|record| text::shown(class(record))).unwrap_or_default()
+}
+
+fn credential_source_present(model: &ModelFacts, _: &Inputs) -> Option<Vec<Refusal>> {
+    let class = class_of(model, |record| &record.credential_source_class);
+    let gate = Gate::CredentialSourcePresent;
+    Some(match &model.credential {
+        CredentialFact::NotLooked => return None,
+        CredentialFact::Present => Vec::new(),
+        CredentialFact::Unmapped => refuse(
+            gate,
+            Reason::ProviderUnavailable,
+            format!("credential class `{class}` is not mapped to a source"),
+            format!("map it in your configuration: credential_sources.{class}"),
+        ),
+        CredentialFact::Unavailable { why } => refuse(
+            gate,
+            Reason::ProviderAuthUnavailable,
+            format!("the credential of class `{class}` is not available: {}", text::shown(why)),
+            format!("provide what credential_sources.{class} names in your configuration"),
+        ),
+    })
+}
+
+fn endpoint_configured(model: &ModelFacts, inputs: &Inputs) -> Option<Vec<Refusal>> {
+    let class = class_of(model, |record| &record.allowed_network_class);
+    let pair = model.requested.as_ref().map(ToString::to_string).unwrap_or_default();
+    let refused =
+        |reason, text: String, remedy: String| Some(refuse(Gate::LocalEndpointConfigured, reason, text, remedy));
+    match &model.endpoint {
+        EndpointFact::NotLooked => None,
+        EndpointFact::Configured => Some(Vec::new()),
+        EndpointFact::Unmapped => refused(
+            Reason::ProviderUnavailable,
+            format!("network class `{class}` is not mapped to hosts"),
+            format!("map it in your configuration: network_classes.{class}"),
+        ),
+        EndpointFact::OutsideClass => refused(
+            Reason::ProviderUnavailable,
+            format!("the endpoint of {pair} is not a host of network class `{class}`"),
+            format!("name its host in network_classes.{class}.hosts, if it belongs there"),
+        ),
+        EndpointFact::NotConfigured if is_external(model) => refused(
+            Reason::ProviderUnavailable,
+            format!("no endpoint is configured for {pair}"),
+            format!("set models.{pair}.endpoint in your configuration"),
+        ),
+        EndpointFact::NotConfigured => refused(
+            Reason::LocalProviderConfigMissing,
+            format!("no endpoint is configured for {pair}"),
+            format!(
+                "export CTO_HARNESS_{}_LOCAL_BASE_URL=URL, or set models.{pair}.endpoint in your configuration",
+                inputs.engine.to_uppercase()
+            ),
+        ),
+        EndpointFact::Unusable { why } => refused(
+            Reason::LocalProviderConfigMissing,
+            format!("the endpoint of {pair} cannot be used: {}", text::shown(why)),
+            "write it as http://HOST:PORT/v1 or https://HOST/v1".to_owned(),
+        ),
+    }
+}
+
+/// Whether the provider decision says that the pair is not a local one.
+fn is_external(model: &ModelFacts) -> bool {
+    let Some((decision, pair)) = model.decision.record().zip(model.requested.as_ref()) else { return false };
+    if decision.names(pair) { !decision.provider_class.is_some_and(|class| class.is_local()) } else { true }
+}
+
+fn endpoint_reachable(answer: &AnswerFact) -> Option<Vec<Refusal>> {
+    let refused = |reason: Reason, text: String| {
+        Some(refuse(Gate::EndpointReachable, reason, text, "see that the model's server runs, then run again"))
+    };
+    match answer {
+        AnswerFact::Content | AnswerFact::Replayed | AnswerFact::ReasoningOnly | AnswerFact::Empty => Some(Vec::new()),
+        AnswerFact::UpstreamError { status } => {
+            refused(Reason::ProviderUnavailable, format!("the model's server answered with HTTP {status}"))
+        }
+        AnswerFact::NotAsked { why } => {
+            refused(Reason::ProviderUnavailable, format!("the model could not be asked: {}", text::shown(why)))
+        }
+        AnswerFact::Refused { code: code @ (RefusalCode::CredentialUnavailable | RefusalCode::CredentialRefused) } => {
+            refused(Reason::ProviderAuthUnavailable, sentence(*code))
+        }
+        AnswerFact::Refused { code: code @ (RefusalCode::OtherModelAnswered | RefusalCode::ModelNotAdmitted) } => {
+            refused(Reason::ModelNotAdmitted, sentence(*code))
+        }
+        AnswerFact::Refused { code } => {
+            let limit = code.reason().filter(|reason| *reason == Reason::BudgetExceeded);
+            refused(limit.unwrap_or(Reason::ProviderUnavailable), sentence(*code))
+        }
+    }
+}
+
+/// The refusal's own sentence, as the middle of a list.
+fn sentence(code: RefusalCode) -> String {
+    format!("{} ({})", code.text().trim_end_matches('.'), code.code())
+}
+
+/// Not judged where nobody answered at all.
+fn response_shape(answer: &AnswerFact) -> Option<Vec<Refusal>> {
+    let shape = |text: &str| {
+        Some(refuse(Gate::ResponseShape, Reason::ProviderResponseShape, text, Reason::ProviderResponseShape.remedy()))
+    };
+    match answer {
+        AnswerFact::Content | AnswerFact::Replayed => Some(Vec::new()),
+        AnswerFact::ReasoningOnly => shape("the model answered with reasoning and no content"),
+        AnswerFact::Empty => shape("the model answered with nothing"),
+        AnswerFact::UpstreamError { .. } | AnswerFact::NotAsked { .. } | AnswerFact::Refused { .. } => None,
+    }
+}

@@ -1,0 +1,80 @@
+//! Gathering what the gates look at for a model.
+
+use bridge::Endpoint;
+use contract::model::{CredentialFact, EndpointFact, ModelFacts, Wire};
+use contract::record::{Found, ModelAdmission, ProviderDecision};
+use contract::{ModelPair, Stamp};
+
+use super::{ModelAsk, ModelSettings, records};
+use crate::task::Task;
+
+/// The wire of the model an engine needs on this task; nothing for an engine that needs none.
+fn wire(engine: &str, task: &Task) -> Option<Wire> {
+    if engine == "fake" { task.fake.as_ref().and_then(|fake| fake.wire) } else { None }
+}
+
+/// What stands for and against the requested pair on this machine.
+pub(crate) fn facts(
+    settings: &ModelSettings,
+    engine: &str,
+    task: &Task,
+    ask: &ModelAsk,
+    now: Stamp,
+) -> Option<ModelFacts> {
+    let wire = wire(engine, task)?;
+    let admission = records::admission(settings, ask.admission_file.as_deref(), ask.pair.as_ref());
+    let decision = records::decision(settings);
+    let fitting = ask.pair.as_ref().zip(admission.record()).filter(|(pair, record)| record.is_for(pair));
+    let (credential, endpoint) = match fitting {
+        None => (CredentialFact::NotLooked, EndpointFact::NotLooked),
+        // A recording stands for the upstream: nothing is sent and no credential is put on it.
+        Some(_) if ask.replay.is_some() => (CredentialFact::Present, EndpointFact::Configured),
+        Some((pair, record)) => {
+            (credential(settings, record, now), endpoint_fact(settings, ask, pair, record, &decision))
+        }
+    };
+    let (requested, replayed) = (ask.pair.clone(), ask.replay.is_some());
+    Some(ModelFacts { wire, requested, admission, decision, credential, endpoint, replayed })
+}
+
+fn credential(settings: &ModelSettings, record: &ModelAdmission, now: Stamp) -> CredentialFact {
+    match settings.credential_sources.get(&record.credential_source_class) {
+        None => CredentialFact::Unmapped,
+        Some(source) => match source.check(now) {
+            Ok(()) => CredentialFact::Present,
+            Err(error) => CredentialFact::Unavailable { why: error.to_string() },
+        },
+    }
+}
+
+fn endpoint_fact(
+    settings: &ModelSettings,
+    ask: &ModelAsk,
+    pair: &ModelPair,
+    record: &ModelAdmission,
+    decision: &Found<ProviderDecision>,
+) -> EndpointFact {
+    let Some(class) = settings.network_classes.get(&record.allowed_network_class) else {
+        return EndpointFact::Unmapped;
+    };
+    match endpoint(settings, ask, pair, decision) {
+        None => EndpointFact::NotConfigured,
+        Some(Err(error)) => EndpointFact::Unusable { why: error.to_string() },
+        Some(Ok(endpoint)) if !class.reaches_endpoint(&endpoint) => EndpointFact::OutsideClass,
+        Some(Ok(_)) => EndpointFact::Configured,
+    }
+}
+
+/// Where the pair is reached. The environment's local endpoint is for the local provider: a pair that the decision names
+/// as its fallback is never sent there.
+pub(super) fn endpoint(
+    settings: &ModelSettings,
+    ask: &ModelAsk,
+    pair: &ModelPair,
+    decision: &Found<ProviderDecision>,
+) -> Option<Result<Endpoint, bridge::ParseEndpointError>> {
+    let fallback = decision.record().is_some_and(|decision| decision.names_as_fallback(pair));
+    let local = ask.local_base_url.as_ref().filter(|_| !fallback);
+    let configured = settings.models.get(&pair.to_string()).and_then(|model| model.endpoint.as_ref());
+    local.or(configured).map(|text| Endpoint::parse(text))
+}

@@ -1,0 +1,14 @@
+//! The model of a run: what the operator's records and settings say of it, the bridge that stands between it and the
+//! engine, and what of its use becomes evidence.
+
+mod facts;
+mod link;
+mod records;
+mod settings;
+mod used;
+
+pub(crate) use facts::facts;
+pub(crate) use link::{ModelLink, PORT};
+pub use records::{RecordRow, check_record, list_records};
+pub use settings::{ModelAsk, ModelSetting, ModelSettings};
+pub(crate) use used::{EventLog, cover, report};

@@ -1,0 +1,48 @@
+//! What the operator's configuration says of models, and what a run asks for.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use bridge::{Credential, NetworkClass, Price, ResponsesWire};
+use contract::ModelPair;
+
+/// Where records lie and what their classes stand for on this machine. Holds where credentials come from, never one.
+#[derive(Debug, Clone, Default)]
+pub struct ModelSettings {
+    /// The workspace's `admissions/model`.
+    pub admissions: Option<PathBuf>,
+    /// The workspace's `decisions/provider.yaml`.
+    pub decision: Option<PathBuf>,
+    /// By class.
+    pub credential_sources: BTreeMap<String, Credential>,
+    /// By class.
+    pub network_classes: BTreeMap<String, NetworkClass>,
+    /// By `PROVIDER/MODEL`.
+    pub models: BTreeMap<String, ModelSetting>,
+}
+
+/// One pair, as this machine reaches it.
+#[derive(Debug, Clone, Default)]
+pub struct ModelSetting {
+    pub endpoint: Option<String>,
+    /// Other names of the same model.
+    pub aliases: Vec<String>,
+    /// What the upstream calls it, when that differs from what engines ask for.
+    pub sent_as: Option<String>,
+    pub responses: Option<ResponsesWire>,
+    pub price: Option<Price>,
+}
+
+/// What a run asks for: a request, which the records answer.
+#[derive(Debug, Clone, Default)]
+pub struct ModelAsk {
+    pub pair: Option<ModelPair>,
+    /// An admission named in the environment, which wins over the workspace's.
+    pub admission_file: Option<PathBuf>,
+    /// The endpoint of a local provider, from the environment.
+    pub local_base_url: Option<String>,
+    /// Keep the traffic, redacted, in the bundle.
+    pub record: bool,
+    /// Answer from this recording and from nothing else.
+    pub replay: Option<PathBuf>,
+}

@@ -1,0 +1,240 @@
+//! What of a model's use becomes evidence: events, blockers, coverage and the report's `model` block.
+
+use std::fs;
+use std::path::Path;
+
+use bridge::{ModelEvent, Requested};
+use contract::decision::SettingFacts;
+use contract::model::{AnswerFact, ModelReport, ModelUse, RefusalCode, RequestPurpose, UsageRecord, Wire};
+use contract::report::{HitClass, SecretHit};
+use contract::{Coverage, EventKind, Gate, Reason, canonical_bytes};
+use evidence::{Draft, WriteArtifactError, names};
+use gate::Judged;
+use gate::model::{admission_status, is_fallback};
+use serde_json::{Value, json};
+
+use super::link::{Left, ModelLink};
+use crate::clock::RunClock;
+use crate::findings::Findings;
+use crate::run::{Run, Stopped};
+
+/// The event of a report of the bridge's, if it is one.
+fn event_data(event: &ModelEvent) -> Option<(EventKind, Value)> {
+    let kind = event.kind()?;
+    let mut data = match event {
+        ModelEvent::Requested(requested) => requested_data(requested),
+        ModelEvent::Ended(record) => ended_data(record),
+    };
+    // What the preflight's own question came to is the gate's to judge.
+    let engines = matches!(event, ModelEvent::Ended(record) if record.purpose == RequestPurpose::Engine);
+    if let Some(reason) = event.reason().filter(|reason| engines && reason.event() == kind) {
+        data["reason"] = json!(reason);
+    }
+    Some((kind, data))
+}
+
+fn requested_data(Requested { seq, wire, purpose, provider, model }: &Requested) -> Value {
+    json!({"model": model, "provider": provider, "purpose": purpose, "request": seq, "wire": wire})
+}
+
+fn ended_data(record: &UsageRecord) -> Value {
+    json!({
+        "detail": record.detail,
+        "model_answered": record.model_answered,
+        "model_asked": record.model_asked,
+        "outcome": record.outcome,
+        "purpose": record.purpose,
+        "refusal": record.refusal,
+        "request": record.seq,
+        "served": record.served,
+        "status": record.status,
+        "tokens": record.tokens,
+        "total_ms": record.total_ms,
+        "wire": record.wire,
+    })
+}
+
+/// What the bridge refused, and what a model-backed run lacks.
+fn blockers(findings: &mut Findings) {
+    let refused = |record: &UsageRecord| Some((record.refusal?, record.detail.clone()));
+    let refusals: Vec<(RefusalCode, Option<String>)> = findings.usage.iter().filter_map(refused).collect();
+    let mut told: Vec<RefusalCode> = Vec::new();
+    for (code, detail) in &refusals {
+        let Some(reason) = code.reason().filter(|_| !told.contains(code)) else { continue };
+        told.push(*code);
+        let times = refusals.iter().filter(|(other, _)| other == code).count();
+        let detail = detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default();
+        let text = format!("{}{detail}, {times} times", code.text().trim_end_matches('.'));
+        findings.block(reason, text, names::MODEL_USAGE);
+    }
+    if !findings.usage.iter().any(UsageRecord::is_evidence) {
+        let text = "no request of the engine was answered by the admitted model";
+        findings.block(Reason::ModelEvidenceMissing, text, names::MODEL_USAGE);
+    }
+}
+
+/// Where events go while the engine works. The first failure to write is kept, and nothing is written after it.
+pub(crate) struct EventLog<'a> {
+    pub(crate) draft: &'a mut Draft,
+    pub(crate) clock: RunClock,
+    pub(crate) failed: Option<WriteArtifactError>,
+}
+
+impl EventLog<'_> {
+    pub(crate) fn add(&mut self, kind: EventKind, data: Value) {
+        if self.failed.is_none() {
+            self.failed = self.draft.event(self.clock.now(), kind, data).err();
+        }
+    }
+
+    /// A report of the bridge's: an event, and a record when a request has ended.
+    pub(crate) fn add_model(&mut self, event: ModelEvent, usage: &mut Vec<UsageRecord>) {
+        if let Some((kind, data)) = event_data(&event) {
+            self.add(kind, data);
+        }
+        if let ModelEvent::Ended(record) = event {
+            usage.push(*record);
+        }
+    }
+}
+
+/// The recording in a bundle.
+const TRAFFIC: &str = "backend/model-traffic.jsonl";
+/// Of a recording; beyond, it stays out of the bundle.
+const MOST_TRAFFIC: u64 = 256 << 20;
+
+impl Run<'_> {
+    /// Starts the bridge and asks the model for a word, where one is needed and everything else has passed.
+    pub(crate) fn ask_model(
+        &mut self,
+        judged: &Judged,
+        settings: &SettingFacts,
+    ) -> Result<Option<AnswerFact>, Stopped> {
+        let (Judged::Pending(_), Some(facts)) = (judged, &settings.model) else { return Ok(None) };
+        let answer = match ModelLink::start(self, facts) {
+            Ok(link) if facts.replayed => {
+                self.link = Some(link);
+                AnswerFact::Replayed
+            }
+            Ok(link) => self.link.insert(link).probe(facts.wire),
+            Err(why) => AnswerFact::NotAsked { why },
+        };
+        self.note_model()?;
+        Ok(Some(answer))
+    }
+
+    /// Writes down what the bridge has reported so far.
+    fn note_model(&mut self) -> Result<(), Stopped> {
+        let events: Vec<ModelEvent> = self.link.iter().flat_map(|link| link.reported()).collect();
+        self.note_events(events)
+    }
+
+    fn note_events(&mut self, events: Vec<ModelEvent>) -> Result<(), Stopped> {
+        let mut log = EventLog { draft: &mut self.draft, clock: self.clock, failed: None };
+        for event in events {
+            log.add_model(event, &mut self.findings.usage);
+        }
+        log.failed.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// Ends the bridge, where there is one: from here on its token opens nothing, and what it saw is evidence.
+    pub(crate) fn close_link(&mut self) -> Result<(), Stopped> {
+        let Some(link) = self.link.take() else { return Ok(()) };
+        let Left { summary, events, recording } = link.stop();
+        self.note_events(events)?;
+        let mut records = std::mem::take(&mut self.findings.usage);
+        records.sort_by_key(|record| record.seq);
+        let mut lines = Vec::new();
+        for record in records {
+            // Names in it come from the engine and from the upstream; the sums are those of what is written.
+            let record = self.clean(names::MODEL_USAGE, record)?;
+            lines.extend(canonical_bytes(&record)?);
+            lines.push(b'\n');
+            self.findings.usage.push(record);
+        }
+        self.write(names::MODEL_USAGE, &lines)?;
+        self.trace(
+            "model.closed",
+            json!({"recording_incomplete": summary.recording_incomplete, "unrecorded": summary.unrecorded}),
+        )?;
+        if self.findings.engine.started {
+            blockers(&mut self.findings);
+            self.tell_taken_decoy();
+            self.tell_lost_credential()?;
+        }
+        recording.map_or(Ok(()), |path| self.keep_recording(&path))
+    }
+
+    /// A decoy's secret in a request that was refused for it.
+    fn tell_taken_decoy(&mut self) {
+        let taken = |record: &UsageRecord| record.refusal == Some(RefusalCode::CanaryTouched);
+        if self.findings.usage.iter().any(taken) {
+            let (rule, file) = ("canary".to_owned(), names::MODEL_USAGE.to_owned());
+            self.draft.censor_mut().saw(SecretHit { rule, file, offset: 0, class: HitClass::Canary });
+        }
+    }
+
+    /// A credential that was there at the gate and is gone now blocks as the gate would have.
+    fn tell_lost_credential(&mut self) -> Result<(), Stopped> {
+        if !self.findings.has(Reason::ProviderAuthUnavailable) {
+            return Ok(());
+        }
+        let data = json!({
+            "backend": self.ask.engine,
+            "case_executed": true,
+            "engine_executed": true,
+            "gate": Gate::CredentialSourcePresent,
+            "mutation_mode": self.task.contract.mutation_mode,
+        });
+        Ok(self.event(EventKind::BackendGateBlocked, data)?)
+    }
+
+    fn keep_recording(&mut self, path: &Path) -> Result<(), Stopped> {
+        let failed = |error| Stopped::Io(path.to_owned(), error);
+        let size = fs::metadata(path).map_err(failed)?.len();
+        if size > MOST_TRAFFIC {
+            return Ok(self.trace("recording.left_out", json!({"bytes": size}))?);
+        }
+        let bytes = fs::read(path).map_err(failed)?;
+        Ok(self.write(TRAFFIC, &bytes)?)
+    }
+}
+
+/// What the use of a model leaves unproven.
+pub(crate) fn cover(run: &mut Run<'_>) {
+    let Some(facts) = run.findings.decision.as_ref().and_then(|decision| decision.inputs.settings.model.as_ref())
+    else {
+        return;
+    };
+    let class = facts.admission.record().map(|record| &record.allowed_network_class);
+    let network = class.and_then(|class| run.harness.models.network_classes.get(class));
+    let used = ModelUse::of(&run.findings.usage);
+    let rows = [
+        (Coverage::RecordsUnsigned, true),
+        (Coverage::ModelScripted, network.is_some_and(|network| network.scripted)),
+        (Coverage::HostedToolsAllowed, network.is_some_and(|network| !network.allow.is_empty())),
+        (Coverage::ModelUnpriced, used.cost.unpriced_requests > 0),
+        (Coverage::ModelUsageUnknown, used.tokens.unknown_requests > 0),
+    ];
+    run.findings.coverage.extend(rows.iter().filter(|(_, holds)| *holds).map(|(code, _)| *code));
+}
+
+/// The report's `model` block.
+pub(crate) fn report(run: &Run<'_>) -> Option<ModelReport> {
+    let inputs = &run.findings.decision.as_ref()?.inputs;
+    let facts = inputs.settings.model.as_ref()?;
+    let runtime_provider = match facts.wire {
+        Wire::ChatCompletions | Wire::Responses => "openai",
+        Wire::Messages => "anthropic",
+    };
+    Some(ModelReport {
+        requested: facts.requested.clone(),
+        admission_status: admission_status(facts, inputs.stage, inputs.time),
+        admission_sha256: facts.admission.sha256(),
+        provider_decision: facts.decision.record().map(|decision| decision.decision_status),
+        fallback: is_fallback(facts),
+        runtime_provider: run.findings.engine.started.then(|| runtime_provider.to_owned()),
+        wire: facts.wire,
+        used: ModelUse::of(&run.findings.usage),
+    })
+}
