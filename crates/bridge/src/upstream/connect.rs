@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -210,6 +211,15 @@ async fn dial(host: &str, port: u16) -> Result<TcpStream, ConnectUpstreamError> 
 pub(crate) enum Stream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Stream {
+    pub(super) fn socket(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Plain(stream) => stream.as_fd(),
+            Self::Tls(stream) => stream.get_ref().0.as_fd(),
+        }
+    }
 }
 
 impl AsyncRead for Stream {

@@ -93,7 +93,8 @@ pub(crate) async fn send(
         let surplus = used + taken < read.len();
         let reusable = head.keeps_open && !surplus && framing != Framing::Close;
         let home = reusable.then(|| pool.clone());
-        return Ok((head, Incoming { stream: Some(stream), framing, early, home }));
+        let streamed = head.headers.contains_key(hyper::header::TRANSFER_ENCODING);
+        return Ok((head, Incoming { stream: Some(stream), framing, early, home, streamed }));
     }
 }
 
@@ -178,6 +179,8 @@ pub(crate) struct Incoming {
     early: Vec<u8>,
     /// Where the connection goes when the body is over, if it can be used again.
     home: Option<Pool>,
+    /// Its length was not known when it began.
+    streamed: bool,
 }
 
 impl Incoming {
@@ -219,7 +222,7 @@ impl Incoming {
 
     fn retire(&mut self) {
         if let (Some(stream), Some(home)) = (self.stream.take(), self.home.take()) {
-            home.keep(stream);
+            home.keep(stream, self.streamed);
         }
     }
 }

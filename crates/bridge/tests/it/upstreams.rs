@@ -250,3 +250,18 @@ fn a_host_outside_the_class_is_refused_at_the_start() {
     let error = bridge::Bridge::start(config, Box::new(drop)).unwrap_err();
     assert_eq!(error.to_string(), "the upstream is not one of the admission's network class");
 }
+
+/// A server may leave after any answer, without a word; what is sent then would be lost, and nothing is sent twice.
+#[test]
+fn a_connection_that_the_server_left_is_not_used_again() {
+    let answer = format!("{JSON_HEAD}content-length: {}\r\n\r\n{GOOD}", GOOD.len());
+    let mut world = World::with(always(Reply::raw(vec![send(&answer)])), |_| {});
+    for number in 0..60 {
+        let got = world.post("/v1/chat/completions", r#"{"model":"m","messages":[]}"#);
+        assert_eq!(got.status, 200, "{number}: {}", got.text());
+        // So that the server has left by now.
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(world.records().iter().all(|record| record.outcome == Outcome::Answered));
+    assert_eq!(world.asked().len(), 60);
+}
