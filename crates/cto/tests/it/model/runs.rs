@@ -72,7 +72,7 @@ fn an_answered_request_is_evidence() {
     assert_eq!(usage.iter().map(|line| &line["purpose"]).collect::<Vec<_>>(), ["probe", "engine", "engine"]);
     assert_eq!((kinds(&bundle, "model.requested").len(), kinds(&bundle, "model.answered").len()), (3, 3));
     obeys(&scene, "model-usage", &usage);
-    obeys(&scene, "report", &[report.clone()]);
+    obeys(&scene, "report", std::slice::from_ref(&report));
     obeys(&scene, "eligibility-decision", &lines(&bundle.join("eligibility-decision.json")));
     let coverage = report["coverage"].to_string();
     for code in ["model_scripted", "model_unpriced", "records_unsigned"] {
