@@ -3,6 +3,7 @@
 //! Pure: no clock, no file system, no network. What a person writes is loaded through [`source`]; what the program
 //! writes is a serde type here, so that its JSON Schema and its reader are the same declaration.
 
+mod canonical;
 pub mod case;
 pub mod claim;
 pub mod coverage;
@@ -29,6 +30,7 @@ pub mod text;
 pub mod time;
 pub mod version;
 
+pub use canonical::is_canonical;
 pub use coverage::Coverage;
 pub use decision::{Decision, Escalation, Gate};
 pub use digest::{Digest, canonical_bytes, canonical_digest};

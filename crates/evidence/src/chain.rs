@@ -1,9 +1,7 @@
 //! The event chain: each line carries the digest of the line before it.
 
-use contract::{Digest, Event, EventKind, RunId, Stamp, canonical_bytes};
+use contract::{Digest, Event, EventKind, RunId, Stamp, canonical_bytes, is_canonical};
 use serde_json::{Map, Value};
-
-use crate::verify::is_canonical;
 
 /// The most events a run may have.
 pub const MOST_EVENTS: u64 = 100_000;
@@ -105,9 +103,7 @@ fn check_line(line: &[u8], head: Head, run_id: Option<&RunId>) -> Result<Event, 
     {
         return Err(at("run_id", run_id.as_str(), event.run_id.as_str()));
     }
-    // The second look is for fields that a later version added.
-    let canonical = canonical_bytes(&event).is_ok_and(|bytes| bytes == line) || is_canonical(line);
-    if canonical { Ok(event) } else { Err(at("canonical", "RFC 8785 bytes", "other bytes")) }
+    if is_canonical(line) { Ok(event) } else { Err(at("canonical", "RFC 8785 bytes", "other bytes")) }
 }
 
 #[cfg(test)]

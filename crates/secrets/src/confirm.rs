@@ -7,7 +7,7 @@ use regex_automata::{Anchored, Input};
 
 use crate::check;
 use crate::read::hex_pair;
-use crate::rule::{After, Before, Rule};
+use crate::rule::{After, Before, Glance, Rule};
 use crate::view::Edge;
 
 /// Text with a rule's literal in it.
@@ -50,6 +50,27 @@ pub(crate) fn may_go_on(regex: &Regex, hay: &Hay<'_>) -> bool {
 pub(crate) fn start(rule: &Rule, hay: &Hay<'_>) -> Option<usize> {
     let start = lead_start(rule, hay)?;
     (rule.before == Before::Anything || begins_a_word(hay, start)).then_some(start)
+}
+
+/// What a glance at the literal's place says; escapes are words of their own, so they are let pass.
+pub(crate) fn deserves_a_try(rule: &Rule, hay: &Hay<'_>) -> bool {
+    let after = &hay.bytes[hay.at..];
+    let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let run = |most: usize| after.iter().take(most).take_while(is_word).count();
+    let escaped = |len: usize| matches!(after.get(len), Some(b'%' | b'\\'));
+    match rule.glance {
+        Glance::Anything => true,
+        Glance::Run(shortest) => {
+            let len = run(shortest);
+            len == shortest || escaped(len)
+        }
+        Glance::Name => {
+            const LONGEST: usize = 32;
+            let len = run(LONGEST);
+            let is_it = |literal: &&str| literal.as_bytes().eq_ignore_ascii_case(&after[..len]);
+            rule.literals.iter().any(is_it) || escaped(len)
+        }
+    }
 }
 
 /// Where the characters begin that belong to the secret and stand before the literal.

@@ -48,7 +48,8 @@ impl<T> Index<T> {
     /// Literals shorter than a gram are left out; whoever makes them makes them long enough.
     pub(crate) fn new(mut literals: Vec<Literal<T>>) -> Index<T> {
         // The shortest have the least choice.
-        literals.sort_by_key(|literal| literal.text.len());
+        let longest = literals.iter().map(|literal| literal.text.len()).max().unwrap_or(0);
+        (literals, _) = in_order(literals, longest + 1, |literal| literal.text.len());
         let mut taken = Grams::none();
         let mut found = Vec::with_capacity(literals.len());
         for literal in literals {
@@ -57,14 +58,7 @@ impl<T> Index<T> {
                 found.push((gram, Entry { gram_at, literal }));
             }
         }
-        found.sort_by_key(|(gram, _)| hash(*gram, HEAD_BITS));
-        let mut heads = vec![0; (1 << HEAD_BITS) + 1];
-        for (gram, _) in &found {
-            heads[hash(*gram, HEAD_BITS) + 1] += 1;
-        }
-        for head in 1..heads.len() {
-            heads[head] += heads[head - 1];
-        }
+        let (found, heads) = in_order(found, 1 << HEAD_BITS, |(gram, _)| hash(*gram, HEAD_BITS));
         let (grams, entries) = found.into_iter().unzip();
         Index { grams, entries, heads }
     }
@@ -80,6 +74,26 @@ impl<T> Index<T> {
             literal.stands_at(bytes, start).then_some((start, &literal.target))
         })
     }
+}
+
+/// The items in the order of their keys, which are below `keys`, and where those of each key begin; one more at the end.
+/// Made in every process, and quicker than a sort.
+fn in_order<T>(items: Vec<T>, keys: usize, key: impl Fn(&T) -> usize) -> (Vec<T>, Vec<u32>) {
+    let mut heads = vec![0; keys + 1];
+    for item in &items {
+        heads[key(item) + 1] += 1;
+    }
+    for head in 1..heads.len() {
+        heads[head] += heads[head - 1];
+    }
+    let mut next = heads.clone();
+    let mut placed: Vec<Option<T>> = std::iter::repeat_with(|| None).take(items.len()).collect();
+    for item in items {
+        let place = &mut next[key(&item)];
+        placed[*place as usize] = Some(item);
+        *place += 1;
+    }
+    (placed.into_iter().flatten().collect(), heads)
 }
 
 /// The gram to enter a literal under, and its place: one that is rare in text, or one that another literal has already,

@@ -32,7 +32,7 @@ pub use hit::{Class, Encoding, Hit};
 pub use known::{Known, KnownClass, SHORTEST};
 pub use page::rules_page;
 pub use redact::Keep;
-pub use rule::{After, Before, Check, Lead, Rule, RuleSet};
+pub use rule::{After, Before, Check, Glance, Lead, Rule, RuleSet};
 pub use scanner::Scanner;
 pub use stream::Redactor;
 

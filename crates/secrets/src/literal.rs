@@ -43,7 +43,7 @@ pub(crate) fn literals(rule: &Rule, number: usize) -> Vec<Literal<(usize, Form)>
             }
         }
     }
-    all.sort_by(|one, other| (&one.text, one.target.1).cmp(&(&other.text, other.target.1)));
+    all.sort_unstable_by(|one, other| (&one.text, one.target.1).cmp(&(&other.text, other.target.1)));
     all.dedup_by(|one, other| one.text == other.text);
     all
 }

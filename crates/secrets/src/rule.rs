@@ -35,6 +35,7 @@ pub struct Rule {
     pub after: After,
     /// What a match must pass besides.
     pub check: Check,
+    pub glance: Glance,
     /// Gives way where a rule that is not general finds something.
     pub general: bool,
     /// How many bytes the pattern may look at.
@@ -42,6 +43,17 @@ pub struct Rule {
     /// Examples that must match and that must not, each in pieces, so that no file here holds one whole.
     pub yes: &'static [&'static [&'static str]],
     pub no: &'static [&'static [&'static str]],
+}
+
+/// What must stand at the literal's place before the pattern is tried at all: patterns are made when they are first needed, and
+/// that takes longer than looking through a small run's evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Glance {
+    Anything,
+    /// So many letters, digits, dashes and underscores in a row.
+    Run(usize),
+    /// One of the literals and nothing more of a word.
+    Name,
 }
 
 /// How many characters of which kind stand before the literal.

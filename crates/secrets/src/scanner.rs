@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::baseline::Baseline;
-use crate::confirm::{Hay, may_go_on, secret, start};
+use crate::confirm::{Hay, deserves_a_try, may_go_on, secret, start};
 use crate::filter::{Grams, Index};
 use crate::known::Known;
 use crate::literal::Form;
@@ -115,7 +115,7 @@ impl Scanner {
         };
         if form == Form::Plain {
             let hay = plain(text, at, rule);
-            if start(rule, &hay).is_none() {
+            if start(rule, &hay).is_none() || !deserves_a_try(rule, &hay) {
                 return;
             }
             if let Some(secret) = self.rules.regex(number).and_then(|regex| secret(rule, regex, &hay)) {

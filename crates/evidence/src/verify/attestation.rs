@@ -2,11 +2,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use contract::canonical_bytes;
 use contract::statement::{Envelope, PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE, Statement};
+use contract::{canonical_bytes, is_canonical};
 
 use super::Checks;
-use super::files::{Tree, is_canonical};
+use super::files::Tree;
 use crate::dsse::pre_authentication;
 use crate::key::PublicKey;
 use crate::names::ATTESTATION as FILE;

@@ -7,8 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use contract::{Digest, Statement, canonical_bytes};
-use serde_json::Value;
+use contract::{Digest, Statement, is_canonical};
 use sha2::{Digest as _, Sha256};
 
 use super::{Checks, OpenBundleError};
@@ -149,9 +148,9 @@ fn digest_all(root: &Path, found: &[Found]) -> Vec<FileRead> {
 fn digest_one(root: &Path, file: &Found) -> FileRead {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let opened = File::options().read(true).custom_flags(flags.bits() as i32).open(root.join(&file.name))?;
-    // One byte more than it had: what grows while it is read is another file, and needs no further reading.
-    let mut opened = opened.take(file.size.saturating_add(1));
-    let most = usize::try_from(file.size).unwrap_or(CHUNK).min(CHUNK) + 1;
+    // As much as it had when it was listed: what grows while it is read is not read for ever.
+    let mut opened = opened.take(file.size);
+    let most = usize::try_from(file.size).unwrap_or(CHUNK).min(CHUNK);
     let mut content = file.is_judged().then(|| Vec::with_capacity(most));
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; most];
@@ -206,8 +205,4 @@ pub(super) fn check_canonical(tree: &Tree, checks: &mut Checks) {
             }
         }
     }
-}
-
-pub(crate) fn is_canonical(bytes: &[u8]) -> bool {
-    serde_json::from_slice::<Value>(bytes).is_ok_and(|value| canonical_bytes(&value).is_ok_and(|again| again == bytes))
 }

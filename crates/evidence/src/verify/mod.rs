@@ -22,8 +22,6 @@ use serde::Serialize;
 use crate::key::PublicKey;
 use crate::names;
 
-pub(crate) use files::is_canonical;
-
 pub use expect::{Expectation, ParseExpectationError};
 
 /// The check that fails for a bundle of a format that this program does not read; no other says anything about such a one.

@@ -1,15 +1,17 @@
 //! The sandbox judged again: what was signed of it is what was measured, everything that was tried from inside was refused,
 //! and what the recorders saw is held against the run.
 
-use contract::Reason;
 use contract::report::Report;
 use contract::sandbox::{Attempt, AttemptKind, AttemptVerdict, Cell, SandboxDocument};
+use contract::{Digest, Reason};
 use gate::conduct::judge_conduct;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::Checks;
 use crate::names;
 
-pub(super) fn check(document: &SandboxDocument, report: &Report, checks: &mut Checks) {
+pub(super) fn check(document: &SandboxDocument, bytes: &[u8], report: &Report, checks: &mut Checks) {
     let file = names::SANDBOX;
     checks.same(file, "sandbox_asked", report.sandbox.asked, document.asked);
     checks.same(file, "sandbox_applied", report.sandbox.profile, document.applied);
@@ -20,9 +22,8 @@ pub(super) fn check(document: &SandboxDocument, report: &Report, checks: &mut Ch
         report.engine.process_started,
         document.engine_ran,
     );
-    let measured = document.probe_sha256().ok().flatten();
-    let shown =
-        |digest: Option<contract::Digest>| digest.map_or_else(|| "none".to_owned(), |digest| digest.to_string());
+    let measured = probe_sha256(bytes);
+    let shown = |digest: Option<Digest>| digest.map_or_else(|| "none".to_owned(), |digest| digest.to_string());
     checks.check(
         measured == report.sandbox.probe_sha256,
         file,
@@ -32,6 +33,17 @@ pub(super) fn check(document: &SandboxDocument, report: &Report, checks: &mut Ch
     );
     check_postures(document, checks);
     check_attempts(document, report, checks);
+}
+
+/// Of the bytes as they stand: they are canonical, or the bundle does not verify anyway, and hold what a later version added.
+fn probe_sha256(bytes: &[u8]) -> Option<Digest> {
+    #[derive(Deserialize)]
+    struct Measured<'a> {
+        #[serde(borrow)]
+        postures: &'a RawValue,
+    }
+    let Measured { postures } = serde_json::from_slice(bytes).ok()?;
+    (postures.get() != "[]").then(|| Digest::of(postures.get().as_bytes()))
 }
 
 fn check_postures(document: &SandboxDocument, checks: &mut Checks) {

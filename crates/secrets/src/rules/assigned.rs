@@ -1,7 +1,7 @@
 //! Values that only their names give away. The rules here are general: they ask for more and give way to the others.
 
 use super::RULE;
-use crate::rule::{After, Before, Check, Rule};
+use crate::rule::{After, Before, Check, Glance, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -74,9 +74,12 @@ pub(super) const RULES: &[Rule] = &[
             "secret_key",
             "secretKey",
             "credential",
+            "credentials",
+            "secret-key",
         ],
         fold: true,
         pattern: r#"(?:s(?:ecret(?:[_-]?key)?|igning[_-]?key)|token|a(?:pi[_-]?key|ccess[_-]?key|uth[_-]?key)|private[_-]?key|encryption[_-]?key|credentials?)["'\])]{0,3}\s{0,5}(?:[=:>]{1,2}\s{0,5}["'`]?|,\s{0,5}["'`])([A-Za-z0-9+/_.~!@#%^*-][A-Za-z0-9+/_.~!@#%^*=-]{15,})"#,
+        glance: Glance::Name,
         before: Before::Anything,
         unless_after: &[
             "::",

@@ -14,7 +14,7 @@ mod services;
 #[cfg(test)]
 mod tests;
 
-use crate::rule::{After, Before, Check, Lead, Rule};
+use crate::rule::{After, Before, Check, Glance, Lead, Rule};
 
 /// What a rule is unless it says otherwise.
 const RULE: Rule = Rule {
@@ -29,6 +29,7 @@ const RULE: Rule = Rule {
     unless_after: &[],
     after: After::NoLetterOrDigit,
     check: Check::Random,
+    glance: Glance::Anything,
     general: false,
     span: 200,
     yes: &[],

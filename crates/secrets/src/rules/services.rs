@@ -1,7 +1,7 @@
 //! Messaging, mail and other services.
 
 use super::RULE;
-use crate::rule::{After, Before, Lead, Rule};
+use crate::rule::{After, Before, Glance, Lead, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -199,6 +199,7 @@ pub(super) const RULES: &[Rule] = &[
         what: "Notion token",
         literals: &["secret_", "ntn_"],
         pattern: "(?:secret_[A-Za-z0-9]{43}|ntn_[0-9]{11}[A-Za-z0-9]{35})",
+        glance: Glance::Run(50),
         span: 64,
         yes: &[
             &["sec", "ret_4UEHIejM3PboBrcOqKm", "HTfOrbefkWTx9i9XlqjX5RKH"],

@@ -1,0 +1,323 @@
+//! Whether bytes are canonical JSON (RFC 8785), found out in one pass and without building the value.
+//!
+//! Every byte of a bundle is asked this, so it must cost little. Its meaning is the plain one: read the value, write it
+//! again, compare. Tests hold the two together.
+
+use std::cmp::Ordering;
+use std::str;
+
+use serde_json::Value;
+
+use crate::digest::canonical_bytes;
+
+/// As deep as documents are read anywhere here.
+const DEEPEST: usize = 127;
+
+/// Digits of an integer that is written the same way whatever reads it.
+const PLAIN_DIGITS: usize = 15;
+
+/// Whether these are the RFC 8785 bytes of a value.
+pub fn is_canonical(bytes: &[u8]) -> bool {
+    let mut scan = Scan { bytes, at: 0 };
+    str::from_utf8(bytes).is_ok() && scan.value(0).is_some() && scan.at == bytes.len()
+}
+
+/// Every method moves past what it names, and gives none where that is not canonical.
+struct Scan<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Scan<'a> {
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn take(&mut self, expected: &[u8]) -> Option<()> {
+        self.bytes[self.at..].starts_with(expected).then(|| self.at += expected.len())
+    }
+
+    fn value(&mut self, depth: usize) -> Option<()> {
+        match self.peek()? {
+            b'"' => self.string().map(drop),
+            b'{' | b'[' if depth >= DEEPEST => None,
+            b'{' => self.object(depth + 1),
+            b'[' => self.array(depth + 1),
+            b't' => self.take(b"true"),
+            b'f' => self.take(b"false"),
+            b'n' => self.take(b"null"),
+            _ => self.number(),
+        }
+    }
+
+    fn array(&mut self, depth: usize) -> Option<()> {
+        self.at += 1;
+        if self.peek()? == b']' {
+            return self.take(b"]");
+        }
+        loop {
+            self.value(depth)?;
+            match self.peek()? {
+                b',' => self.at += 1,
+                _ => return self.take(b"]"),
+            }
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Option<()> {
+        self.at += 1;
+        if self.peek()? == b'}' {
+            return self.take(b"}");
+        }
+        let mut before: Option<Text<'a>> = None;
+        loop {
+            let key = self.string()?;
+            if before.is_some_and(|before| before.order(&key) != Some(Ordering::Less)) {
+                return None;
+            }
+            before = Some(key);
+            self.take(b":")?;
+            self.value(depth)?;
+            match self.peek()? {
+                b',' => self.at += 1,
+                _ => return self.take(b"}"),
+            }
+        }
+    }
+
+    fn string(&mut self) -> Option<Text<'a>> {
+        let start = self.at;
+        self.take(b"\"")?;
+        let mut escaped = false;
+        loop {
+            let run = self.bytes[self.at..].iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f))?;
+            self.at += run + 1;
+            match self.bytes[self.at - 1] {
+                b'"' => return Some(Text { quoted: &self.bytes[start..self.at], escaped }),
+                b'\\' => {
+                    escaped = true;
+                    self.escape()?;
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// Only what cannot stand as it is is escaped, and in one way.
+    fn escape(&mut self) -> Option<()> {
+        let byte = self.peek()?;
+        self.at += 1;
+        match byte {
+            b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't' => Some(()),
+            b'u' => {
+                self.take(b"00")?;
+                let digits = self.bytes.get(self.at..self.at + 2)?;
+                self.at += 2;
+                let short = [b"08", b"09", b"0a", b"0c", b"0d"].iter().any(|it| *it == digits);
+                let lower = matches!(digits[1], b'0'..=b'9' | b'a'..=b'f');
+                (matches!(digits[0], b'0' | b'1') && lower && !short).then_some(())
+            }
+            _ => None,
+        }
+    }
+
+    fn number(&mut self) -> Option<()> {
+        let start = self.at;
+        while self.peek().is_some_and(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E')) {
+            self.at += 1;
+        }
+        let token = &self.bytes[start..self.at];
+        let digits = token.strip_prefix(b"-").unwrap_or(token);
+        let integer = digits.len() <= PLAIN_DIGITS && digits.iter().all(u8::is_ascii_digit);
+        if token == b"0" || integer && matches!(digits.first(), Some(b'1'..=b'9')) {
+            return Some(());
+        }
+        is_written_the_same(token).then_some(())
+    }
+}
+
+/// What the whole question means.
+fn is_written_the_same(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(bytes).is_ok_and(|value| canonical_bytes(&value).is_ok_and(|again| again == bytes))
+}
+
+/// A string with its quotes.
+#[derive(Clone, Copy)]
+struct Text<'a> {
+    quoted: &'a [u8],
+    escaped: bool,
+}
+
+impl Text<'_> {
+    /// Keys are sorted by their UTF-16 units.
+    fn order(&self, other: &Self) -> Option<Ordering> {
+        if self.is_plain() && other.is_plain() {
+            return Some(self.inner().cmp(other.inner()));
+        }
+        let (one, two) = (self.read()?, other.read()?);
+        Some(one.encode_utf16().cmp(two.encode_utf16()))
+    }
+
+    /// It stands for itself, and its bytes sort as its UTF-16 units do.
+    fn is_plain(&self) -> bool {
+        !self.escaped && self.quoted.is_ascii()
+    }
+
+    fn inner(&self) -> &[u8] {
+        &self.quoted[1..self.quoted.len() - 1]
+    }
+
+    fn read(&self) -> Option<String> {
+        serde_json::from_slice(self.quoted).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn check(bytes: &[u8]) {
+        assert_eq!(is_canonical(bytes), is_written_the_same(bytes), "{}", String::from_utf8_lossy(bytes));
+    }
+
+    #[test]
+    fn documents_that_are_and_that_are_not() {
+        for text in [
+            "",
+            " ",
+            "null",
+            "true",
+            "falsé",
+            "tru",
+            "nul",
+            "0",
+            "-0",
+            "00",
+            "01",
+            "-1",
+            "1.0",
+            "1.5",
+            "1e3",
+            "1E3",
+            "1e21",
+            "1e+21",
+            "123456789012345",
+            "1234567890123456",
+            "9007199254740993",
+            "18446744073709551615",
+            "-",
+            "+1",
+            "1-1",
+            "1.",
+            ".5",
+            "0.1",
+            "1e400",
+            "\"\"",
+            "\"a\"",
+            "\"\\\"\"",
+            "\"\\/\"",
+            "\"\\u0041\"",
+            "\"\\u0000\"",
+            "\"\\u001f\"",
+            "\"\\u001F\"",
+            "\"\\u0008\"",
+            "\"\\b\"",
+            "\"\\u000b\"",
+            "\"\\u007f\"",
+            "\"\u{7f}\"",
+            "\"\\ud83d\\ude00\"",
+            "\"😀\"",
+            "\"\\x\"",
+            "\"\\",
+            "\"",
+            "\"\n\"",
+            "[]",
+            "[ ]",
+            "[1,2]",
+            "[1,]",
+            "[,1]",
+            "[1 ,2]",
+            "[1",
+            "{}",
+            "{ }",
+            "{\"a\":1}",
+            "{\"a\" :1}",
+            "{\"a\":1,}",
+            "{\"a\":1,\"a\":2}",
+            "{\"a\":1,\"b\":2}",
+            "{\"b\":1,\"a\":2}",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{1:2}",
+            "{\"é\":1,\"z\":2}",
+            "{\"z\":1,\"é\":2}",
+            "{\"\\n\":1,\"a\":2}",
+            "{\"a\":1,\"\\n\":2}",
+            "{\"😀\":1,\"\u{ffff}\":2}",
+            "{\"\u{ffff}\":1,\"😀\":2}",
+            "{\"\":1,\"a\":2}",
+            "{\"a\":1,\"aa\":2}",
+            "{\"A\":1,\"a\":2}",
+            "1 ",
+            " 1",
+            "1 2",
+            "{}{}",
+        ] {
+            check(text.as_bytes());
+        }
+        check(b"\"\xff\"");
+        check(b"\xef\xbb\xbf{}");
+        for depth in [1, 126, 127, 128, 129, 5000] {
+            check(&["[".repeat(depth), "]".repeat(depth)].concat().into_bytes());
+            check(&["{\"a\":".repeat(depth), "1".to_owned(), "}".repeat(depth)].concat().into_bytes());
+            check("[".repeat(depth).as_bytes());
+        }
+    }
+
+    fn any_value() -> impl Strategy<Value = Value> {
+        let text = prop_oneof![".{0,12}", "[a-c\\\\\"\\n\\x00-\\x1f\u{7f}é\u{ffff}😀]{0,6}"];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            (-1000_i32..1000).prop_map(Value::from),
+            text.clone().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 40, 6, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::vec((text.clone(), inner), 0..6)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn it_means_written_again_the_same(value in any_value(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+            let mut bytes = canonical_bytes(&value).unwrap();
+            prop_assert!(is_canonical(&bytes));
+            let plain = serde_json::to_vec(&value).unwrap();
+            prop_assert_eq!(is_canonical(&plain), is_written_the_same(&plain));
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            prop_assert_eq!(is_canonical(&bytes), is_written_the_same(&bytes));
+            bytes.truncate(at);
+            prop_assert_eq!(is_canonical(&bytes), is_written_the_same(&bytes));
+            bytes.insert(0, b'[');
+            bytes.extend(b",1]");
+            prop_assert_eq!(is_canonical(&bytes), is_written_the_same(&bytes));
+        }
+    }
+
+    #[test]
+    fn a_document_of_ours_is() {
+        assert!(is_canonical(&canonical_bytes(&json!({"z": [1, {"b": "é\n"}], "a": null})).unwrap()));
+    }
+}
