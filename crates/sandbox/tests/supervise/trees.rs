@@ -1,9 +1,9 @@
 //! Nothing outlives the program, however it tries.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use sandbox::{How, Line, Watch, find_program, sweep};
+use sandbox::{How, Line, Supervisor, Watch, find_program, sweep};
 
 use crate::world::{eventually, marked, new_marker, program, run, run_watched, sh, stage_exe, text, unsupervised};
 
@@ -86,6 +86,12 @@ fn a_process_that_forks_and_exits_all_the_time_is_caught() {
     let chain = "$end = time + 15; while (time < $end) { exit if fork }";
     let mut spec = program(&[perl.to_str().unwrap(), "-e", chain]);
     spec.wall = Duration::from_millis(500);
-    let ended = run(&spec);
+    let ended = Supervisor::new(stage_exe()).run(&spec, &mut Watch::default()).unwrap();
     assert_eq!(ended.leftovers.remaining, 0, "{:?}", ended.leftovers);
+    // The last one may have been killed and not be gone yet; alive, it would go on for seconds.
+    let until = Instant::now() + Duration::from_secs(3);
+    while !marked(&spec.marker).is_empty() {
+        assert!(Instant::now() < until, "left behind: {:?}", marked(&spec.marker));
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
