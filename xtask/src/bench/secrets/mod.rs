@@ -42,8 +42,9 @@ pub(super) fn measure(bench: &Bench) -> Outcome<String> {
         Candidate::new(OURS, "ours", |_| found_once(ours(&[set.log()]))),
     ];
     if let Some(kingfisher) = &peers.kingfisher {
+        // It does not take the log's one secret for one; that it works at all shows in what it finds of the planted ones.
         candidates.push(Candidate::new(peers::KINGFISHER, "kingfisher", |_| {
-            found_once(peers::kingfisher(kingfisher, &set.log()))
+            peers::kingfisher(kingfisher, &set.log()).map(drop)
         }));
     }
     if let Some(detect_secrets) = &peers.detect_secrets {

@@ -58,10 +58,15 @@ pub(super) fn kingfisher(exe: &Path, path: &Path) -> Outcome<Findings> {
     Ok(text.lines().filter_map(|line| value_of(line, "path")).collect())
 }
 
-/// Its findings are one JSON document that names the file in each of them.
+/// Its findings are one JSON document that names the file in each of them. It leaves out what is not below the folder it is
+/// called in.
 pub(super) fn detect_secrets(exe: &Path, path: &Path) -> Outcome<Findings> {
     let mut command = program(exe, ["scan", "--no-verify", "--all-files"]);
-    let text = output(command.arg(path))?;
+    match (path.is_dir(), path.parent(), path.file_name()) {
+        (false, Some(folder), Some(name)) => command.current_dir(folder).arg(name),
+        _ => command.current_dir(path).arg("."),
+    };
+    let text = output(&mut command)?;
     Ok(text.lines().filter_map(|line| value_of(line, "filename")).collect())
 }
 
