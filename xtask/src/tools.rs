@@ -1,6 +1,7 @@
 //! What tests need beyond Rust: a few programs, the test runners of other languages, and a Python with the libraries our
 //! formats are checked against.
 
+mod agents;
 pub(crate) mod models;
 
 use std::path::{Path, PathBuf};
@@ -74,6 +75,10 @@ pub(crate) fn made() -> Vec<(&'static str, Outcome<PathBuf>)> {
         ("CTO_TEST_CARGO_HOME", cargo_home()),
         ("CTO_TEST_SDK_PYTHON", models::clients()),
         ("CTO_TEST_MODEL_PYTHON", models::model()),
+        ("CTO_TEST_CODEX", agents::codex()),
+        ("CTO_TEST_PI", agents::pi()),
+        ("CTO_TEST_CLAUDE", agents::claude()),
+        ("CTO_TEST_NODE22", agents::node()),
         ("CTO_TEST_STOPPABLE", stoppable()),
     ]
 }

@@ -16,11 +16,22 @@ pub enum Speech {
     Gemini,
     Aider,
     Case,
+    /// Words without a form.
+    Plain,
 }
 
 impl Speech {
-    pub const ALL: [Self; 8] =
-        [Self::Fake, Self::Codex, Self::Pi, Self::Claude, Self::Opencode, Self::Gemini, Self::Aider, Self::Case];
+    pub const ALL: [Self; 9] = [
+        Self::Fake,
+        Self::Codex,
+        Self::Pi,
+        Self::Claude,
+        Self::Opencode,
+        Self::Gemini,
+        Self::Aider,
+        Self::Case,
+        Self::Plain,
+    ];
 }
 
 /// What a claim is about. Only the first four can be contradicted.

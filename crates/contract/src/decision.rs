@@ -6,12 +6,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
+use crate::engine::EngineSetting;
 use crate::exam::Ecosystem;
-use crate::id::TaskId;
+use crate::id::{RunId, TaskId};
 use crate::model::{AnswerFact, ModelFacts};
 use crate::reason::Reason;
 use crate::stage::{MutationMode, Stage};
-use crate::status::Purpose;
+use crate::status::{Purpose, Status};
 use crate::task::RiskClass;
 use crate::time::Stamp;
 
@@ -128,7 +129,7 @@ pub struct DeniedBackend {
 /// What phase A looks at: settings and files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SettingFacts {
-    /// Whether the engine needs an opened gate.
+    /// Whether the engine needs an opened gate; `engine` says how that gate stands.
     pub gated: bool,
     /// Why the engine cannot run this task, if it cannot.
     pub engine_unavailable: Option<String>,
@@ -148,6 +149,9 @@ pub struct SettingFacts {
     /// What else stands against the contract's environment on this machine.
     #[serde(default)]
     pub environment_problems: Vec<Shortfall>,
+    /// What an engine rests on that is not part of the harness.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineSetting>,
     /// What a model-backed engine rests on; absent for an engine that needs no model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelFacts>,
@@ -181,9 +185,18 @@ pub struct TargetFacts {
     pub dirty_paths: Vec<String>,
     /// Allowed paths whose content git does not hold.
     pub absent_allowed: Vec<String>,
+    /// The run of the fake engine on the same case in the same invocation, which another engine is compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_run: Option<BaselineRun>,
     /// What the baseline is built and tested with; decides the default exam set. Earlier rules had one set for all.
     #[serde(default = "every_ecosystem")]
     pub ecosystems: Vec<Ecosystem>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BaselineRun {
+    pub run_id: RunId,
+    pub status: Status,
 }
 
 fn every_ecosystem() -> Vec<Ecosystem> {

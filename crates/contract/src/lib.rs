@@ -9,6 +9,7 @@ pub mod claim;
 pub mod coverage;
 pub mod decision;
 pub mod digest;
+pub mod engine;
 pub mod event;
 pub mod exam;
 pub mod fake;

@@ -155,6 +155,11 @@ pub struct EngineFacts {
     pub version: String,
     pub source_id: String,
     pub executable_sha256: Digest,
+    /// Of everything that belongs to it, where it is not part of the harness.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree_sha256: Option<Digest>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interpreter_sha256: Option<Digest>,
     pub argv_sha256: Option<Digest>,
     pub process_started: bool,
     pub exit_code: Option<i32>,

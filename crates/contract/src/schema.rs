@@ -28,6 +28,8 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::event::Event>("event", "one line of events.normalized.jsonl"),
     published::<crate::model::UsageRecord>("model-usage", "one line of model-usage.jsonl"),
     published::<crate::record::ModelAdmission>("model-admission", "the admission of a model"),
+    published::<crate::record::SourceAdmission>("source-admission", "the admission of an engine's source"),
+    published::<crate::engine::EngineDefinition>("engine", "an engine described in data"),
     published::<crate::record::ProviderDecision>("provider-decision", "decisions/provider.yaml"),
     published::<crate::statement::Statement>("statement", "the in-toto statement inside attestation.dsse.json"),
     published::<crate::statement::Envelope>("envelope", "attestation.dsse.json"),

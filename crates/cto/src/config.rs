@@ -1,6 +1,7 @@
 //! Settings: built-in, then /etc, then the user's file, then the workspace's, then the environment, then flags. The one
 //! place that reads the environment.
 
+mod engines;
 mod models;
 
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use bridge::NetworkClass;
 use contract::decision::Profile;
-use harness::{ModelSettings, Tools};
+use harness::{Engines, ModelSettings, Tools};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,7 @@ use crate::error::CommandError;
 use crate::output::{Output, Paint};
 
 pub(crate) use models::{CredentialName, bridge_token, model_ask};
+use engines::EngineFile;
 use models::{CredentialSource, ModelFile};
 
 /// A configuration file: `/etc/cto/config.yaml`, the user's `config.yaml`, a workspace's `harness.yaml`.
@@ -33,6 +35,8 @@ pub(crate) struct ConfigFile {
     pub(crate) credential_sources: BTreeMap<String, CredentialSource>,
     /// The hosts of a network class, and what its traffic may carry. Not in a workspace's file.
     pub(crate) network_classes: BTreeMap<String, NetworkClass>,
+    /// Engines: whether their gate is open and for which stage, where their programs lie, and engines of one's own.
+    pub(crate) engines: BTreeMap<String, EngineFile>,
     /// How this machine reaches a model, by PROVIDER/MODEL. Not in a workspace's file.
     pub(crate) models: BTreeMap<String, ModelFile>,
 }
@@ -55,6 +59,7 @@ pub(crate) struct Config {
     pub(crate) sandbox_floor: Option<Profile>,
     pub(crate) tools: Tools,
     pub(crate) models: ModelSettings,
+    pub(crate) engines: Engines,
     pub(crate) settings: Vec<Setting>,
 }
 
@@ -81,7 +86,8 @@ impl Config {
         let layers = read_layers(workspace.as_deref())?;
         let sandbox_floor = sandbox_floor(&layers, &mut settings);
         let models = models::resolve(&layers, workspace.as_deref(), &mut settings)?;
-        Ok(Self { home, home_named, workspace, sandbox_floor, tools: tools(), models, settings })
+        let engines = engines::resolve(&layers, workspace.as_deref(), &mut settings)?;
+        Ok(Self { home, home_named, workspace, sandbox_floor, tools: tools(), models, engines, settings })
     }
 }
 
@@ -142,20 +148,28 @@ fn registered_workspaces(home: &Path) -> Vec<PathBuf> {
 struct Layer {
     path: PathBuf,
     file: ConfigFile,
-    /// A workspace's: it can ask for less, never for more.
-    of_workspace: bool,
+    of: LayerOf,
+}
+
+/// Whose a layer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LayerOf {
+    System,
+    User,
+    /// It can ask for less, never for more.
+    Workspace,
 }
 
 /// The configuration files, weakest first.
 fn read_layers(workspace: Option<&Path>) -> Result<Vec<Layer>, CommandError> {
     let user = path_variable("XDG_CONFIG_HOME").or_else(|| path_variable("HOME").map(|home| home.join(".config")));
-    let mut files = vec![(PathBuf::from("/etc/cto/config.yaml"), false)];
-    files.extend(user.map(|dir| (dir.join("cto/config.yaml"), false)));
-    files.extend(workspace.map(|dir| (dir.join("harness.yaml"), true)));
+    let mut files = vec![(PathBuf::from("/etc/cto/config.yaml"), LayerOf::System)];
+    files.extend(user.map(|dir| (dir.join("cto/config.yaml"), LayerOf::User)));
+    files.extend(workspace.map(|dir| (dir.join("harness.yaml"), LayerOf::Workspace)));
     let mut layers = Vec::new();
-    for (path, of_workspace) in files {
+    for (path, of) in files {
         if let Some(file) = read_layer(&path)? {
-            layers.push(Layer { path, file, of_workspace });
+            layers.push(Layer { path, file, of });
         }
     }
     Ok(layers)

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use contract::decision::Profile;
 use contract::{Purpose, Stage};
-use harness::{Ask, Harness, Home, LoadTaskError, Task};
+use harness::{Ask, FAKE, Harness, Home, LoadTaskError, Task};
 use ledger::Ledger;
 
 use crate::args::Asked;
@@ -35,7 +35,7 @@ impl Context {
     pub(crate) fn harness_at(&self, home: &Path) -> Result<Harness, CommandError> {
         let exe = std::env::current_exe()?;
         let harness = Harness::open(home, exe, self.config.tools.clone())?.heeding(&self.config.home);
-        Ok(harness.with_models(self.config.models.clone()))
+        Ok(harness.with_models(self.config.models.clone()).with_engines(self.config.engines.clone()))
     }
 
     /// For commands that show what runs do in a home that nobody keeps: they have no place for the bundle of a refusal.
@@ -136,7 +136,8 @@ impl Context {
             model.pair = Some(pair.clone());
         }
         let engine = asked.engine.clone();
-        Ok(Ask { engine, stage, purpose, sandbox, timeout_seconds: None, keep_workspace: false, model })
+        let timeout_seconds = self.config.engines.configured.get(&engine).and_then(|config| config.timeout_seconds);
+        Ok(Ask { engine, stage, purpose, sandbox, timeout_seconds, keep_workspace: false, model })
     }
 
     /// What is asked for by commands that ask nothing special.
@@ -155,12 +156,12 @@ impl Context {
     }
 
     fn known_engine(&self, engine: &str) -> Result<(), CommandError> {
-        if gate::REGISTRY.iter().any(|entry| entry.id == engine) {
+        if self.config.engines.is_known(engine) {
             return Ok(());
         }
-        let known: Vec<&str> = gate::REGISTRY.iter().map(|entry| entry.id).collect();
+        let known = self.config.engines.ids().join(", ");
         Err(CommandError::usage(format!("there is no engine `{}`", contract::text::shown(engine)))
-            .hint(format!("engines: {}", known.join(", "))))
+            .hint(format!("engines: {FAKE}, {known}")))
     }
 
     /// A flag can ask for a stricter profile than the configuration, never for a weaker one.

@@ -185,7 +185,7 @@ pub(crate) fn signed_facts(report: &Report) -> SignedFacts {
         engine: SignedEngine {
             id: report.engine.id.clone(),
             source_id: report.engine.source_id.clone(),
-            tree_sha256: report.engine.executable_sha256,
+            tree_sha256: report.engine.tree_sha256.unwrap_or(report.engine.executable_sha256),
             argv_sha256: report.engine.argv_sha256,
             process_started: report.engine.process_started,
         },

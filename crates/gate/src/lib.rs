@@ -5,6 +5,7 @@
 //! ungated task does not compile. [`conduct`] judges afterwards what the recorders of a sandbox saw.
 
 pub mod conduct;
+pub mod engine;
 pub mod model;
 mod rules;
 #[cfg(test)]
@@ -12,8 +13,6 @@ mod tests;
 
 use contract::decision::{Decision, DeniedBackend, Escalation, Inputs, NotPromoted, Refusal};
 use contract::{BUNDLE_VERSION, Gate, MutationMode, RULES_VERSION, Reason, TaskContract, canonical_digest};
-
-pub use rules::REGISTRY;
 
 /// The proof that every gate passed.
 #[derive(Debug)]

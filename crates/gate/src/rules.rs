@@ -2,22 +2,9 @@
 
 use contract::decision::{HiddenProgram, Inputs, Profile, Refusal, SettingFacts, Shortfall, TargetFacts};
 use contract::task::RiskClass;
-use contract::{Gate, MutationMode, Reason, Stage, TaskContract, text};
+use contract::{Gate, MutationMode, Reason, Stage, Status, TaskContract, text};
 
-use crate::model;
-
-/// An engine the program knows.
-#[derive(Debug, Clone, Copy)]
-pub struct EngineEntry {
-    pub id: &'static str,
-    pub about: &'static str,
-    /// Whether it runs only where the operator opened its gate.
-    pub gated_by_env: bool,
-}
-
-/// One dispatch path for all engines: what is not listed does not exist.
-pub const REGISTRY: &[EngineEntry] =
-    &[EngineEntry { id: "fake", about: "built in, deterministic: does what the case says", gated_by_env: false }];
+use crate::{engine, model};
 
 pub(crate) struct Outcome {
     pub(crate) required: Vec<Gate>,
@@ -58,7 +45,15 @@ pub(crate) fn evaluate(contract: &TaskContract, inputs: &Inputs) -> Outcome {
         refusals: Vec::new(),
     };
     for (gate, rule) in PHASE_A {
-        outcome.record(*gate, rule(contract, inputs));
+        if *gate == Gate::Identity {
+            outcome.judge_source(inputs);
+        }
+        match rule(contract, inputs) {
+            refusals if *gate == Gate::Identity && refusals.is_empty() && engine::is_unasked(inputs) => {
+                outcome.pass_over(*gate);
+            }
+            refusals => outcome.record(*gate, refusals),
+        }
         if *gate == Gate::Identity {
             outcome.judge_model(inputs);
         }
@@ -79,6 +74,13 @@ pub(crate) fn evaluate(contract: &TaskContract, inputs: &Inputs) -> Outcome {
 }
 
 impl Outcome {
+    /// An engine that is part of the harness has no source of its own.
+    fn judge_source(&mut self, inputs: &Inputs) {
+        if let Some(refusals) = engine::source_admission(inputs) {
+            self.record(Gate::SourceAdmissionAndTreeDigest, refusals);
+        }
+    }
+
     /// An engine that needs no model has none of these gates.
     fn judge_model(&mut self, inputs: &Inputs) {
         let Some(facts) = &inputs.settings.model else { return };
@@ -122,16 +124,7 @@ pub(crate) fn refuse(gate: Gate, reason: Reason, text: impl Into<String>, remedy
 }
 
 fn gate(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
-    if !inputs.settings.gated {
-        return Vec::new();
-    }
-    let name = inputs.engine.to_uppercase();
-    refuse(
-        Gate::Gate,
-        Reason::GateMissing,
-        format!("the gate of engine `{}` is not open", inputs.engine),
-        format!("export CTO_HARNESS_ALLOW_{name}=1 CTO_HARNESS_{name}_STAGE={}", inputs.stage),
-    )
+    if inputs.settings.gated { engine::gate(inputs) } else { Vec::new() }
 }
 
 fn stage(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
@@ -152,7 +145,7 @@ fn stage(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
             "run at --stage 2 (a case) or --stage 3 (a copied repository)",
         );
     }
-    Vec::new()
+    engine::earned(inputs)
 }
 
 fn kill_switch(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
@@ -199,7 +192,7 @@ fn verification_command_present(contract: &TaskContract, _: &Inputs) -> Vec<Refu
 
 fn identity(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
     let SettingFacts { engine_unavailable, missing_programs, hidden_programs, .. } = &inputs.settings;
-    let mut refusals = Vec::new();
+    let mut refusals = engine::identity(inputs);
     if let Some(why) = engine_unavailable {
         refusals.extend(refuse(
             Gate::Identity,
@@ -290,7 +283,15 @@ fn sandbox_available(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
     refusals
 }
 
-fn target_identity(_: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
+fn target_identity(contract: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
+    if let Some(run) = target.baseline_run.as_ref().filter(|run| run.status != Status::Pass) {
+        return refuse(
+            Gate::TargetIdentity,
+            Reason::ProviderUnavailable,
+            format!("the fake engine's run on the same case, which others are compared with, ended `{}`: {}", run.status, run.run_id),
+            format!("cto run {}     and mend what it says", contract.task_id),
+        );
+    }
     match &target.unreadable {
         Some(why) => refuse(
             Gate::TargetIdentity,

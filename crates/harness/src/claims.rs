@@ -19,7 +19,10 @@ pub(crate) type Commits = Vec<(String, Option<bool>)>;
 
 /// Reads the claims in an engine's output.
 pub(crate) fn hear(run: &mut Run<'_>, ended: &Ended) {
-    let speech = run.task.fake.as_ref().and_then(|fake| fake.speaks).unwrap_or(Speech::Fake);
+    let speech = match &run.equipped {
+        Some(equipped) => equipped.engine.definition.events,
+        None => run.task.fake.as_ref().and_then(|fake| fake.speaks).unwrap_or(Speech::Fake),
+    };
     run.findings.claims = claims::extract(speech, &ended.stdout.text_bytes(), &ended.stderr.text_bytes());
 }
 

@@ -1,24 +1,24 @@
 //! Gathering facts for the gate and asking it, phase by phase.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use contract::decision::{HiddenProgram, Inputs, Profile, SettingFacts, TargetFacts};
+use contract::decision::{BaselineRun, Inputs, Profile, SettingFacts, TargetFacts};
 use contract::model::AnswerFact;
-use contract::task::Environment;
-use contract::{Decision, EventKind, Gate, Purpose, Reason, Stage, Stamp};
+use contract::{Decision, EventKind, Gate, Purpose, Reason, Stage};
 use evidence::{names, stop};
 use gate::{Admission, Judged, Refused};
 use serde_json::json;
 use tree::Listing;
 
-use crate::model::{self, ModelAsk};
+use crate::engines::FAKE;
+use crate::model::ModelAsk;
 use crate::run::{Harness, Run, Stopped};
 use crate::scan::baseline_reader;
 use crate::target::{Target, inspect};
 use crate::task::{Origin, Task};
-use crate::watch::{Step, StepState};
-use crate::{availability, environment, halt};
+use crate::settings::settings;
+use crate::spine::govern;
+use crate::watch::{Quiet, Step, StepState, Watch};
 
 /// What is asked for. It says what is wanted; the gate says what is allowed.
 #[derive(Debug, Clone)]
@@ -72,7 +72,7 @@ pub struct ExamFiles {
 pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Result<Answer, DecideError> {
     let clock = crate::clock::RunClock::start().map_err(DecideError::Clock)?;
     let digest = task.contract.digest().map_err(DecideError::Encode)?;
-    let settings = settings(harness, task, ask, clock.started());
+    let (settings, _) = settings(harness, task, ask, clock.started());
     let inputs = |target| Inputs {
         contract_digest: digest,
         engine: ask.engine.clone(),
@@ -97,84 +97,6 @@ fn exam_files(task: &Task, facts: &TargetFacts, baseline: &Listing) -> Option<Ex
     let rules = task.contract.path_rules(&facts.ecosystems).ok()?;
     let protected = baseline.0.keys().filter(|path| rules.is_protected(path)).count();
     Some(ExamFiles { protected, all: baseline.0.len() })
-}
-
-/// What phase A looks at.
-fn settings(harness: &Harness, task: &Task, ask: &Ask, now: Stamp) -> SettingFacts {
-    let gated = gate::REGISTRY.iter().any(|engine| engine.id == ask.engine && engine.gated_by_env);
-    let engine_unavailable = (ask.engine == "fake" && task.fake.is_none())
-        .then(|| format!("`{}` says nothing to the fake engine, and no other engine was named", task.contract.task_id));
-    let (sandbox_available, sandbox_shortfall) = availability::profiles(harness, ask.sandbox);
-    let (missing_programs, hidden_programs) = missing_programs(harness, task, ask.sandbox);
-    let confined = ask.sandbox != Profile::None;
-    SettingFacts {
-        gated,
-        engine_unavailable,
-        missing_programs,
-        halted: halt::look(&harness.switch).is_some(),
-        sandbox_asked: ask.sandbox,
-        sandbox_available,
-        sandbox_shortfall,
-        hidden_programs,
-        environment_unavailable: if confined { Vec::new() } else { environment_unavailable(task) },
-        environment_problems: if confined { environment::problems(task) } else { Vec::new() },
-        model: model::facts(&harness.models, &ask.engine, task, &ask.model, now),
-    }
-}
-
-/// Programs of the exam that are not on the search path, and those that are but not where a sandbox looks. One with a slash
-/// lies in the tree and is found out later, and so is one that may lie in a folder of the tree.
-fn missing_programs(harness: &Harness, task: &Task, profile: Profile) -> (Vec<String>, Vec<HiddenProgram>) {
-    let environment = &task.contract.environment;
-    let searched = harness.tools.path(&environment.path, profile);
-    if environment.path.iter().any(|dir| !dir.starts_with('/')) {
-        return (Vec::new(), Vec::new());
-    }
-    let hosts: Vec<PathBuf> = searched.iter().map(|dir| environment::host_path(environment, dir)).collect();
-    let commands = task.contract.verification_commands.iter().chain(&environment.setup).map(|command| &command.argv);
-    let blind = task.contract.blind_checks.iter().map(|check| &check.argv);
-    let find = |program: &str, dirs: &[PathBuf]| sandbox::find_program(program, dirs, Path::new("/"));
-    let names: BTreeSet<&String> = commands.chain(blind).filter_map(|argv| argv.first()).collect();
-    let (mut missing, mut hidden) = (Vec::new(), Vec::new());
-    for name in names {
-        if let Some(hidden_place) = hidden_place(harness, environment, profile, name) {
-            hidden.push(HiddenProgram { name: name.clone(), directory: hidden_place });
-        }
-        if name.contains('/') || find(name, &hosts).is_some() {
-            continue;
-        }
-        let everywhere = harness.tools.path(&environment.path, Profile::None);
-        match find(name, &everywhere).as_deref().and_then(Path::parent) {
-            Some(directory) => {
-                hidden.push(HiddenProgram { name: name.clone(), directory: directory.display().to_string() });
-            }
-            None => missing.push(name.clone()),
-        }
-    }
-    (missing, hidden)
-}
-
-/// The folder of a program that is named by its whole path, if a sandbox does not show it.
-fn hidden_place(harness: &Harness, environment: &Environment, profile: Profile, name: &str) -> Option<String> {
-    let path = Path::new(name);
-    let shown = |dir: &Path| {
-        environment::is_shown(environment, dir) || harness.tools.shown().iter().any(|shown| dir.starts_with(shown))
-    };
-    let hidden =
-        profile != Profile::None && path.is_absolute() && !path.starts_with(crate::quarters::TREE) && !shown(path);
-    hidden.then(|| path.parent().unwrap_or(path).display().to_string())
-}
-
-/// Parts of a contract's environment that only a real sandbox gives; without one they are refused, never left out.
-fn environment_unavailable(task: &Task) -> Vec<String> {
-    let environment = &task.contract.environment;
-    let parts = [
-        ("mounts", !environment.mounts.is_empty()),
-        ("setup", !environment.setup.is_empty()),
-        ("setup_inputs", !environment.setup_inputs.is_empty()),
-        ("setup_network", !environment.setup_network.is_empty()),
-    ];
-    parts.iter().filter(|(_, asked)| *asked).map(|(name, _)| (*name).to_owned()).collect()
 }
 
 /// A run that was decided on.
@@ -202,7 +124,8 @@ impl<'a> Run<'a> {
     pub(crate) fn decide(mut self) -> Result<Decided<'a>, Stopped> {
         self.step(Step::Gates, StepState::Began, "")?;
         self.event(EventKind::RunStarted, self.started_data())?;
-        let settings = settings(self.harness, self.task, self.ask, self.clock.started());
+        let (settings, equipped) = settings(self.harness, self.task, self.ask, self.clock.started());
+        self.equipped = equipped;
         let first = self.judge(&settings, None, None)?;
         let (judged, target) = match first {
             Judged::Pending(_) => {
@@ -210,7 +133,8 @@ impl<'a> Run<'a> {
                 stop::here("work.making");
                 self.make_work()?;
                 stop::here("work.made");
-                let target = inspect(self.harness, self.task, self.ask.sandbox, &self.work)?;
+                let mut target = inspect(self.harness, self.task, self.ask.sandbox, &self.work)?;
+                target.facts.baseline_run = self.run_baseline()?;
                 if let Some(copy) = &target.copy {
                     self.draft.censor_mut().compare_with(baseline_reader(copy.baseline.store.clone(), copy.commit));
                 }
@@ -248,6 +172,27 @@ impl<'a> Run<'a> {
             // All facts were given, so nothing can be pending; treated as what it would be: not admitted.
             (Judged::Pending(_), _) => Err(Stopped::Cancelled),
         }
+    }
+
+    /// The fake engine on the same case, in the same invocation: what another engine at stage 2 is compared with.
+    fn run_baseline(&mut self) -> Result<Option<BaselineRun>, Stopped> {
+        if self.ask.engine == FAKE || self.ask.stage != Stage::ARTIFICIAL_FIXTURE {
+            return Ok(None);
+        }
+        let ask = Ask {
+            engine: FAKE.to_owned(),
+            purpose: Purpose::Validation,
+            timeout_seconds: None,
+            keep_workspace: false,
+            model: ModelAsk::default(),
+            ..self.ask.clone()
+        };
+        let watch = Watch { cancel: self.watch.cancel, observer: &Quiet };
+        let sealed = govern(self.harness, self.task, &ask, watch).map_err(Stopped::baseline)?.sealed;
+        self.check_cancelled()?;
+        let run = BaselineRun { run_id: sealed.report.run_id.clone(), status: sealed.report.status };
+        self.findings.compared_with = Some(sealed.report);
+        Ok(Some(run))
     }
 
     fn started_data(&self) -> serde_json::Value {

@@ -6,7 +6,7 @@ use contract::claim::{Claim, JudgedClaim};
 use contract::model::UsageRecord;
 use contract::report::{Blocker, CheckResult, Verification, sort_blockers};
 use contract::sandbox::{Attempt, EnvironmentRecord};
-use contract::{Coverage, Decision, Digest, EventKind, Reason};
+use contract::{Coverage, Decision, Digest, EventKind, Reason, Report};
 use sandbox::LimitRule;
 use serde_json::{Map, Value, json};
 
@@ -51,6 +51,8 @@ pub(crate) struct Findings {
     pub(crate) judged_claims: Vec<JudgedClaim>,
     pub(crate) verification: Verification,
     pub(crate) source_mutated: Option<bool>,
+    /// The run that this one is held beside.
+    pub(crate) compared_with: Option<Report>,
     pub(crate) missing_events: Vec<EventKind>,
 }
 
@@ -78,6 +80,7 @@ impl Default for Findings {
             judged_claims: Vec::new(),
             verification: Verification { passes: Vec::new(), result: CheckResult::NotRun },
             source_mutated: None,
+            compared_with: None,
             missing_events: Vec::new(),
         }
     }

@@ -63,7 +63,7 @@ impl OpenHomeError {
     }
 }
 
-const FOLDERS: &[&str] = &["active", "harness-runs", "work", "reserve", "cache", "keys", "trust", "logs"];
+const FOLDERS: &[&str] = &["active", "harness-runs", "work", "reserve", "cache", "engines", "keys", "trust", "logs"];
 
 /// File systems of other machines, by the kernel's numbers: locks and renames there are not what the ledger and the seal
 /// rest on.
@@ -154,6 +154,11 @@ impl Home {
     /// Space that a run has set aside.
     pub(crate) fn reserve(&self, run: &RunId) -> PathBuf {
         self.root.join("reserve").join(run.as_str())
+    }
+
+    /// Copies of engines.
+    pub fn engines(&self) -> PathBuf {
+        self.root.join("engines")
     }
 
     pub fn cache(&self) -> PathBuf {

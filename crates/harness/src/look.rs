@@ -12,7 +12,7 @@ use contract::decision::{Profile, Shortfall};
 use contract::sandbox::{Attempt, Cell};
 use contract::{RunId, TaskContract};
 use gate::conduct::judge_conduct;
-use sandbox::{Applied, Upper, WorkspaceFrom};
+use sandbox::{Access, Applied, Upper, WorkspaceFrom};
 
 use crate::availability;
 use crate::clock::RunClock;
@@ -26,10 +26,19 @@ pub struct Look {
     pub argv: Vec<String>,
     /// Shown as the workspace; it is not written to.
     pub folder: PathBuf,
+    /// Shown beside it, read-only.
+    pub shown: Vec<Shown>,
     /// Whose environment and limits hold.
     pub contract: Option<TaskContract>,
     pub stdin: Option<Vec<u8>>,
     pub wall: Duration,
+}
+
+/// Something of the host's, and the name it has among what the harness gives.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    pub host: PathBuf,
+    pub name: String,
 }
 
 /// What came of it.
@@ -115,7 +124,10 @@ fn run(
 ) -> Result<Looked, LookError> {
     let space = space(&setting.contract.limits);
     let from = WorkspaceFrom::Layers { lower: vec![look.folder.clone()], upper: Upper::Memory(space) };
-    let quarters = setting.quarters("look", look.folder.clone())?.layered(Vec::new(), from);
+    let mut quarters = setting.quarters("look", look.folder.clone())?.layered(Vec::new(), from);
+    for Shown { host, name } in &look.shown {
+        let _ = quarters.show(host, name, Access::ReadOnly);
+    }
     let program = look.argv.first().cloned().unwrap_or_default();
     let mut spec = setting.spec(&look.argv, None, &quarters, look.wall).ok_or(LookError::NotFound(program))?;
     spec.stdin = look.stdin.clone();

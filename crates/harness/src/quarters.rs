@@ -11,7 +11,7 @@ use sandbox::{Access, Canary, Confinement, Mount, Space, Upper, Watched, Workspa
 /// The tree a program works in, inside a sandbox.
 pub(crate) const TREE: &str = "/workspace";
 /// What the harness itself gives to a program.
-const GIVEN: &str = "/run/cto";
+pub(crate) const GIVEN: &str = "/run/cto";
 const TMP: &str = "/tmp";
 /// Shown in every sandbox as the host has them.
 const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];

@@ -316,6 +316,7 @@ impl<'a> Scene<'a> {
             canary: String::new(),
             layer: None,
             link: None,
+            equipped: None,
             reserve: None,
             harness: self.harness,
             task: self.task,
@@ -420,6 +421,7 @@ fn unknown_settings(sandbox_asked: Profile) -> SettingFacts {
         hidden_programs: Vec::new(),
         environment_problems: Vec::new(),
         environment_unavailable: Vec::new(),
+        engine: None,
         model: None,
     }
 }

@@ -2,12 +2,13 @@
 
 use std::fs;
 
+use contract::engine::EngineSetting;
 use contract::event::first_missing;
 use contract::report::{
     ApprovalStatus, EngineFacts, OperatorOutcome, Report, SandboxSummary, SecretScan, SourceAdmissionStatus,
 };
 use contract::statement::SealedBy;
-use contract::{BUNDLE_VERSION, Digest, EventKind, MutationMode, RENDERER_VERSION, RULES_VERSION, Reason, RunId};
+use contract::{BUNDLE_VERSION, Coverage, Digest, EventKind, MutationMode, RENDERER_VERSION, RULES_VERSION, Reason, RunId};
 use evidence::render::failure_reason;
 use evidence::seal::{Sealed, Signing, seal};
 use evidence::{names, stop};
@@ -217,6 +218,15 @@ fn common_coverage(run: &mut Run<'_>) {
     }
     run.findings.skip("approval.requested", "this stage needs no approval");
     model::cover(run);
+    if run.findings.engine.started && run.equipped.is_some() {
+        let settings = run.findings.decision.as_ref().map(|decision| &decision.inputs.settings);
+        let without_bridge = settings.is_some_and(|settings| settings.model.is_none());
+        let rows = [
+            (Coverage::SourceNotAdmitted, source_status(run) != SourceAdmissionStatus::Admitted),
+            (Coverage::EngineWithoutBridge, without_bridge),
+        ];
+        run.findings.coverage.extend(rows.iter().filter(|(_, holds)| *holds).map(|(code, _)| *code));
+    }
     if !run.draft.files().contains_key(names::MODEL_USAGE) {
         run.findings
             .skip(names::MODEL_USAGE, "no model was asked, or the run was interrupted before its use was written");
@@ -340,7 +350,7 @@ fn compose(run: &Run<'_>, secret_scan: SecretScan, probe_sha256: Option<Digest>)
         failure_reason: worst.map(|blocker| failure_reason(blocker.reason, &blocker.text, &run.ask.engine, exit)),
         coverage: findings.coverage.iter().copied().collect(),
         claims: findings.judged_claims.clone(),
-        source_admission_status: SourceAdmissionStatus::BuiltIn,
+        source_admission_status: source_status(run),
         source_repository_mutated: findings.source_mutated,
         engine: engine_facts(run),
         model: model::report(run),
@@ -373,14 +383,34 @@ fn tests_command(run: &Run<'_>) -> Option<String> {
         .then(|| commands.iter().map(|command| command.argv.join(" ")).collect::<Vec<_>>().join(" && "))
 }
 
+fn source_status(run: &Run<'_>) -> SourceAdmissionStatus {
+    let Some(decision) = &run.findings.decision else { return SourceAdmissionStatus::NotAdmitted };
+    let inputs = &decision.inputs;
+    gate::engine::source_status(inputs.settings.engine.as_ref(), inputs.stage, inputs.time)
+}
+
 fn engine_facts(run: &Run<'_>) -> EngineFacts {
     let engine = &run.findings.engine;
     let host = &run.harness.host;
+    let setting = run.findings.decision.as_ref().and_then(|decision| decision.inputs.settings.engine.as_ref());
+    let found = setting.and_then(EngineSetting::found);
+    let unknown = || "unknown".to_owned();
+    let (version, source_id) = match (setting, found) {
+        (_, Some(found)) => (found.version.clone(), found.source_id.clone()),
+        (Some(_), None) => (unknown(), format!("{}@unknown", run.ask.engine)),
+        (None, None) => (host.harness_version.clone(), format!("{}@{}", run.ask.engine, host.harness_version)),
+    };
     EngineFacts {
         id: run.ask.engine.clone(),
-        version: host.harness_version.clone(),
-        source_id: format!("{}@{}", run.ask.engine, host.harness_version),
-        executable_sha256: host.harness_sha256,
+        version,
+        source_id,
+        executable_sha256: match (setting, found) {
+            (_, Some(found)) => found.executable_sha256,
+            (Some(_), None) => Digest::ZERO,
+            (None, None) => host.harness_sha256,
+        },
+        tree_sha256: found.map(|found| found.tree_sha256),
+        interpreter_sha256: found.and_then(|found| found.interpreter_sha256),
         argv_sha256: engine.argv_sha256,
         process_started: engine.started,
         exit_code: engine.exit,

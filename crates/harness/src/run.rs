@@ -20,6 +20,7 @@ use serde_json::{Map, Value, json};
 
 use crate::clock::RunClock;
 use crate::decide::Ask;
+use crate::engines::{Engines, Equipped};
 use crate::environment::Layer;
 use crate::findings::Findings;
 use crate::halt::Halted;
@@ -44,6 +45,7 @@ pub struct Harness {
     pub(crate) tools: Tools,
     pub(crate) host: HostFacts,
     pub(crate) models: ModelSettings,
+    pub(crate) engines: Engines,
     /// The record of the kill switch that is heeded.
     pub(crate) switch: PathBuf,
     /// Why profile `strict` cannot be had here; found out when it is first asked for.
@@ -96,13 +98,18 @@ impl Harness {
         let ledger = Mutex::new(home.ledger().map_err(OpenHarnessError::Home)?);
         let (supervisor, strict_shortfall) = (Supervisor::new(exe.clone()), OnceLock::new());
         let switch = home.halt_path();
-        let models = ModelSettings::default();
-        Ok(Self { key, supervisor, exe, git, tools, host, models, switch, strict_shortfall, ledger, home })
+        let (models, engines) = (ModelSettings::default(), Engines::default());
+        Ok(Self { key, supervisor, exe, git, tools, host, models, engines, switch, strict_shortfall, ledger, home })
     }
 
     /// With what the operator's configuration says of models; without it no model can be used.
     pub fn with_models(self, models: ModelSettings) -> Self {
         Self { models, ..self }
+    }
+
+    /// With the engines that the operator's configuration knows beside the fake one.
+    pub fn with_engines(self, engines: Engines) -> Self {
+        Self { engines, ..self }
     }
 
     pub fn host(&self) -> &HostFacts {
@@ -163,6 +170,14 @@ pub(crate) enum Stopped {
     Encode(serde_json::Error),
     Seal(evidence::seal::SealBundleError),
     Globs(contract::paths::ParseGlobError),
+    /// The run that this one is compared with.
+    Baseline(String),
+}
+
+impl Stopped {
+    pub(crate) fn baseline(error: crate::spine::GovernError) -> Self {
+        Self::Baseline(format!("the fake engine's run could not be held: {error}"))
+    }
 }
 
 impl fmt::Display for Stopped {
@@ -178,6 +193,7 @@ impl fmt::Display for Stopped {
             Self::Encode(error) => error.fmt(f),
             Self::Seal(error) => error.fmt(f),
             Self::Globs(error) => error.fmt(f),
+            Self::Baseline(error) => f.write_str(error),
         }
     }
 }
@@ -222,6 +238,8 @@ pub(crate) struct Run<'a> {
     pub(crate) canary: String,
     /// What setup made of the baseline, where the contract has one.
     pub(crate) layer: Option<Layer>,
+    /// The engine's program, where it is not part of the harness.
+    pub(crate) equipped: Option<Equipped>,
     /// The way to the model, while there is one.
     pub(crate) link: Option<ModelLink>,
     pub(crate) findings: Findings,
@@ -300,6 +318,7 @@ impl<'a> Run<'a> {
             stage: None,
             canary,
             layer: None,
+            equipped: None,
             link: None,
             reserve: Some(reserve),
             findings: Findings::default(),

@@ -177,6 +177,7 @@ fn facts(task: &Task, commit: Oid, copy: &Copy, dirty_paths: Vec<String>) -> Tar
         baseline_tree: Some(copy.baseline.tree.to_string()),
         dirty_paths,
         absent_allowed: copy.absent.iter().filter(|path| may_change(path)).cloned().collect(),
+        baseline_run: None,
         ecosystems: ecosystems(task, &copy.baseline.listing),
     }
 }
@@ -197,6 +198,7 @@ fn unreadable(task: &Task, error: &TreeError) -> TargetFacts {
         baseline_tree: None,
         dirty_paths: Vec::new(),
         absent_allowed: Vec::new(),
+        baseline_run: None,
         ecosystems: Ecosystem::ALL.to_vec(),
     }
 }

@@ -109,3 +109,22 @@ fn given(test: &str, variable: &str, name: &str) -> Option<PathBuf> {
     }
     found
 }
+
+/// A real agent that `cargo xtask test` installed: its program, and the one that runs it.
+#[derive(Debug, Clone)]
+pub struct Agent {
+    pub executable: PathBuf,
+    pub interpreter: Option<PathBuf>,
+}
+
+/// The agent of an engine.
+pub fn agent(test: &str, engine: &str) -> Option<Agent> {
+    let (variable, interpreted) = match engine {
+        "codex" => ("CTO_TEST_CODEX", false),
+        "claude" => ("CTO_TEST_CLAUDE", false),
+        _ => ("CTO_TEST_PI", true),
+    };
+    let executable = made(test, variable)?;
+    let interpreter = if interpreted { Some(made(test, "CTO_TEST_NODE22")?) } else { None };
+    Some(Agent { executable, interpreter })
+}

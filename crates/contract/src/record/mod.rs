@@ -2,9 +2,11 @@
 
 mod model;
 mod provider;
+mod source;
 
 pub use model::ModelAdmission;
 pub use provider::{DecisionStatus, ProviderClass, ProviderDecision};
+pub use source::{LicenseStatus, SourceAdmission, is_temporary};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -77,15 +77,29 @@ fn examine(context: &Context) -> Result<Vec<Finding>, CommandError> {
     ] {
         findings.push(program_finding(tools, program, what));
     }
-    for engine in gate::REGISTRY {
-        findings.push(Finding {
-            level: Level::Ok,
-            name: engine.id,
-            text: format!("engine, {}", engine.about),
-            remedy: None,
+    findings.extend(engines(context));
+    Ok(findings)
+}
+
+/// The engines: the fake one is always there, the others where their programs are.
+fn engines(context: &Context) -> Vec<Finding> {
+    let fake = "engine fake: built in, deterministic, does what the case says".to_owned();
+    let mut findings = vec![Finding { level: Level::Ok, name: "engine", text: fake, remedy: None }];
+    for id in context.config.engines.ids() {
+        let Some(engine) = context.config.engines.find(&id) else { continue };
+        let about = &engine.definition.about;
+        findings.push(match harness::find_engine(&engine, &context.config.tools) {
+            Ok(path) => {
+                let text = format!("engine {id}: {about}, {}", contract::text::shown(&path.display().to_string()));
+                Finding { level: Level::Ok, name: "engine", text, remedy: None }
+            }
+            Err(shortfall) => {
+                let text = format!("engine {id}: {about}, {}", contract::text::shown(&shortfall.text));
+                Finding { level: Level::Warn, name: "engine", text, remedy: Some(shortfall.remedy) }
+            }
         });
     }
-    Ok(findings)
+    findings
 }
 
 /// Whether the sandbox can be had, found out by building one; and what of it is weaker than it could be.

@@ -43,7 +43,7 @@ pub(crate) fn run(
 ) -> Result<u8, CommandError> {
     let task = context.load_task(&asked.task, asked.repo.as_deref())?;
     let mut ask = context.ask(asked, &task, Purpose::Governed)?;
-    ask.timeout_seconds = timeout;
+    ask.timeout_seconds = timeout.into_iter().chain(ask.timeout_seconds).min();
     ask.keep_workspace = keep_workspace;
     ask.model.record = traffic.record;
     ask.model.replay = traffic.replay.as_deref().map(|name| recording(context, name)).transpose()?;

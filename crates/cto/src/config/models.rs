@@ -13,7 +13,7 @@ use harness::{ModelAsk, ModelSetting, ModelSettings};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Layer, Setting, path_variable, variable};
+use super::{Layer, LayerOf, Setting, path_variable, variable};
 use crate::error::CommandError;
 
 /// Where the credential of a class comes from.
@@ -159,13 +159,13 @@ pub(super) fn resolve(
     Ok(models)
 }
 
-fn refuse_workspace(Layer { path, file, of_workspace }: &Layer) -> Result<(), CommandError> {
+fn refuse_workspace(Layer { path, file, of }: &Layer) -> Result<(), CommandError> {
     let says = [
         ("credential_sources", !file.credential_sources.is_empty()),
         ("network_classes", !file.network_classes.is_empty()),
         ("models", !file.models.is_empty()),
     ];
-    match says.iter().find(|(_, said)| *said && *of_workspace) {
+    match says.iter().find(|(_, said)| *said && *of == LayerOf::Workspace) {
         None => Ok(()),
         Some((key, _)) => {
             let file = path.display();
@@ -195,7 +195,7 @@ fn setting(pair: &ModelPair, file: &ModelFile) -> ModelSetting {
 
 /// What the environment asks for on behalf of an engine.
 pub(crate) fn model_ask(engine: &str) -> Result<ModelAsk, CommandError> {
-    let name = |what: &str| format!("CTO_HARNESS_{}_{what}", engine.to_uppercase());
+    let name = |what: &str| format!("CTO_HARNESS_{}_{what}", contract::engine::variable_name(engine));
     let text = |what: &str| variable(&name(what)).and_then(|value| value.into_string().ok());
     let pair = match (text("MODEL_PROVIDER"), text("MODEL")) {
         (None, None) => None,

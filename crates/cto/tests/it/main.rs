@@ -1,5 +1,6 @@
 //! The real binary, in worlds of its own.
 
+mod agents;
 mod archive;
 mod audit;
 mod bad_input;

@@ -9,11 +9,12 @@ use fixtures::Script;
 use sandbox::Access;
 use serde::Deserialize;
 
+use super::outfit::Outfit;
 use crate::quarters::Quarters;
 use crate::run::{Run, Stopped};
 
 /// How the engine is called. The script holds every patch, so that it needs nothing but this file.
-pub(super) fn argv(run: &Run<'_>, quarters: &mut Quarters, state: &Path) -> Result<Vec<String>, Stopped> {
+pub(super) fn outfit(run: &Run<'_>, quarters: &mut Quarters, state: &Path) -> Result<Outfit, Stopped> {
     let steps = run.task.fake.clone().unwrap_or_default();
     let state_dir = quarters.show(state, "state", Access::ReadWrite);
     let script = Script { steps: steps.steps, claims: steps.claims, speaks: steps.speaks, state_dir };
@@ -21,7 +22,8 @@ pub(super) fn argv(run: &Run<'_>, quarters: &mut Quarters, state: &Path) -> Resu
     fs::write(&path, canonical_bytes(&script)?).map_err(|error| Stopped::Io(path.clone(), error))?;
     let exe = quarters.show(&run.harness.exe, "engine", Access::ReadOnly);
     let path = quarters.show(&path, "script.json", Access::ReadOnly);
-    Ok(vec![exe.display().to_string(), "__fake".to_owned(), path.display().to_string()])
+    let argv = vec![exe.display().to_string(), "__fake".to_owned(), path.display().to_string()];
+    Ok(Outfit { argv, stdin: None, variables: Vec::new() })
 }
 
 #[derive(Deserialize)]

@@ -1,9 +1,19 @@
 //! Engines: one seam for all. An engine is given a laid-out copy and private places, is supervised, and is believed in
 //! nothing: what it prints is raw material under `backend/`.
 
+mod equip;
 mod fake;
 mod git;
+mod identity;
+mod kept;
+mod locate;
+mod outfit;
+mod registry;
 mod state;
+
+pub use equip::find_engine;
+pub(crate) use equip::{Equipment, Equipped, equip};
+pub use registry::{Engine, EngineConfig, Engines, FAKE, is_built_in};
 
 use std::cell::RefCell;
 use std::net::TcpListener;
@@ -189,16 +199,24 @@ fn order(run: &mut Run<'_>, copy: &Copy, layers: &[PathBuf], state: &Path) -> Re
         let space = space(&run.task.contract.limits);
         quarters = quarters.layered(layers.to_vec(), WorkspaceFrom::Layers { lower, upper: Upper::Memory(space) });
     }
-    let argv = fake::argv(run, &mut quarters, state)?;
-    run.findings.engine.argv_sha256 = Some(canonical_digest(&argv)?);
-    let mut spec = run.setting().spec(&argv, None, &quarters, wall(run)).ok_or_else(|| missing(&argv))?;
+    let equipped = run.equipped.clone();
+    let outfit = match &equipped {
+        Some(equipped) => outfit::dress(run, equipped, &mut quarters, state)?,
+        None => fake::outfit(run, &mut quarters, state)?,
+    };
+    run.findings.engine.argv_sha256 = Some(canonical_digest(&outfit.argv)?);
+    let mut spec = run.setting().spec(&outfit.argv, None, &quarters, wall(run)).ok_or_else(|| missing(&outfit.argv))?;
+    spec.stdin = outfit.stdin;
+    spec.env.extend(outfit.variables);
     let above = quarters.tree().parent().unwrap_or(Path::new("/"));
     spec.env.push(("GIT_CEILING_DIRECTORIES".to_owned(), above.display().to_string()));
     let facts = run.findings.decision.as_ref().and_then(|decision| decision.inputs.settings.model.as_ref());
     if let (Some(link), Some(facts)) = (&run.link, facts)
         && let (Some(pair), Some(confinement)) = (&facts.requested, &mut spec.confinement)
     {
-        spec.env.extend(link.variables(facts.wire, pair));
+        if equipped.is_none() {
+            spec.env.extend(link.variables(facts.wire, pair));
+        }
         confinement.listener = Some(PORT);
     }
     Ok(spec)

@@ -6,22 +6,9 @@ use contract::record::{Found, ModelAdmission, ProviderDecision};
 use contract::{ModelPair, Stamp};
 
 use super::{ModelAsk, ModelSettings, records};
-use crate::task::Task;
 
-/// The wire of the model an engine needs on this task; nothing for an engine that needs none.
-fn wire(engine: &str, task: &Task) -> Option<Wire> {
-    if engine == "fake" { task.fake.as_ref().and_then(|fake| fake.wire) } else { None }
-}
-
-/// What stands for and against the requested pair on this machine.
-pub(crate) fn facts(
-    settings: &ModelSettings,
-    engine: &str,
-    task: &Task,
-    ask: &ModelAsk,
-    now: Stamp,
-) -> Option<ModelFacts> {
-    let wire = wire(engine, task)?;
+/// What stands for and against the requested pair on this machine, for an engine that speaks this wire.
+pub(crate) fn facts(settings: &ModelSettings, wire: Wire, ask: &ModelAsk, now: Stamp) -> ModelFacts {
     let admission = records::admission(settings, ask.admission_file.as_deref(), ask.pair.as_ref());
     let decision = records::decision(settings);
     let fitting = ask.pair.as_ref().zip(admission.record()).filter(|(pair, record)| record.is_for(pair));
@@ -34,7 +21,7 @@ pub(crate) fn facts(
         }
     };
     let (requested, replayed) = (ask.pair.clone(), ask.replay.is_some());
-    Some(ModelFacts { wire, requested, admission, decision, credential, endpoint, replayed })
+    ModelFacts { wire, requested, admission, decision, credential, endpoint, replayed }
 }
 
 fn credential(settings: &ModelSettings, record: &ModelAdmission, now: Stamp) -> CredentialFact {

@@ -95,15 +95,27 @@ impl ModelLink {
         Left { summary, events: self.events.try_iter().collect(), recording: self.recording }
     }
 
+    /// Where the engine finds the bridge; the clients of one wire add the version themselves.
+    pub(crate) fn base_url(&self, wire: Wire) -> String {
+        match wire {
+            Wire::ChatCompletions | Wire::Responses => format!("http://127.0.0.1:{PORT}/v1"),
+            Wire::Messages => format!("http://127.0.0.1:{PORT}"),
+        }
+    }
+
+    /// What the engine presents as its key.
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
     /// How an engine is told where its model is, in the variables the clients of its wire read.
     pub(crate) fn variables(&self, wire: Wire, pair: &ModelPair) -> Vec<(String, String)> {
-        let place = format!("http://127.0.0.1:{PORT}");
-        let (names, url) = match wire {
-            Wire::ChatCompletions | Wire::Responses => (["OPENAI_BASE_URL", "OPENAI_API_KEY"], format!("{place}/v1")),
-            Wire::Messages => (["ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"], place),
+        let names = match wire {
+            Wire::ChatCompletions | Wire::Responses => ["OPENAI_BASE_URL", "OPENAI_API_KEY"],
+            Wire::Messages => ["ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"],
         };
         let [base, key] = names.map(str::to_owned);
-        vec![(base, url), (key, self.token.clone()), ("CTO_MODEL".to_owned(), pair.model.clone())]
+        vec![(base, self.base_url(wire)), (key, self.token.clone()), ("CTO_MODEL".to_owned(), pair.model.clone())]
     }
 }
 

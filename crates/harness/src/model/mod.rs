@@ -9,6 +9,7 @@ mod used;
 
 pub(crate) use facts::facts;
 pub(crate) use link::{ModelLink, PORT};
+pub(crate) use records::read as read_record;
 pub use records::{RecordRow, check_record, list_records};
 pub use settings::{ModelAsk, ModelSetting, ModelSettings};
 pub(crate) use used::{EventLog, cover, report};

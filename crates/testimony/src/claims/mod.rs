@@ -53,7 +53,7 @@ pub fn extract(speech: Speech, stdout: &[u8], stderr: &[u8]) -> Vec<Claim> {
         Speech::Claude => claude::read(stdout),
         Speech::Opencode => opencode::read(stdout),
         Speech::Gemini => gemini::read(stdout),
-        Speech::Aider => Said { prose: stream::tail(stdout), ..Said::default() },
+        Speech::Aider | Speech::Plain => Said { prose: stream::tail(stdout), ..Said::default() },
         Speech::Case => case::read(stdout, stderr),
     };
     let structured = said.fields.into_iter().map(|(found_in, saying)| (saying, Source::Structured, found_in));

@@ -1,0 +1,204 @@
+//! Engines as data: how a program is found, known, called, configured and heard. The ones that come with the harness are
+//! written in the same words as those a user adds.
+
+mod facts;
+mod template;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use facts::{EngineSetting, GateSaid, GateSpeaker, ProgramFact, ProgramFound, RungFact};
+pub use template::{Place, RenderError, Values, render};
+
+use crate::claim::Speech;
+use crate::model::Wire;
+
+/// An engine that is not part of the harness.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Engine definition")]
+pub struct EngineDefinition {
+    /// What it is, in a line.
+    pub about: String,
+    /// The program, looked for on the operator's PATH where no path is configured.
+    pub program: String,
+    /// Where the executable proper lies when the program is only a launcher of it, from the launcher's package; the first that
+    /// is there. `{arch}` is x64 or arm64, `{cpu}` x86_64 or aarch64.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub native: Vec<String>,
+    /// The program that runs it, looked for in the same way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interpreter: Option<String>,
+    /// How it is told from another program of the same name.
+    pub identity: IdentityCheck,
+    /// The protocol it speaks to its model; an engine without one gets no bridge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<Wire>,
+    /// What `{wire}` stands for, by protocol; these are the protocols that can be chosen.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub wire_names: BTreeMap<Wire, String>,
+    /// Its arguments.
+    pub argv: Vec<String>,
+    /// What it reads from its standard input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<String>,
+    /// Configuration that is written before it starts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<ConfigTemplate>,
+    /// Its environment, beside what every program gets. The only place for `{token}`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, String>,
+    /// What it leaves in the repository that is no part of its work: moved to `backend/`, no part of diff or cleanliness.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub litter: Vec<String>,
+    /// Whose words its output is in.
+    #[serde(default = "plain")]
+    pub events: Speech,
+}
+
+fn plain() -> Speech {
+    Speech::Plain
+}
+
+/// Arguments for which the program says what it is, and what it says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IdentityCheck {
+    pub argv: Vec<String>,
+    /// Stands in what it prints, and nothing of the same name prints it.
+    pub expect: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConfigTemplate {
+    /// Below `{state}`.
+    pub path: String,
+    pub text: String,
+}
+
+impl EngineDefinition {
+    /// What is wrong with it beyond its shape.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut check = |what: &str, place: Place, text: &str| {
+            if let Err(error) = template::check(text, place) {
+                problems.push(format!("{what}: {error}"));
+            }
+        };
+        for text in &self.argv {
+            check("argv", Place::Argument, text);
+        }
+        for text in &self.identity.argv {
+            check("identity.argv", Place::Plain, text);
+        }
+        check("stdin", Place::Input, self.stdin.as_deref().unwrap_or_default());
+        for file in &self.files {
+            check("files.path", Place::File, &file.path);
+            check("files.text", Place::File, &file.text);
+        }
+        for (name, text) in &self.variables {
+            check(&format!("variables.{name}"), Place::Variable, text);
+        }
+        let rooted = |path: &String| path.starts_with("{state}/");
+        problems.extend(
+            self.files
+                .iter()
+                .map(|file| &file.path)
+                .filter(|path| !rooted(path) || path.split('/').any(|part| part == ".."))
+                .map(|path| format!("files.path: `{path}` does not lie below {{state}}")),
+        );
+        if self.program.trim().is_empty() || self.program.contains('/') {
+            problems.push("program: a name without a slash; a path is configured as `executable`".to_owned());
+        }
+        if self.identity.expect.trim().is_empty() {
+            problems.push("identity.expect: every program prints nothing".to_owned());
+        }
+        if self.reads_wire() && self.wire_names.is_empty() {
+            problems.push("wire_names: `{wire}` stands for nothing".to_owned());
+        }
+        problems
+    }
+
+    /// Whether the brief reaches the engine at all.
+    pub fn gets_brief(&self) -> bool {
+        let told = |text: &str| text.contains("{brief}") || text.contains("{task}");
+        self.argv.iter().any(|text| told(text)) || self.stdin.as_deref().is_some_and(told)
+    }
+
+    fn reads_wire(&self) -> bool {
+        let texts = self.argv.iter().chain(self.files.iter().map(|file| &file.text)).chain(self.variables.values());
+        texts.into_iter().any(|text| text.contains("{wire}"))
+    }
+}
+
+/// Whether text can name an engine: it stands in variables, file names and reports.
+pub fn is_engine_id(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next().is_some_and(|byte| byte.is_ascii_lowercase())
+        && text.len() <= 40
+        && bytes.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+/// The middle of an engine's environment variables: `CTO_HARNESS_<NAME>_STAGE`.
+pub fn variable_name(engine: &str) -> String {
+    engine.to_ascii_uppercase().replace('-', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definition() -> EngineDefinition {
+        EngineDefinition {
+            about: "a".to_owned(),
+            program: "agent".to_owned(),
+            native: Vec::new(),
+            interpreter: None,
+            identity: IdentityCheck { argv: vec!["--version".to_owned()], expect: "agent 1".to_owned() },
+            wire: Some(Wire::Responses),
+            wire_names: BTreeMap::new(),
+            argv: vec!["run".to_owned(), "{task}".to_owned()],
+            stdin: None,
+            files: vec![ConfigTemplate { path: "{state}/c.json".to_owned(), text: "{\"m\": \"{model}\"}".to_owned() }],
+            variables: BTreeMap::from([("KEY".to_owned(), "{token}".to_owned())]),
+            litter: Vec::new(),
+            events: Speech::default(),
+        }
+    }
+
+    #[test]
+    fn a_definition_keeps_the_token_and_the_brief_in_their_places() {
+        assert!(definition().problems().is_empty(), "{:?}", definition().problems());
+        type Change = fn(&mut EngineDefinition);
+        let rows: &[(Change, &str)] = &[
+            (|it| it.argv.push("{token}".to_owned()), "argv: `{token}`"),
+            (|it| it.files[0].text.push_str("{token}"), "files.text: `{token}`"),
+            (|it| it.files[0].text.push_str("{brief}"), "files.text: `{brief}`"),
+            (|it| it.stdin = Some("{token}".to_owned()), "stdin: `{token}`"),
+            (|it| it.argv.push("{modle}".to_owned()), "argv: `{modle}`"),
+            (|it| it.identity.argv.push("{model}".to_owned()), "identity.argv: `{model}`"),
+            (|it| it.files[0].path = "/etc/x".to_owned(), "does not lie below"),
+            (|it| it.files[0].path = "{state}/../x".to_owned(), "does not lie below"),
+            (|it| it.program = "/usr/bin/agent".to_owned(), "a name without a slash"),
+            (|it| it.identity.expect.clear(), "identity.expect"),
+            (|it| it.argv.push("{wire}".to_owned()), "wire_names"),
+        ];
+        for (change, expected) in rows {
+            let mut changed = definition();
+            change(&mut changed);
+            let problems = changed.problems();
+            assert!(problems.iter().any(|problem| problem.contains(expected)), "{expected}: {problems:?}");
+        }
+    }
+
+    #[test]
+    fn ids_are_plain_words() {
+        for (id, good) in [("codex", true), ("my-agent2", true), ("", false), ("2x", false), ("A", false), ("a_b", false), ("a/b", false)] {
+            assert_eq!(is_engine_id(id), good, "{id:?}");
+        }
+        assert_eq!(variable_name("my-agent"), "MY_AGENT");
+    }
+}

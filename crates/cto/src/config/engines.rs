@@ -1,0 +1,150 @@
+//! What the configuration and the environment say of engines. Gates are opened here and by no flag.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use contract::Stage;
+use contract::engine::{EngineDefinition, GateSaid, GateSpeaker, is_engine_id, variable_name};
+use contract::model::Wire;
+use harness::{EngineConfig, Engines, is_built_in};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Layer, LayerOf, Setting, path_variable, variable};
+use crate::error::CommandError;
+
+/// One engine.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct EngineFile {
+    /// Whether its gate is open.
+    enabled: Option<bool>,
+    /// The one stage it is open for.
+    stage: Option<Stage>,
+    /// Its program, instead of the first of its name on the PATH.
+    executable: Option<PathBuf>,
+    /// What belongs to the program, where that is more than its package.
+    tree: Option<PathBuf>,
+    /// The program that runs it.
+    interpreter: Option<PathBuf>,
+    /// The protocol it speaks, where it can speak several.
+    wire: Option<Wire>,
+    /// Seconds it may take, if less than the contract says.
+    timeout_seconds: Option<u64>,
+    /// An engine of one's own.
+    definition: Option<EngineDefinition>,
+}
+
+/// All layers together; of everything but the gate, what a later one says holds. Of the gate each speaks for itself.
+pub(super) fn resolve(layers: &[Layer], workspace: Option<&Path>, settings: &mut Vec<Setting>) -> Result<Engines, CommandError> {
+    let mut engines = Engines { admissions: workspace.map(|dir| dir.join("admissions/source")), ..Engines::default() };
+    let mut shown = BTreeMap::new();
+    for Layer { path, file, of } in layers {
+        for (id, said) in &file.engines {
+            let source = path.display().to_string();
+            check(id, said, layers).map_err(|problem| CommandError::usage(format!("{source}: engines.{id}: {problem}")))?;
+            let config = engines.configured.entry(id.clone()).or_default();
+            take(config, said, path, *of);
+            for (key, value) in said.shown() {
+                shown.insert(format!("engines.{id}.{key}"), (value, source.clone()));
+            }
+        }
+    }
+    for id in engines.ids() {
+        let config = engines.configured.entry(id.clone()).or_default();
+        for (name, value) in from_environment(&id, config)? {
+            shown.insert(format!("engines.{id}.{name}"), (value, "environment".to_owned()));
+        }
+    }
+    settings.extend(shown.into_iter().map(|(name, (value, source))| Setting { name, value, source }));
+    Ok(engines)
+}
+
+fn check(id: &str, said: &EngineFile, layers: &[Layer]) -> Result<(), String> {
+    if !is_engine_id(id) || id == harness::FAKE {
+        return Err("an engine is named in lower-case letters, digits and dashes, and `fake` is taken".to_owned());
+    }
+    let described = layers.iter().any(|layer| layer.file.engines.get(id).is_some_and(|file| file.definition.is_some()));
+    match &said.definition {
+        Some(_) if is_built_in(id) => Err("comes with the harness and cannot be described otherwise; choose another name".to_owned()),
+        Some(definition) => match definition.problems().first() {
+            Some(problem) => Err(format!("definition.{problem}")),
+            None if !definition.gets_brief() => Err("definition: neither argv nor stdin holds {brief} or {task}".to_owned()),
+            None => Ok(()),
+        },
+        None if !is_built_in(id) && !described => Err("there is no such engine, and `definition` does not make one".to_owned()),
+        None => Ok(()),
+    }
+}
+
+fn take(config: &mut EngineConfig, said: &EngineFile, file: &Path, of: LayerOf) {
+    let by = match of {
+        LayerOf::System => GateSpeaker::System,
+        LayerOf::User => GateSpeaker::User,
+        LayerOf::Workspace => GateSpeaker::Workspace,
+    };
+    if said.enabled.is_some() || said.stage.is_some() {
+        config.gate.push(GateSaid { by, allowed: said.enabled, stage: said.stage });
+    }
+    let beside = |path: &PathBuf| file.parent().unwrap_or(Path::new("/")).join(path);
+    let EngineConfig { executable, tree, interpreter, wire, timeout_seconds, definition, .. } = config;
+    *executable = said.executable.as_ref().map(beside).or(executable.take());
+    *tree = said.tree.as_ref().map(beside).or(tree.take());
+    *interpreter = said.interpreter.as_ref().map(beside).or(interpreter.take());
+    *wire = said.wire.or(*wire);
+    *timeout_seconds = said.timeout_seconds.into_iter().chain(*timeout_seconds).min();
+    *definition = said.definition.clone().or(definition.take());
+}
+
+impl EngineFile {
+    fn shown(&self) -> Vec<(&'static str, String)> {
+        let path = |path: &PathBuf| path.display().to_string();
+        let rows = [
+            ("enabled", self.enabled.map(|enabled| enabled.to_string())),
+            ("stage", self.stage.map(|stage| stage.to_string())),
+            ("executable", self.executable.as_ref().map(path)),
+            ("tree", self.tree.as_ref().map(path)),
+            ("interpreter", self.interpreter.as_ref().map(path)),
+            ("wire", self.wire.map(|wire| format!("{wire:?}"))),
+            ("timeout_seconds", self.timeout_seconds.map(|seconds| seconds.to_string())),
+            ("definition", self.definition.as_ref().map(|definition| definition.about.clone())),
+        ];
+        rows.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    }
+}
+
+/// What the environment says: the gate and its stage, the program, the time.
+fn from_environment(id: &str, config: &mut EngineConfig) -> Result<Vec<(&'static str, String)>, CommandError> {
+    let name = variable_name(id);
+    let text = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());
+    let mut said = Vec::new();
+    let allowed = text(&format!("CTO_HARNESS_ALLOW_{name}"));
+    let stage_name = format!("CTO_HARNESS_{name}_STAGE");
+    let stage = match text(&stage_name) {
+        None => None,
+        Some(value) => {
+            let number = value.parse::<u8>().map_err(|_| format!("`{}` is not a number", contract::text::shown(&value)));
+            let stage = number.and_then(Stage::try_from).map_err(|problem| CommandError::usage(format!("{stage_name}: {problem}")))?;
+            Some(stage)
+        }
+    };
+    if allowed.is_some() || stage.is_some() {
+        let open = allowed.as_deref().map(|value| value == "1");
+        said.extend(open.map(|open| ("enabled", open.to_string())));
+        said.extend(stage.map(|stage| ("stage", stage.to_string())));
+        config.gate.push(GateSaid { by: GateSpeaker::Environment, allowed: open, stage });
+    }
+    if let Some(file) = path_variable(&format!("CTO_HARNESS_{name}_BIN")) {
+        said.push(("executable", file.display().to_string()));
+        config.executable = Some(file);
+    }
+    let time_name = format!("CTO_HARNESS_{name}_TIMEOUT_SECONDS");
+    if let Some(value) = text(&time_name) {
+        let seconds: u64 = value.parse().ok().filter(|seconds| *seconds > 0).ok_or_else(|| {
+            CommandError::usage(format!("{time_name}: `{}` is not a number of seconds", contract::text::shown(&value)))
+        })?;
+        said.push(("timeout_seconds", seconds.to_string()));
+        config.timeout_seconds = Some(config.timeout_seconds.map_or(seconds, |known| known.min(seconds)));
+    }
+    Ok(said)
+}

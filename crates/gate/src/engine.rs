@@ -1,0 +1,182 @@
+//! The gates of an engine that is not part of the harness: whether it may run at all, whether its source is admitted, whether
+//! it is the program it is called, and whether it has earned the stage it is wanted at.
+
+#[cfg(test)]
+mod tests;
+
+use contract::decision::{Inputs, Refusal};
+use contract::engine::{EngineSetting, GateSaid, ProgramFact, RungFact, variable_name};
+use contract::record::{Found, LicenseStatus, SourceAdmission};
+use contract::report::SourceAdmissionStatus;
+use contract::{Gate, Reason, Stage, Stamp, canonical_digest, text};
+
+use crate::rules::refuse;
+
+/// The gate itself: everybody who speaks of it must open it, and for this very stage.
+pub(crate) fn gate(inputs: &Inputs) -> Vec<Refusal> {
+    let said = inputs.settings.engine.as_ref().map_or(&[][..], |engine| &engine.gate);
+    let Some(text) = shut(&inputs.engine, said, inputs.stage) else { return Vec::new() };
+    let (name, stage) = (variable_name(&inputs.engine), inputs.stage);
+    let remedy = format!(
+        "cto engine enable {} --stage {stage}     or: export CTO_HARNESS_ALLOW_{name}=1 CTO_HARNESS_{name}_STAGE={stage}",
+        inputs.engine
+    );
+    refuse(Gate::Gate, Reason::GateMissing, text, remedy)
+}
+
+/// Whether the gate is open, for whoever wants to look before anything is judged.
+pub fn is_open(engine: &str, said: &[GateSaid], stage: Stage) -> bool {
+    shut(engine, said, stage).is_none()
+}
+
+/// Why it is shut, if it is.
+fn shut(engine: &str, said: &[GateSaid], stage: Stage) -> Option<String> {
+    if let Some(said) = said.iter().find(|said| said.allowed == Some(false)) {
+        return Some(format!("{} shuts the gate of engine `{engine}`", said.by.as_str()));
+    }
+    if !said.iter().any(|said| said.allowed == Some(true)) {
+        return Some(format!("nobody opens the gate of engine `{engine}`"));
+    }
+    for said in said {
+        if let Some(opened) = said.stage.filter(|opened| *opened != stage) {
+            let by = said.by.as_str();
+            return Some(format!("{by} opens stage {opened} to engine `{engine}`, and stage {stage} is wanted"));
+        }
+    }
+    // Stage 1 needs the gate alone.
+    let opened = stage == Stage::GATED_ENGINE || said.iter().any(|said| said.stage == Some(stage));
+    (!opened).then(|| format!("nobody opens stage {stage} to engine `{engine}`"))
+}
+
+/// The rung below must hold for this very engine, source and pair. Without a program there is no identity to ask for.
+pub(crate) fn earned(inputs: &Inputs) -> Vec<Refusal> {
+    let Some(engine) = inputs.settings.engine.as_ref() else { return Vec::new() };
+    let not_earned = |stage: Stage, text: String| {
+        refuse(Gate::Stage, Reason::StageNotEarned, text, climb(&inputs.engine, stage))
+    };
+    match &engine.below {
+        None | Some(RungFact::Validated { .. }) => Vec::new(),
+        Some(RungFact::NotStarted { stage }) => {
+            not_earned(*stage, format!("engine `{}` has no pass at stage {stage}, on which stage {} rests", inputs.engine, inputs.stage))
+        }
+        Some(RungFact::Blocked { stage, run_id }) => {
+            not_earned(*stage, format!("the latest run at stage {stage} did not pass: {run_id}"))
+        }
+        Some(RungFact::Stale { stage, run_id, why }) => {
+            not_earned(*stage, format!("the pass at stage {stage} ({run_id}) is for {}", text::shown(why)))
+        }
+    }
+}
+
+/// The one command that earns a rung.
+fn climb(engine: &str, stage: Stage) -> String {
+    match stage.number() {
+        1 | 2 => format!("cto engine enable {engine} --stage {stage} && cto run r1-string-slugify --engine {engine} --stage {stage}"),
+        _ => format!("cto engine enable {engine} --stage {stage} && cto run TASK --repo DIR --engine {engine} --stage {stage}"),
+    }
+}
+
+/// How the admission of the engine's source stands.
+pub fn source_status(engine: Option<&EngineSetting>, stage: Stage, time: Stamp) -> SourceAdmissionStatus {
+    let Some(engine) = engine else { return SourceAdmissionStatus::BuiltIn };
+    let Some(record) = engine.admission.record() else { return SourceAdmissionStatus::NotAdmitted };
+    match engine.found() {
+        _ if shortcoming(record, stage, time).is_some() => SourceAdmissionStatus::NotAdmitted,
+        Some(found) if found.tree_sha256 != record.source_tree_sha256 => SourceAdmissionStatus::Stale,
+        _ => SourceAdmissionStatus::Admitted,
+    }
+}
+
+/// Why a record does not admit its source now.
+fn shortcoming(record: &SourceAdmission, stage: Stage, time: Stamp) -> Option<String> {
+    if record.status != SourceAdmission::ADMITTED {
+        return Some(format!("its status is `{}`", text::shown(&record.status)));
+    }
+    if record.expires_at.is_some_and(|expires| time >= expires) {
+        return Some("it has expired".to_owned());
+    }
+    if record.max_stage.is_some_and(|highest| stage > highest) {
+        return Some(format!("it is good to stage {}", record.max_stage.map_or(0, Stage::number)));
+    }
+    let mode = stage.mutation_mode();
+    if stage > Stage::GATED_ENGINE && !record.allowed_execution_modes.contains(&mode) {
+        return Some(format!("its allowed_execution_modes do not name `{mode}`"));
+    }
+    None
+}
+
+/// From stage 3 on the source is admitted; below, what is admitted must at least be what is there.
+pub(crate) fn source_admission(inputs: &Inputs) -> Option<Vec<Refusal>> {
+    let engine = inputs.settings.engine.as_ref()?;
+    let gate = Gate::SourceAdmissionAndTreeDigest;
+    let draft = format!("cto admit source {}     then fill it in and set its status to admitted", inputs.engine);
+    let not_admitted = |text: String| Some(refuse(gate, Reason::SourceNotAdmitted, text, draft.clone()));
+    let needed = inputs.stage >= Stage::COPIED_REPOSITORY;
+    let record = match &engine.admission {
+        Found::Missing if needed => {
+            return not_admitted(format!("the source of engine `{}` is not admitted", inputs.engine));
+        }
+        Found::Missing => return Some(Vec::new()),
+        Found::Invalid { why } => return not_admitted(format!("its source admission cannot be used: {}", text::shown(why))),
+        Found::Record { record, .. } => record,
+    };
+    if record.engine != inputs.engine {
+        return not_admitted(format!("its source admission is for engine `{}`", text::shown(&record.engine)));
+    }
+    if let Some(why) = shortcoming(record, inputs.stage, inputs.time) {
+        return if needed { not_admitted(format!("its source admission does not hold: {why}")) } else { Some(Vec::new()) };
+    }
+    let mut refusals = differences(engine, record, &inputs.engine);
+    refusals.extend(licence(record, inputs.stage));
+    Some(refusals)
+}
+
+/// What is there is not what was admitted.
+fn differences(engine: &EngineSetting, record: &SourceAdmission, id: &str) -> Vec<Refusal> {
+    let Some(found) = engine.found() else { return Vec::new() };
+    let rows = [
+        ("its files", found.tree_sha256 != record.source_tree_sha256),
+        ("its executable", found.executable_sha256 != record.executable_sha256),
+        ("its interpreter", found.interpreter_sha256 != record.interpreter_sha256),
+        ("its command line", !canonical_digest(&record.command_shape).is_ok_and(|shape| shape == found.command_shape_sha256)),
+    ];
+    let Some((what, _)) = rows.iter().find(|(_, differs)| *differs) else { return Vec::new() };
+    refuse(
+        Gate::SourceAdmissionAndTreeDigest,
+        Reason::ExecutableDigestMismatch,
+        format!("{what} changed since {} was admitted", text::shown(&record.source_id)),
+        format!("install what was admitted, or admit what is there: cto admit source {id} --replace"),
+    )
+}
+
+fn licence(record: &SourceAdmission, stage: Stage) -> Vec<Refusal> {
+    let may = match (record.license_status, stage.number()) {
+        (LicenseStatus::Resolved, _) | (LicenseStatus::Unresolved, 1 | 2) => true,
+        (LicenseStatus::Unresolved, 3 | 4) => record.internal_use_note.as_ref().is_some_and(|note| !note.trim().is_empty()),
+        (LicenseStatus::Unresolved, _) => false,
+    };
+    if may {
+        return Vec::new();
+    }
+    refuse(
+        Gate::SourceAdmissionAndTreeDigest,
+        Reason::LicenseUnresolved,
+        format!("the licence of {} is not resolved for stage {stage}", text::shown(&record.source_id)),
+        "resolve license_note in its admission, or state an internal_use_note for stages 3 and 4",
+    )
+}
+
+/// Is this really that program?
+pub(crate) fn identity(inputs: &Inputs) -> Vec<Refusal> {
+    match inputs.settings.engine.as_ref().map(|engine| &engine.program) {
+        Some(ProgramFact::Unusable { why, remedy }) => {
+            refuse(Gate::Identity, Reason::ProviderUnavailable, text::shown(why), remedy.clone())
+        }
+        None | Some(ProgramFact::NotLooked | ProgramFact::Found(_)) => Vec::new(),
+    }
+}
+
+/// Nobody has asked the program who it is.
+pub(crate) fn is_unasked(inputs: &Inputs) -> bool {
+    inputs.settings.engine.as_ref().is_some_and(|engine| engine.program == ProgramFact::NotLooked)
+}

@@ -1,0 +1,143 @@
+//! What an engine that is not part of the harness comes with: its program as it is kept, who says what of its gate, and
+//! whether its source is admitted. Gathers; judges nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use contract::decision::Shortfall;
+use contract::engine::{EngineSetting, ProgramFact, ProgramFound};
+use contract::record::{Found, SourceAdmission};
+use contract::{ModelPair, Stage, canonical_digest};
+
+use super::identity::{self, Pieces};
+use super::kept::{Cellar, Kept};
+use super::locate;
+use super::registry::Engine;
+use crate::ladder;
+use crate::model::read_record;
+use crate::host::Tools;
+use crate::run::Harness;
+
+/// An engine with its program at hand.
+#[derive(Debug, Clone)]
+pub(crate) struct Equipped {
+    pub(crate) engine: Engine,
+    pub(crate) pieces: Pieces,
+}
+
+/// What the gates look at, and what a run would start.
+#[derive(Debug)]
+pub(crate) struct Equipment {
+    pub(crate) setting: EngineSetting,
+    pub(crate) equipped: Option<Equipped>,
+}
+
+/// Looks for the engine's program only where its gate is open: a shut gate means that nothing is copied, looked at or started.
+pub(crate) fn equip(harness: &Harness, engine: Engine, stage: Stage, pair: Option<&ModelPair>, look: bool) -> Equipment {
+    let admission = admission(harness, &engine.id);
+    let gate = engine.config.gate.clone();
+    if !look {
+        let setting = EngineSetting { gate, admission, program: ProgramFact::NotLooked, below: None };
+        return Equipment { setting, equipped: None };
+    }
+    match program(harness, &engine, admission.record()) {
+        Err(Shortfall { text, remedy }) => {
+            let program = ProgramFact::Unusable { why: text, remedy };
+            Equipment { setting: EngineSetting { gate, admission, program, below: None }, equipped: None }
+        }
+        Ok((pieces, found)) => {
+            let below = ladder::below(harness, &engine.id, &found.source_id, pair, stage);
+            let setting = EngineSetting { gate, admission, program: ProgramFact::Found(found), below };
+            Equipment { setting, equipped: Some(Equipped { engine, pieces }) }
+        }
+    }
+}
+
+/// The record of the workspace.
+pub(crate) fn admission(harness: &Harness, engine: &str) -> Found<SourceAdmission> {
+    match &harness.engines.admissions {
+        Some(folder) => read_record(&folder.join(format!("{engine}.yaml")), SourceAdmission::problems),
+        None => Found::Missing,
+    }
+}
+
+/// The program: the admitted copy, unless another is named; else what the operator's path has, which is copied.
+pub(crate) fn program(
+    harness: &Harness,
+    engine: &Engine,
+    record: Option<&SourceAdmission>,
+) -> Result<(Pieces, ProgramFound), Shortfall> {
+    let cellar = Cellar::new(harness.home.engines());
+    let path = &harness.tools.operator_path;
+    let admitted = record.filter(|_| engine.config.executable.is_none());
+    let program = match admitted {
+        Some(record) => admitted_copy(&cellar, engine, record)?,
+        None => keep(&cellar, engine, &locate::program(engine, path)?)?,
+    };
+    let interpreter = locate::interpreter(engine, path)?.map(|located| keep(&cellar, engine, &located)).transpose()?;
+    let pieces = Pieces { program, interpreter };
+    let definition = &engine.definition;
+    let remedy = || {
+        let variable = contract::engine::variable_name(&engine.id);
+        format!("install {}, or export CTO_HARNESS_{variable}_BIN=/path/to/{}", definition.about, definition.program)
+    };
+    let said = identity::confirm(harness, &pieces, &definition.identity)
+        .map_err(|why| Shortfall { text: format!("engine `{}`: {why}", engine.id), remedy: remedy() })?;
+    let version = manifest_version(&pieces.program).or_else(|| identity::version_in(&said)).unwrap_or_else(|| "unknown".to_owned());
+    let tree = pieces.program.tree_sha256;
+    let source_id = match admitted {
+        Some(record) => record.source_id.clone(),
+        None => format!("{}@{version}+{}", engine.id, &tree.to_string()[..12]),
+    };
+    let shape = canonical_digest(&definition.argv).map_err(|error| Shortfall { text: error.to_string(), remedy: remedy() })?;
+    let found = ProgramFound {
+        version,
+        source_id,
+        executable: below(&pieces.program),
+        executable_sha256: pieces.program.executable_sha256,
+        tree_sha256: tree,
+        interpreter_sha256: pieces.interpreter.as_ref().map(|kept| kept.executable_sha256),
+        command_shape_sha256: shape,
+    };
+    Ok((pieces, found))
+}
+
+/// Where an engine's program is found, for people to see; nothing is copied and nothing is asked.
+pub fn find_engine(engine: &Engine, tools: &Tools) -> Result<PathBuf, Shortfall> {
+    let located = locate::program(engine, &tools.operator_path)?;
+    locate::interpreter(engine, &tools.operator_path)?;
+    Ok(located.executable())
+}
+
+fn below(kept: &Kept) -> String {
+    kept.located.below.display().to_string()
+}
+
+fn admitted_copy(cellar: &Cellar, engine: &Engine, record: &SourceAdmission) -> Result<Kept, Shortfall> {
+    let below = PathBuf::from(&record.executable);
+    let below = if below == Path::new(".") { PathBuf::new() } else { below };
+    cellar.check(record.source_tree_sha256, &below).map_err(|error| Shortfall {
+        text: format!("the admitted copy of {} cannot be used: {error}", record.source_id),
+        remedy: format!("admit it anew: cto admit source {} --replace", engine.id),
+    })
+}
+
+fn keep(cellar: &Cellar, engine: &Engine, located: &locate::Located) -> Result<Kept, Shortfall> {
+    cellar.keep(located).map_err(|error| Shortfall {
+        text: format!("{} cannot be kept: {error}", located.root.display()),
+        remedy: format!("mend what is named, or name another program in engines.{}.executable", engine.id),
+    })
+}
+
+/// What the package says of itself; a program's own words may hold no version.
+fn manifest_version(kept: &Kept) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Manifest {
+        version: String,
+    }
+    let executable = kept.located.executable();
+    let inside = |dir: &&Path| dir.starts_with(&kept.located.root);
+    let file = executable.ancestors().skip(1).take_while(inside).map(|dir| dir.join("package.json")).find(|file| file.is_file())?;
+    let manifest: Manifest = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+    identity::version_in(&manifest.version)
+}

@@ -1,0 +1,138 @@
+//! "Is this really that program?": asked in a sandbox without a bridge, once for each copy.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use contract::engine::IdentityCheck;
+use contract::text::shown;
+use contract::{Digest, canonical_digest};
+
+use super::kept::Kept;
+use super::locate::Located;
+use crate::look::{Look, Shown, look_around};
+use crate::run::Harness;
+
+/// A program that takes longer to say its name is not asked to work.
+const WALL: Duration = Duration::from_secs(60);
+/// What is kept of its words.
+const LONGEST: usize = 64 << 10;
+
+/// The engine's copy and its interpreter's, as a sandbox shows them.
+#[derive(Debug, Clone)]
+pub(crate) struct Pieces {
+    pub(crate) program: Kept,
+    pub(crate) interpreter: Option<Kept>,
+}
+
+/// Where a sandbox shows a copy, and how its executable is called there.
+pub(super) fn shown_as(located: &Located, name: &str) -> (Shown, String) {
+    let file = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if located.below.as_os_str().is_empty() {
+        let place = format!("{name}/{}", file(&located.root));
+        let seen = format!("{}/{place}", crate::quarters::GIVEN);
+        return (Shown { host: located.root.clone(), name: place }, seen);
+    }
+    let seen = format!("{}/{name}/{}", crate::quarters::GIVEN, located.below.display());
+    (Shown { host: located.root.clone(), name: name.to_owned() }, seen)
+}
+
+impl Pieces {
+    /// What is shown, and the beginning of every command line.
+    pub(super) fn command(&self) -> (Vec<Shown>, Vec<String>) {
+        let (shown, program) = shown_as(&self.program.located, "engine");
+        match &self.interpreter {
+            None => (vec![shown], vec![program]),
+            Some(interpreter) => {
+                let (other, interpreter) = shown_as(&interpreter.located, "interpreter");
+                (vec![other, shown], vec![interpreter, program])
+            }
+        }
+    }
+
+    /// Where the engine's tree is seen.
+    pub(super) fn tree(&self) -> String {
+        format!("{}/engine", crate::quarters::GIVEN)
+    }
+}
+
+/// What the program prints of itself, if it is the one that is meant.
+pub(super) fn confirm(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Result<String, String> {
+    let memory = memory(harness, pieces, check);
+    if let Some(said) = memory.as_ref().and_then(|file| fs::read_to_string(file).ok()) {
+        return Ok(said);
+    }
+    let said = ask(harness, pieces, check)?;
+    if let Some(file) = memory {
+        crate::host::write_aside(&file, said.as_bytes());
+    }
+    Ok(said)
+}
+
+/// What one copy said to one question stays true.
+fn memory(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Option<std::path::PathBuf> {
+    let interpreter = pieces.interpreter.as_ref().map(|kept| kept.tree_sha256);
+    let below = pieces.program.located.below.display().to_string();
+    let asked: Digest = canonical_digest(&(check, interpreter, pieces.program.tree_sha256, below)).ok()?;
+    Some(harness.home.engines().join(format!("identity-{asked}")))
+}
+
+fn ask(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Result<String, String> {
+    let (shown_places, mut argv) = pieces.command();
+    argv.extend(check.argv.iter().cloned());
+    let folder = harness.home.work().join(format!("identity-{}-{}", std::process::id(), crate::run::suffix().unwrap_or_default()));
+    fs::create_dir_all(&folder).map_err(|error| format!("there is no place to ask it in: {error}"))?;
+    let look = Look { argv, folder: folder.clone(), shown: shown_places, contract: None, stdin: None, wall: WALL };
+    let mut said = Vec::new();
+    let mut on_line = |line: sandbox::Line<'_>| {
+        if said.len() < LONGEST {
+            said.extend_from_slice(line.bytes);
+            said.push(b'\n');
+        }
+    };
+    let looked = look_around(harness, &look, &AtomicBool::new(false), &mut on_line);
+    let _ = fs::remove_dir_all(&folder);
+    let looked = looked.map_err(|error| format!("it could not be asked who it is: {error}"))?;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
+    let first: String = shown(first).chars().take(120).collect();
+    if looked.timed_out {
+        return Err("it did not say who it is in time".to_owned());
+    }
+    if !said.contains(&check.expect) {
+        let code = looked.exit.map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
+        return Err(format!("it is another program: asked `{}` it says `{first}` ({code}), not `{}`", check.argv.join(" "), check.expect));
+    }
+    if looked.exit != Some(0) {
+        return Err(format!("asked `{}` it fails with {}", check.argv.join(" "), looked.exit.unwrap_or(-1)));
+    }
+    Ok(said)
+}
+
+/// The version in what a program prints: the first word that begins with a digit.
+pub(super) fn version_in(said: &str) -> Option<String> {
+    let word = said.split_whitespace().map(|word| word.trim_start_matches('v')).find(|word| {
+        word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.')
+    })?;
+    let kept = word.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+')).take(40);
+    Some(kept.collect::<String>().trim_end_matches('.').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_found_among_words() {
+        for (said, version) in [
+            ("codex-cli 0.166.0\n", Some("0.166.0")),
+            ("2.1.325 (Claude Code)", Some("2.1.325")),
+            ("aider v0.86.2.", Some("0.86.2")),
+            ("pi - AI coding assistant", None),
+            ("7 dwarfs", None),
+        ] {
+            assert_eq!(version_in(said).as_deref(), version, "{said}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! How an engine is called: its arguments, its input, its environment and the configuration that is written for it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use contract::engine::{EngineDefinition, Place, Values, render};
+use contract::model::ModelFacts;
+use contract::{Digest, TaskContract};
+use sandbox::Access;
+use serde_json::json;
+
+use super::equip::Equipped;
+use crate::model::ModelLink;
+use crate::quarters::Quarters;
+use crate::run::{Run, Stopped};
+
+/// Everything that is put on.
+pub(super) struct Outfit {
+    pub(super) argv: Vec<String>,
+    pub(super) stdin: Option<Vec<u8>>,
+    pub(super) variables: Vec<(String, String)>,
+}
+
+/// Where the engine finds the task, beside what it reads from its input.
+const TASK: &str = "task.md";
+
+pub(super) fn dress(run: &mut Run<'_>, equipped: &Equipped, quarters: &mut Quarters, state: &Path) -> Result<Outfit, Stopped> {
+    let definition = equipped.engine.definition.clone();
+    let (shown, mut argv) = equipped.pieces.command();
+    for piece in shown {
+        let _ = quarters.show(&piece.host, &piece.name, Access::ReadOnly);
+    }
+    let brief = brief(&run.task.contract);
+    let task = run.work_dir("engine")?.join(TASK);
+    fs::write(&task, &brief).map_err(|error| Stopped::Io(task.clone(), error))?;
+    run.write("backend/task.md", brief.as_bytes())?;
+    let seen_state = quarters.show(state, "state", Access::ReadWrite);
+    let mut values = Values::from([
+        ("state", text(&seen_state)),
+        ("home", text(&quarters.home)),
+        ("tree", equipped.pieces.tree()),
+        ("workspace", text(quarters.tree())),
+        ("task", text(&quarters.show(&task, TASK, Access::ReadOnly))),
+        ("brief", brief),
+    ]);
+    let facts = run.findings.decision.as_ref().and_then(|decision| decision.inputs.settings.model.clone());
+    if let (Some(link), Some(facts)) = (&run.link, &facts) {
+        add_model(&mut values, link, facts, &definition);
+    }
+    write_files(run, &definition, &values, state, facts.as_ref())?;
+    let put = |text: &String, place| render(text, place, &values).map_err(unfit);
+    for argument in &definition.argv {
+        argv.push(put(argument, Place::Argument)?);
+    }
+    let stdin = definition.stdin.as_ref().map(|text| put(text, Place::Input)).transpose()?.map(String::into_bytes);
+    let mut variables = Vec::new();
+    for (name, value) in &definition.variables {
+        variables.push((name.clone(), put(value, Place::Variable)?));
+    }
+    Ok(Outfit { argv, stdin, variables })
+}
+
+fn add_model(values: &mut Values, link: &ModelLink, facts: &ModelFacts, definition: &EngineDefinition) {
+    let Some(pair) = &facts.requested else { return };
+    values.insert("model", pair.model.clone());
+    values.insert("provider", pair.provider.clone());
+    values.insert("base_url", link.base_url(facts.wire));
+    values.insert("token", link.token().to_owned());
+    values.extend(definition.wire_names.get(&facts.wire).map(|name| ("wire", name.clone())));
+}
+
+/// Writes the configuration and reads it back: what the engine will read is what the admission says.
+fn write_files(
+    run: &mut Run<'_>,
+    definition: &EngineDefinition,
+    values: &Values,
+    state: &Path,
+    facts: Option<&ModelFacts>,
+) -> Result<(), Stopped> {
+    let mut written: Vec<(String, Digest)> = Vec::new();
+    for file in &definition.files {
+        let text = render(&file.text, Place::File, values).map_err(unfit)?;
+        let below = file.path.strip_prefix("{state}/").unwrap_or(&file.path);
+        let path = state.join(below);
+        let failed = |error| Stopped::Io(path.clone(), error);
+        fs::create_dir_all(path.parent().unwrap_or(state)).map_err(failed)?;
+        fs::write(&path, &text).map_err(failed)?;
+        let back = fs::read(&path).map_err(failed)?;
+        if back != text.as_bytes() {
+            return Err(failed(std::io::Error::other("what was written is not what is read")));
+        }
+        written.push((below.to_owned(), Digest::of(&back)));
+    }
+    let record = facts.map(|facts| json!({"admission_sha256": facts.admission.sha256(), "pair": facts.requested, "wire": facts.wire}));
+    let files: Vec<_> = written.iter().map(|(path, sha256)| json!({"path": path, "sha256": sha256})).collect();
+    Ok(run.trace("engine.configured", json!({"files": files, "model": record}))?)
+}
+
+/// A definition is checked when it is loaded; what is still missing is a model it did not say it needs.
+fn unfit(error: contract::engine::RenderError) -> Stopped {
+    Stopped::Io(PathBuf::from("engine definition"), std::io::Error::other(error.to_string()))
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// What the engine is told: the task, its bounds, and how it will be judged.
+pub(crate) fn brief(contract: &TaskContract) -> String {
+    let mut text = format!("# {}\n\n{}\n", contract.title, contract.brief.trim_end());
+    let mut list = |title: &str, items: Vec<String>| {
+        if !items.is_empty() {
+            text.push_str(&format!("\n## {title}\n\n"));
+            items.iter().for_each(|item| text.push_str(&format!("- {item}\n")));
+        }
+    };
+    let quoted = |paths: &[String]| paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>();
+    list("Only these paths may change", quoted(&contract.allowed_paths));
+    list("These must not change", quoted(&contract.forbidden_paths));
+    let commands = contract.verification_commands.iter().map(|command| format!("`{}`", command.argv.join(" ")));
+    list("The change will be checked with", commands.collect());
+    list("It is good when", contract.success_criteria.clone());
+    list("Rules", RULES.iter().map(|rule| (*rule).to_owned()).collect());
+    text
+}
+
+const RULES: &[&str] = &[
+    "Work in the current directory, which is a git repository. There is no network.",
+    "Change files in place and leave nothing else behind. A commit is not needed.",
+    "Do not change tests or their configuration unless a path above allows it: they are restored before the check.",
+];

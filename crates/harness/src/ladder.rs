@@ -1,0 +1,72 @@
+//! Rungs of the ladder, computed from sealed bundles each time they are asked for. Nothing is stored and nothing can be set.
+
+use contract::engine::RungFact;
+use contract::report::Report;
+use contract::{ModelPair, Purpose, Reason, Stage, Status};
+use ledger::{RunFilter, RunRow, RunStatus};
+
+use crate::run::Harness;
+
+/// Runs that are looked at, newest first; beyond, a rung counts as not started.
+const MOST_RUNS: usize = 2000;
+
+/// Statuses that end a rung. Outages, kills and refusals before the start do not.
+const COUNTS_AGAINST: &[Reason] =
+    &[Reason::Timeout, Reason::LifecycleTimeoutAfterValidPatch, Reason::BudgetExceeded, Reason::ReviewerRejected];
+
+/// How the rung below a stage stands for this engine, source and pair; none below the first.
+pub(crate) fn below(harness: &Harness, engine: &str, source_id: &str, pair: Option<&ModelPair>, stage: Stage) -> Option<RungFact> {
+    let below = Stage::try_from(stage.number().checked_sub(1)?).ok()?;
+    Some(rung(harness, engine, source_id, pair, below))
+}
+
+fn rung(harness: &Harness, engine: &str, source_id: &str, pair: Option<&ModelPair>, stage: Stage) -> RungFact {
+    let filter = RunFilter { engine: Some(engine.to_owned()), ..RunFilter::default() };
+    let rows = harness.ledger().runs_recent(&filter, MOST_RUNS).unwrap_or_default();
+    let governed = |row: &&RunRow| row.stage == stage.number() && row.purpose == Purpose::Governed.as_str();
+    let mut stale = None;
+    for row in rows.iter().filter(governed) {
+        match row.status {
+            RunStatus::Running => {}
+            RunStatus::Pass => match pass(harness, row) {
+                Some(report) => match other_identity(&report, source_id, pair) {
+                    None => return RungFact::Validated { stage, run_id: row.run_id.clone() },
+                    Some(why) => stale = stale.or(Some(RungFact::Stale { stage, run_id: row.run_id.clone(), why })),
+                },
+                // A bundle that is gone or does not verify proves nothing.
+                None => {}
+            },
+            RunStatus::Fail | RunStatus::Blocked if counts_against(row) && stale.is_none() => {
+                return RungFact::Blocked { stage, run_id: row.run_id.clone() };
+            }
+            RunStatus::Fail | RunStatus::Blocked => {}
+        }
+    }
+    stale.unwrap_or(RungFact::NotStarted { stage })
+}
+
+/// The report of a bundle that verifies, as the ledger knows it.
+fn pass(harness: &Harness, row: &RunRow) -> Option<Report> {
+    let bundle = harness.home.root().join(row.bundle.as_ref()?);
+    let checked = evidence::verify::verify(&bundle, &[harness.key.public()], &[]).ok()?;
+    let report = checked.report.filter(|report| report.status == Status::Pass)?;
+    let as_told = report.run_id.as_str() == row.run_id && report.stage.number() == row.stage && report.purpose == Purpose::Governed;
+    as_told.then_some(report)
+}
+
+fn other_identity(report: &Report, source_id: &str, pair: Option<&ModelPair>) -> Option<String> {
+    if report.engine.source_id != source_id {
+        return Some(format!("another source, {}", report.engine.source_id));
+    }
+    let proven = report.model.as_ref().and_then(|model| model.requested.as_ref());
+    (proven != pair).then(|| format!("another model, {}", proven.map_or_else(|| "none".to_owned(), ToString::to_string)))
+}
+
+fn counts_against(row: &RunRow) -> bool {
+    let interrupted = row.reasons.iter().all(|code| code == Reason::HarnessInterrupted.code());
+    let counted = |code: &String| COUNTS_AGAINST.iter().any(|reason| reason.code() == code);
+    match row.status {
+        RunStatus::Fail => !interrupted,
+        _ => row.reasons.iter().any(counted),
+    }
+}
