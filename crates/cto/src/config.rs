@@ -20,8 +20,8 @@ use crate::args::{ColorWhen, Global};
 use crate::error::CommandError;
 use crate::output::{Output, Paint};
 
-pub(crate) use models::{CredentialName, bridge_token, model_ask};
 use engines::EngineFile;
+pub(crate) use models::{CredentialName, bridge_token, model_ask};
 use models::{CredentialSource, ModelFile};
 
 /// A configuration file: `/etc/cto/config.yaml`, the user's `config.yaml`, a workspace's `harness.yaml`.

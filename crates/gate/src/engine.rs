@@ -51,14 +51,14 @@ fn shut(engine: &str, said: &[GateSaid], stage: Stage) -> Option<String> {
 /// The rung below must hold for this very engine, source and pair. Without a program there is no identity to ask for.
 pub(crate) fn earned(inputs: &Inputs) -> Vec<Refusal> {
     let Some(engine) = inputs.settings.engine.as_ref() else { return Vec::new() };
-    let not_earned = |stage: Stage, text: String| {
-        refuse(Gate::Stage, Reason::StageNotEarned, text, climb(&inputs.engine, stage))
-    };
+    let not_earned =
+        |stage: Stage, text: String| refuse(Gate::Stage, Reason::StageNotEarned, text, climb(&inputs.engine, stage));
     match &engine.below {
         None | Some(RungFact::Validated { .. }) => Vec::new(),
-        Some(RungFact::NotStarted { stage }) => {
-            not_earned(*stage, format!("engine `{}` has no pass at stage {stage}, on which stage {} rests", inputs.engine, inputs.stage))
-        }
+        Some(RungFact::NotStarted { stage }) => not_earned(
+            *stage,
+            format!("engine `{}` has no pass at stage {stage}, on which stage {} rests", inputs.engine, inputs.stage),
+        ),
         Some(RungFact::Blocked { stage, run_id }) => {
             not_earned(*stage, format!("the latest run at stage {stage} did not pass: {run_id}"))
         }
@@ -71,8 +71,12 @@ pub(crate) fn earned(inputs: &Inputs) -> Vec<Refusal> {
 /// The one command that earns a rung.
 fn climb(engine: &str, stage: Stage) -> String {
     match stage.number() {
-        1 | 2 => format!("cto engine enable {engine} --stage {stage} && cto run r1-string-slugify --engine {engine} --stage {stage}"),
-        _ => format!("cto engine enable {engine} --stage {stage} && cto run TASK --repo DIR --engine {engine} --stage {stage}"),
+        1 | 2 => format!(
+            "cto engine enable {engine} --stage {stage} && cto run r1-string-slugify --engine {engine} --stage {stage}"
+        ),
+        _ => format!(
+            "cto engine enable {engine} --stage {stage} && cto run TASK --repo DIR --engine {engine} --stage {stage}"
+        ),
     }
 }
 
@@ -117,14 +121,20 @@ pub(crate) fn source_admission(inputs: &Inputs) -> Option<Vec<Refusal>> {
             return not_admitted(format!("the source of engine `{}` is not admitted", inputs.engine));
         }
         Found::Missing => return Some(Vec::new()),
-        Found::Invalid { why } => return not_admitted(format!("its source admission cannot be used: {}", text::shown(why))),
+        Found::Invalid { why } => {
+            return not_admitted(format!("its source admission cannot be used: {}", text::shown(why)));
+        }
         Found::Record { record, .. } => record,
     };
     if record.engine != inputs.engine {
         return not_admitted(format!("its source admission is for engine `{}`", text::shown(&record.engine)));
     }
     if let Some(why) = shortcoming(record, inputs.stage, inputs.time) {
-        return if needed { not_admitted(format!("its source admission does not hold: {why}")) } else { Some(Vec::new()) };
+        return if needed {
+            not_admitted(format!("its source admission does not hold: {why}"))
+        } else {
+            Some(Vec::new())
+        };
     }
     let mut refusals = differences(engine, record, &inputs.engine);
     refusals.extend(licence(record, inputs.stage));
@@ -138,7 +148,10 @@ fn differences(engine: &EngineSetting, record: &SourceAdmission, id: &str) -> Ve
         ("its files", found.tree_sha256 != record.source_tree_sha256),
         ("its executable", found.executable_sha256 != record.executable_sha256),
         ("its interpreter", found.interpreter_sha256 != record.interpreter_sha256),
-        ("its command line", !canonical_digest(&record.command_shape).is_ok_and(|shape| shape == found.command_shape_sha256)),
+        (
+            "its command line",
+            !canonical_digest(&record.command_shape).is_ok_and(|shape| shape == found.command_shape_sha256),
+        ),
     ];
     let Some((what, _)) = rows.iter().find(|(_, differs)| *differs) else { return Vec::new() };
     refuse(
@@ -152,7 +165,9 @@ fn differences(engine: &EngineSetting, record: &SourceAdmission, id: &str) -> Ve
 fn licence(record: &SourceAdmission, stage: Stage) -> Vec<Refusal> {
     let may = match (record.license_status, stage.number()) {
         (LicenseStatus::Resolved, _) | (LicenseStatus::Unresolved, 1 | 2) => true,
-        (LicenseStatus::Unresolved, 3 | 4) => record.internal_use_note.as_ref().is_some_and(|note| !note.trim().is_empty()),
+        (LicenseStatus::Unresolved, 3 | 4) => {
+            record.internal_use_note.as_ref().is_some_and(|note| !note.trim().is_empty())
+        }
         (LicenseStatus::Unresolved, _) => false,
     };
     if may {

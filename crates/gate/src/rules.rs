@@ -288,7 +288,10 @@ fn target_identity(contract: &TaskContract, _: &Inputs, target: &TargetFacts) ->
         return refuse(
             Gate::TargetIdentity,
             Reason::ProviderUnavailable,
-            format!("the fake engine's run on the same case, which others are compared with, ended `{}`: {}", run.status, run.run_id),
+            format!(
+                "the fake engine's run on the same case, which others are compared with, ended `{}`: {}",
+                run.status, run.run_id
+            ),
             format!("cto run {}     and mend what it says", contract.task_id),
         );
     }

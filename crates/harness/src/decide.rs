@@ -14,10 +14,10 @@ use crate::engines::FAKE;
 use crate::model::ModelAsk;
 use crate::run::{Harness, Run, Stopped};
 use crate::scan::baseline_reader;
-use crate::target::{Target, inspect};
-use crate::task::{Origin, Task};
 use crate::settings::settings;
 use crate::spine::govern;
+use crate::target::{Target, inspect};
+use crate::task::{Origin, Task};
 use crate::watch::{Quiet, Step, StepState, Watch};
 
 /// What is asked for. It says what is wanted; the gate says what is allowed.

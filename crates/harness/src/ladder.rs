@@ -15,7 +15,13 @@ const COUNTS_AGAINST: &[Reason] =
     &[Reason::Timeout, Reason::LifecycleTimeoutAfterValidPatch, Reason::BudgetExceeded, Reason::ReviewerRejected];
 
 /// How the rung below a stage stands for this engine, source and pair; none below the first.
-pub(crate) fn below(harness: &Harness, engine: &str, source_id: &str, pair: Option<&ModelPair>, stage: Stage) -> Option<RungFact> {
+pub(crate) fn below(
+    harness: &Harness,
+    engine: &str,
+    source_id: &str,
+    pair: Option<&ModelPair>,
+    stage: Stage,
+) -> Option<RungFact> {
     let below = Stage::try_from(stage.number().checked_sub(1)?).ok()?;
     Some(rung(harness, engine, source_id, pair, below))
 }
@@ -50,7 +56,9 @@ fn pass(harness: &Harness, row: &RunRow) -> Option<Report> {
     let bundle = harness.home.root().join(row.bundle.as_ref()?);
     let checked = evidence::verify::verify(&bundle, &[harness.key.public()], &[]).ok()?;
     let report = checked.report.filter(|report| report.status == Status::Pass)?;
-    let as_told = report.run_id.as_str() == row.run_id && report.stage.number() == row.stage && report.purpose == Purpose::Governed;
+    let as_told = report.run_id.as_str() == row.run_id
+        && report.stage.number() == row.stage
+        && report.purpose == Purpose::Governed;
     as_told.then_some(report)
 }
 
@@ -59,7 +67,8 @@ fn other_identity(report: &Report, source_id: &str, pair: Option<&ModelPair>) ->
         return Some(format!("another source, {}", report.engine.source_id));
     }
     let proven = report.model.as_ref().and_then(|model| model.requested.as_ref());
-    (proven != pair).then(|| format!("another model, {}", proven.map_or_else(|| "none".to_owned(), ToString::to_string)))
+    (proven != pair)
+        .then(|| format!("another model, {}", proven.map_or_else(|| "none".to_owned(), ToString::to_string)))
 }
 
 fn counts_against(row: &RunRow) -> bool {

@@ -8,7 +8,9 @@ use contract::report::{
     ApprovalStatus, EngineFacts, OperatorOutcome, Report, SandboxSummary, SecretScan, SourceAdmissionStatus,
 };
 use contract::statement::SealedBy;
-use contract::{BUNDLE_VERSION, Coverage, Digest, EventKind, MutationMode, RENDERER_VERSION, RULES_VERSION, Reason, RunId};
+use contract::{
+    BUNDLE_VERSION, Coverage, Digest, EventKind, MutationMode, RENDERER_VERSION, RULES_VERSION, Reason, RunId,
+};
 use evidence::render::failure_reason;
 use evidence::seal::{Sealed, Signing, seal};
 use evidence::{names, stop};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use contract::Stamp;
 use contract::Stage;
+use contract::Stamp;
 use contract::decision::{HiddenProgram, Profile, SettingFacts};
 use contract::task::Environment;
 

@@ -19,6 +19,9 @@ pub use process::{git, left_running, program, run_git, wait_for};
 pub use skip::{not_here, python, skip};
 pub use tamper::Forger;
 pub use terminal::Shown;
-pub use tools::{Agent, agent, cargo, cargo_home, go, go_cache, go_environment, nextest, node, npm_cache, python_environment, same_place, stoppable, times, wheels};
+pub use tools::{
+    Agent, agent, cargo, cargo_home, go, go_cache, go_environment, nextest, node, npm_cache, python_environment,
+    same_place, stoppable, times, wheels,
+};
 pub use who::Who;
 pub use world::{Ran, World, content_digest};

@@ -69,7 +69,8 @@ pub(super) fn node() -> Outcome<PathBuf> {
 fn made(agent: &Agent) -> Outcome<PathBuf> {
     let folder = cache()?.join("agents").join(agent.folder);
     install(&folder, agent.packages)?;
-    let manifest = std::fs::read_to_string(folder.join(agent.manifest)).map_err(|error| format!("{}: {error}", agent.manifest))?;
+    let manifest =
+        std::fs::read_to_string(folder.join(agent.manifest)).map_err(|error| format!("{}: {error}", agent.manifest))?;
     if !manifest.contains(&format!("\"version\": \"{}\"", agent.version)) {
         return Err(format!("{} is not {}", agent.manifest, agent.version));
     }

@@ -196,7 +196,15 @@ mod tests {
 
     #[test]
     fn ids_are_plain_words() {
-        for (id, good) in [("codex", true), ("my-agent2", true), ("", false), ("2x", false), ("A", false), ("a_b", false), ("a/b", false)] {
+        for (id, good) in [
+            ("codex", true),
+            ("my-agent2", true),
+            ("", false),
+            ("2x", false),
+            ("A", false),
+            ("a_b", false),
+            ("a/b", false),
+        ] {
             assert_eq!(is_engine_id(id), good, "{id:?}");
         }
         assert_eq!(variable_name("my-agent"), "MY_AGENT");

@@ -59,7 +59,9 @@ pub fn render(text: &str, place: Place, values: &Values) -> Result<String, Rende
     for piece in pieces(text) {
         match piece {
             Piece::Text(text) => rendered.push_str(text),
-            Piece::Name(name) if !place.allows(name) => return Err(RenderError { name: name.to_owned(), known: false }),
+            Piece::Name(name) if !place.allows(name) => {
+                return Err(RenderError { name: name.to_owned(), known: false });
+            }
             Piece::Name(name) => match values.get(name) {
                 Some(value) => rendered.push_str(value),
                 None => return Err(RenderError { name: name.to_owned(), known: true }),
@@ -75,7 +77,9 @@ pub(super) fn check(text: &str, place: Place) -> Result<(), RenderError> {
         Piece::Name(name) => Some(name),
         Piece::Text(_) => None,
     });
-    names.find(|name| !place.allows(name)).map_or(Ok(()), |name| Err(RenderError { name: name.to_owned(), known: false }))
+    names
+        .find(|name| !place.allows(name))
+        .map_or(Ok(()), |name| Err(RenderError { name: name.to_owned(), known: false }))
 }
 
 enum Piece<'t> {

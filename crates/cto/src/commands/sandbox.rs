@@ -31,7 +31,14 @@ pub(crate) fn sandbox(
         return Err(CommandError::usage(format!("{} is not a directory", shown(&folder.display().to_string()))));
     }
     let contract = contract.map(Task::load_contract).transpose()?;
-    let look = Look { argv: argv.to_vec(), folder, shown: Vec::new(), contract, stdin: input()?, wall: Duration::from_secs(seconds) };
+    let look = Look {
+        argv: argv.to_vec(),
+        folder,
+        shown: Vec::new(),
+        contract,
+        stdin: input()?,
+        wall: Duration::from_secs(seconds),
+    };
     let harness = context.harness()?;
     let json = context.output.json;
     let (mut out, mut err) = (Vec::new(), Vec::new());

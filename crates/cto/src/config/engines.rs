@@ -36,13 +36,18 @@ pub(crate) struct EngineFile {
 }
 
 /// All layers together; of everything but the gate, what a later one says holds. Of the gate each speaks for itself.
-pub(super) fn resolve(layers: &[Layer], workspace: Option<&Path>, settings: &mut Vec<Setting>) -> Result<Engines, CommandError> {
+pub(super) fn resolve(
+    layers: &[Layer],
+    workspace: Option<&Path>,
+    settings: &mut Vec<Setting>,
+) -> Result<Engines, CommandError> {
     let mut engines = Engines { admissions: workspace.map(|dir| dir.join("admissions/source")), ..Engines::default() };
     let mut shown = BTreeMap::new();
     for Layer { path, file, of } in layers {
         for (id, said) in &file.engines {
             let source = path.display().to_string();
-            check(id, said, layers).map_err(|problem| CommandError::usage(format!("{source}: engines.{id}: {problem}")))?;
+            check(id, said, layers)
+                .map_err(|problem| CommandError::usage(format!("{source}: engines.{id}: {problem}")))?;
             let config = engines.configured.entry(id.clone()).or_default();
             take(config, said, path, *of);
             for (key, value) in said.shown() {
@@ -66,13 +71,19 @@ fn check(id: &str, said: &EngineFile, layers: &[Layer]) -> Result<(), String> {
     }
     let described = layers.iter().any(|layer| layer.file.engines.get(id).is_some_and(|file| file.definition.is_some()));
     match &said.definition {
-        Some(_) if is_built_in(id) => Err("comes with the harness and cannot be described otherwise; choose another name".to_owned()),
+        Some(_) if is_built_in(id) => {
+            Err("comes with the harness and cannot be described otherwise; choose another name".to_owned())
+        }
         Some(definition) => match definition.problems().first() {
             Some(problem) => Err(format!("definition.{problem}")),
-            None if !definition.gets_brief() => Err("definition: neither argv nor stdin holds {brief} or {task}".to_owned()),
+            None if !definition.gets_brief() => {
+                Err("definition: neither argv nor stdin holds {brief} or {task}".to_owned())
+            }
             None => Ok(()),
         },
-        None if !is_built_in(id) && !described => Err("there is no such engine, and `definition` does not make one".to_owned()),
+        None if !is_built_in(id) && !described => {
+            Err("there is no such engine, and `definition` does not make one".to_owned())
+        }
         None => Ok(()),
     }
 }
@@ -123,8 +134,11 @@ fn from_environment(id: &str, config: &mut EngineConfig) -> Result<Vec<(&'static
     let stage = match text(&stage_name) {
         None => None,
         Some(value) => {
-            let number = value.parse::<u8>().map_err(|_| format!("`{}` is not a number", contract::text::shown(&value)));
-            let stage = number.and_then(Stage::try_from).map_err(|problem| CommandError::usage(format!("{stage_name}: {problem}")))?;
+            let number =
+                value.parse::<u8>().map_err(|_| format!("`{}` is not a number", contract::text::shown(&value)));
+            let stage = number
+                .and_then(Stage::try_from)
+                .map_err(|problem| CommandError::usage(format!("{stage_name}: {problem}")))?;
             Some(stage)
         }
     };

@@ -10,7 +10,7 @@ use super::commands::{Command, Tool, tools};
 use super::{Counts, attempt, fits};
 
 /// Arguments that the recorder keeps, the program's own name included.
-pub(super) const ARGUMENTS_KEPT: usize = 32;
+pub(super) const ARGUMENTS_KEPT: usize = 128;
 
 const REHEARSING: &[&str] = &["--dry-run", "--dry-run=client", "--dry-run=server", "--dryrun"];
 /// Options of `push` that would take `--dry-run` for their value.

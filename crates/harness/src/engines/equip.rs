@@ -13,9 +13,9 @@ use super::identity::{self, Pieces};
 use super::kept::{Cellar, Kept};
 use super::locate;
 use super::registry::Engine;
+use crate::host::Tools;
 use crate::ladder;
 use crate::model::read_record;
-use crate::host::Tools;
 use crate::run::Harness;
 
 /// An engine with its program at hand.
@@ -33,7 +33,13 @@ pub(crate) struct Equipment {
 }
 
 /// Looks for the engine's program only where its gate is open: a shut gate means that nothing is copied, looked at or started.
-pub(crate) fn equip(harness: &Harness, engine: Engine, stage: Stage, pair: Option<&ModelPair>, look: bool) -> Equipment {
+pub(crate) fn equip(
+    harness: &Harness,
+    engine: Engine,
+    stage: Stage,
+    pair: Option<&ModelPair>,
+    look: bool,
+) -> Equipment {
     let admission = admission(harness, &engine.id);
     let gate = engine.config.gate.clone();
     if !look {
@@ -83,13 +89,16 @@ pub(crate) fn program(
     };
     let said = identity::confirm(harness, &pieces, &definition.identity)
         .map_err(|why| Shortfall { text: format!("engine `{}`: {why}", engine.id), remedy: remedy() })?;
-    let version = manifest_version(&pieces.program).or_else(|| identity::version_in(&said)).unwrap_or_else(|| "unknown".to_owned());
+    let version = manifest_version(&pieces.program)
+        .or_else(|| identity::version_in(&said))
+        .unwrap_or_else(|| "unknown".to_owned());
     let tree = pieces.program.tree_sha256;
     let source_id = match admitted {
         Some(record) => record.source_id.clone(),
         None => format!("{}@{version}+{}", engine.id, &tree.to_string()[..12]),
     };
-    let shape = canonical_digest(&definition.argv).map_err(|error| Shortfall { text: error.to_string(), remedy: remedy() })?;
+    let shape =
+        canonical_digest(&definition.argv).map_err(|error| Shortfall { text: error.to_string(), remedy: remedy() })?;
     let found = ProgramFound {
         version,
         source_id,
@@ -137,7 +146,12 @@ fn manifest_version(kept: &Kept) -> Option<String> {
     }
     let executable = kept.located.executable();
     let inside = |dir: &&Path| dir.starts_with(&kept.located.root);
-    let file = executable.ancestors().skip(1).take_while(inside).map(|dir| dir.join("package.json")).find(|file| file.is_file())?;
+    let file = executable
+        .ancestors()
+        .skip(1)
+        .take_while(inside)
+        .map(|dir| dir.join("package.json"))
+        .find(|file| file.is_file())?;
     let manifest: Manifest = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
     identity::version_in(&manifest.version)
 }

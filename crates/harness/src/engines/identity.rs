@@ -81,7 +81,11 @@ fn memory(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Option<s
 fn ask(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Result<String, String> {
     let (shown_places, mut argv) = pieces.command();
     argv.extend(check.argv.iter().cloned());
-    let folder = harness.home.work().join(format!("identity-{}-{}", std::process::id(), crate::run::suffix().unwrap_or_default()));
+    let folder = harness.home.work().join(format!(
+        "identity-{}-{}",
+        std::process::id(),
+        crate::run::suffix().unwrap_or_default()
+    ));
     fs::create_dir_all(&folder).map_err(|error| format!("there is no place to ask it in: {error}"))?;
     let look = Look { argv, folder: folder.clone(), shown: shown_places, contract: None, stdin: None, wall: WALL };
     let mut said = Vec::new();
@@ -102,7 +106,11 @@ fn ask(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Result<Stri
     }
     if !said.contains(&check.expect) {
         let code = looked.exit.map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
-        return Err(format!("it is another program: asked `{}` it says `{first}` ({code}), not `{}`", check.argv.join(" "), check.expect));
+        return Err(format!(
+            "it is another program: asked `{}` it says `{first}` ({code}), not `{}`",
+            check.argv.join(" "),
+            check.expect
+        ));
     }
     if looked.exit != Some(0) {
         return Err(format!("asked `{}` it fails with {}", check.argv.join(" "), looked.exit.unwrap_or(-1)));
@@ -112,9 +120,10 @@ fn ask(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Result<Stri
 
 /// The version in what a program prints: the first word that begins with a digit.
 pub(super) fn version_in(said: &str) -> Option<String> {
-    let word = said.split_whitespace().map(|word| word.trim_start_matches('v')).find(|word| {
-        word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.')
-    })?;
+    let word = said
+        .split_whitespace()
+        .map(|word| word.trim_start_matches('v'))
+        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))?;
     let kept = word.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+')).take(40);
     Some(kept.collect::<String>().trim_end_matches('.').to_owned())
 }

@@ -116,7 +116,11 @@ impl Cellar {
             fs::write(aside.join("manifest.json"), canonical_bytes(&entries).map_err(io::Error::other)?)?;
             match fs::rename(&aside, self.place(tree_sha256)) {
                 // Another run was first.
-                Err(error) if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty) => Ok(()),
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty) =>
+                {
+                    Ok(())
+                }
                 other => other,
             }
         });
@@ -198,7 +202,12 @@ impl Marks {
 
 /// Every entry below a root, directories too, in a fixed order.
 fn walk(root: &Path, each: &mut dyn FnMut(&Path, &fs::Metadata) -> io::Result<()>) -> io::Result<()> {
-    fn below(path: &Path, depth: usize, left: &mut usize, each: &mut dyn FnMut(&Path, &fs::Metadata) -> io::Result<()>) -> io::Result<()> {
+    fn below(
+        path: &Path,
+        depth: usize,
+        left: &mut usize,
+        each: &mut dyn FnMut(&Path, &fs::Metadata) -> io::Result<()>,
+    ) -> io::Result<()> {
         *left = left.checked_sub(1).ok_or_else(|| io::Error::other("it has too many files"))?;
         let stat = fs::symlink_metadata(path)?;
         each(path, &stat)?;
@@ -206,7 +215,8 @@ fn walk(root: &Path, each: &mut dyn FnMut(&Path, &fs::Metadata) -> io::Result<()
             return Ok(());
         }
         let depth = depth.checked_sub(1).ok_or_else(|| io::Error::other("it is too deep"))?;
-        let mut names: Vec<PathBuf> = fs::read_dir(path)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
+        let mut names: Vec<PathBuf> =
+            fs::read_dir(path)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
         names.sort();
         names.iter().try_for_each(|name| below(name, depth, left, each))
     }
@@ -224,7 +234,11 @@ fn manifest(tree: Tree<'_>) -> io::Result<Vec<Entry>> {
             Kind::Link(target.into_string().map_err(|_| io::Error::other("a link in it is not UTF-8"))?)
         } else if stat.is_file() {
             left = left.checked_sub(stat.len()).ok_or_else(|| io::Error::other("it is too large"))?;
-            Kind::File { sha256: digest_of(path)?, executable: stat.permissions().mode() & 0o111 != 0, bytes: stat.len() }
+            Kind::File {
+                sha256: digest_of(path)?,
+                executable: stat.permissions().mode() & 0o111 != 0,
+                bytes: stat.len(),
+            }
         } else {
             return Err(io::Error::other("it holds a socket, device or pipe"));
         };

@@ -30,8 +30,8 @@ impl Located {
 
 /// Words that a shell takes for its own: a program of such a name cannot be meant by it.
 const SHELL_WORDS: &[&str] = &[
-    "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select", "then", "time",
-    "until", "while",
+    "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select", "then",
+    "time", "until", "while",
 ];
 
 /// The engine's program: the configured one, or the first of its name on the operator's path.
@@ -44,11 +44,13 @@ pub(super) fn program(engine: &Engine, path: &[PathBuf]) -> Result<Located, Shor
         None if SHELL_WORDS.contains(&name.as_str()) => {
             return Err(short(format!("`{name}` is a word of the shell, so it is not looked for by name"), configure));
         }
-        None => search(name, path)
-            .ok_or_else(|| short(format!("there is no program `{name}` on the PATH"), format!("install it, or {configure}")))?,
+        None => search(name, path).ok_or_else(|| {
+            short(format!("there is no program `{name}` on the PATH"), format!("install it, or {configure}"))
+        })?,
     };
-    let located = locate(&found, engine.config.tree.as_deref(), &engine.definition)
-        .map_err(|why| short(format!("{} cannot be used: {why}", shown(&found.display().to_string())), configure.clone()))?;
+    let located = locate(&found, engine.config.tree.as_deref(), &engine.definition).map_err(|why| {
+        short(format!("{} cannot be used: {why}", shown(&found.display().to_string())), configure.clone())
+    })?;
     usable(&located.executable(), engine.definition.interpreter.is_some())
         .map_err(|why| short(format!("{} {why}", shown(&located.executable().display().to_string())), configure))?;
     Ok(located)
@@ -59,9 +61,12 @@ pub(super) fn interpreter(engine: &Engine, path: &[PathBuf]) -> Result<Option<Lo
     let Some(name) = &engine.definition.interpreter else { return Ok(None) };
     let remedy = format!("install it, or set engines.{}.interpreter in your configuration", engine.id);
     let found = engine.config.interpreter.clone().or_else(|| search(name, path));
-    let found = found.ok_or_else(|| short(format!("engine `{}` runs by `{name}`, which is not on the PATH", engine.id), remedy.clone()))?;
-    let root = fs::canonicalize(&found)
-        .map_err(|error| short(format!("{} cannot be used: {error}", shown(&found.display().to_string())), remedy.clone()))?;
+    let found = found.ok_or_else(|| {
+        short(format!("engine `{}` runs by `{name}`, which is not on the PATH", engine.id), remedy.clone())
+    })?;
+    let root = fs::canonicalize(&found).map_err(|error| {
+        short(format!("{} cannot be used: {error}", shown(&found.display().to_string())), remedy.clone())
+    })?;
     usable(&root, false).map_err(|why| short(format!("{} {why}", shown(&root.display().to_string())), remedy))?;
     Ok(Some(Located { root, part: None, below: PathBuf::new() }))
 }
@@ -116,7 +121,8 @@ const PACKAGES: &str = "node_modules";
 
 /// The nearest directory with a manifest, where that is an installed package.
 fn package_of(real: &Path) -> Option<&Path> {
-    let installed = |dir: &&Path| dir.ancestors().skip(1).any(|dir| dir.file_name().is_some_and(|name| name == PACKAGES));
+    let installed =
+        |dir: &&Path| dir.ancestors().skip(1).any(|dir| dir.file_name().is_some_and(|name| name == PACKAGES));
     real.ancestors().skip(1).take(12).find(|dir| dir.join("package.json").is_file()).filter(installed)
 }
 
@@ -129,7 +135,8 @@ fn needs_others(package: &Path) -> bool {
     }
     let bytes = fs::read(package.join("package.json")).unwrap_or_default();
     let manifest = serde_json::from_slice::<Manifest>(&bytes).ok();
-    manifest.is_some_and(|manifest| manifest.dependencies.keys().any(|name| !package.join(PACKAGES).join(name).is_dir()))
+    manifest
+        .is_some_and(|manifest| manifest.dependencies.keys().any(|name| !package.join(PACKAGES).join(name).is_dir()))
 }
 
 /// Whether the kernel could start it.
@@ -142,7 +149,9 @@ fn usable(file: &Path, interpreted: bool) -> Result<(), String> {
         return Err("is not executable".to_owned());
     }
     let mut head = [0; 20];
-    let read = fs::File::open(file).and_then(|mut file| file.read(&mut head)).map_err(|error| format!("cannot be read: {error}"))?;
+    let read = fs::File::open(file)
+        .and_then(|mut file| file.read(&mut head))
+        .map_err(|error| format!("cannot be read: {error}"))?;
     match machine(&head[..read]) {
         Some(other) if !other.is_ours() => Err(format!("is built for another machine ({})", other.name())),
         _ => Ok(()),
@@ -180,6 +189,10 @@ impl Machine {
 fn machine(head: &[u8]) -> Option<Machine> {
     let head = head.strip_prefix(b"\x7fELF")?;
     let (bits, order, number) = (*head.first()?, *head.get(1)?, head.get(14..16)?);
-    let number = if order == 2 { u16::from_be_bytes([number[0], number[1]]) } else { u16::from_le_bytes([number[0], number[1]]) };
+    let number = if order == 2 {
+        u16::from_be_bytes([number[0], number[1]])
+    } else {
+        u16::from_le_bytes([number[0], number[1]])
+    };
     Some(Machine { bits, number })
 }

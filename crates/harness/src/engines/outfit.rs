@@ -24,7 +24,12 @@ pub(super) struct Outfit {
 /// Where the engine finds the task, beside what it reads from its input.
 const TASK: &str = "task.md";
 
-pub(super) fn dress(run: &mut Run<'_>, equipped: &Equipped, quarters: &mut Quarters, state: &Path) -> Result<Outfit, Stopped> {
+pub(super) fn dress(
+    run: &mut Run<'_>,
+    equipped: &Equipped,
+    quarters: &mut Quarters,
+    state: &Path,
+) -> Result<Outfit, Stopped> {
     let definition = equipped.engine.definition.clone();
     let (shown, mut argv) = equipped.pieces.command();
     for piece in shown {
@@ -91,7 +96,9 @@ fn write_files(
         }
         written.push((below.to_owned(), Digest::of(&back)));
     }
-    let record = facts.map(|facts| json!({"admission_sha256": facts.admission.sha256(), "pair": facts.requested, "wire": facts.wire}));
+    let record = facts.map(
+        |facts| json!({"admission_sha256": facts.admission.sha256(), "pair": facts.requested, "wire": facts.wire}),
+    );
     let files: Vec<_> = written.iter().map(|(path, sha256)| json!({"path": path, "sha256": sha256})).collect();
     Ok(run.trace("engine.configured", json!({"files": files, "model": record}))?)
 }

@@ -71,7 +71,8 @@ impl Engines {
 
     /// Every engine but the fake one.
     pub fn ids(&self) -> Vec<String> {
-        let described = self.configured.iter().filter(|(_, config)| config.definition.is_some()).map(|(id, _)| id.clone());
+        let described =
+            self.configured.iter().filter(|(_, config)| config.definition.is_some()).map(|(id, _)| id.clone());
         let mut ids: Vec<String> = BUILT_IN.iter().map(|(id, _)| (*id).to_owned()).chain(described).collect();
         ids.sort();
         ids.dedup();

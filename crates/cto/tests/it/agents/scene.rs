@@ -110,7 +110,8 @@ impl Scene {
         let mut arguments = vec!["run", task, "--engine", self.engine, "--stage", &number, "--model", PAIR, "--json"];
         arguments.extend_from_slice(more);
         let ran = self.cto(&arguments);
-        let report = if ran.code == code { ran.json() } else { panic!("{}\n{}\n{}", ran.code, told(&ran), self.asked()) };
+        let report =
+            if ran.code == code { ran.json() } else { panic!("{}\n{}\n{}", ran.code, told(&ran), self.asked()) };
         let bundle = self.world.bundles().join(report["run_id"].as_str().unwrap());
         let verified = self.world.cto(["verify", bundle.to_str().unwrap()]);
         assert_eq!(verified.code, 0, "{}{}", verified.text(), verified.stderr);
@@ -120,7 +121,10 @@ impl Scene {
     /// What the server was asked, for a person.
     fn asked(&self) -> String {
         let asked = self.server.asked();
-        asked.iter().map(|asked| format!("{}\n", String::from_utf8_lossy(&asked.body).chars().take(600).collect::<String>())).collect()
+        asked
+            .iter()
+            .map(|asked| format!("{}\n", String::from_utf8_lossy(&asked.body).chars().take(600).collect::<String>()))
+            .collect()
     }
 }
 

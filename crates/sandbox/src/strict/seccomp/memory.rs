@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::unix::fs::FileExt;
 
 const TEXT_MAX: usize = 256;
-const ARGS_MAX: usize = 32;
+const ARGS_MAX: usize = 128;
 const ADDRESS_MAX: usize = 128;
 const WORD: usize = 8;
 
