@@ -1,5 +1,6 @@
 //! The command line, as clap sees it. Dumb on purpose: it is resolved once, in `context`.
 
+mod engine;
 mod values;
 
 use std::net::SocketAddr;
@@ -10,6 +11,7 @@ use contract::ModelPair;
 use evidence::verify::Expectation;
 
 use crate::config::CredentialName;
+pub(crate) use engine::EngineCommand;
 pub(crate) use values::{Age, ProfileName, StatusFilter};
 use values::{age, speed};
 
@@ -297,6 +299,9 @@ pub(crate) enum Command {
         /// Which one; without it, the list
         reason: Option<String>,
     },
+    /// Engines: list, probe, open a gate
+    #[command(subcommand)]
+    Engine(EngineCommand),
     /// Draft an admission, or check one
     #[command(subcommand)]
     Admit(AdmitCommand),
@@ -413,6 +418,21 @@ pub(crate) struct BridgeArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AdmitCommand {
+    /// Copy an engine into the home and draft the admission of its source, or check one with --check
+    #[command(
+        after_help = "A draft admits nothing: a person fills in who approved it, resolves the licence and sets its status to admitted.\n\nExamples:\n  cto admit source codex\n  cto admit source --check admissions/source/codex.yaml\n\nExit codes: 0 drafted or usable, 1 it cannot be used, 2 wrong usage, 3 the engine cannot be had."
+    )]
+    Source {
+        /// The engine
+        #[arg(value_name = "ENGINE", required_unless_present = "check")]
+        engine: Option<String>,
+        /// Put the record that is there aside; the new one names it as the one before
+        #[arg(long)]
+        replace: bool,
+        /// Check this record instead
+        #[arg(long, value_name = "FILE", conflicts_with = "engine")]
+        check: Option<PathBuf>,
+    },
     /// Draft the admission of a model into the workspace, or check one with --check
     #[command(
         after_help = "A draft admits nothing: a person fills in who approved it and sets its status to admitted.\n\nExamples:\n  cto admit model qwen-local/qwen3.6-35b-a3b --credential-class local-none --network-class local-vllm\n  cto admit model --check admissions/model/qwen.json\n\nExit codes: 0 drafted or usable, 1 it cannot be used, 2 wrong usage."

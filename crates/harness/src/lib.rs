@@ -23,6 +23,7 @@ mod ladder;
 mod look;
 mod model;
 mod posture;
+mod proof;
 mod quarters;
 mod recover;
 mod replay;
@@ -49,7 +50,9 @@ pub use availability::availability;
 pub use clock::{ReadClockError, RunClock};
 pub use collection::seal_collection;
 pub use decide::{Answer, Ask, DecideError, ExamFiles, decide};
-pub use engines::{Engine, EngineConfig, Engines, FAKE, find_engine, is_built_in};
+pub use engines::{
+    Engine, EngineConfig, Engines, FAKE, check_source, draft_source, find_engine, is_built_in, list_sources,
+};
 pub use gc::{Act, CollectError, Kept, Retention, RunFate, Stuff, StuffFate, Swept, gc, hold};
 pub use halt::{HALT_LIFTED, HALT_SET, Halt, HaltError, HaltSet, Halted, Resumed, halt, halted, resume};
 pub use home::{Home, OpenHomeError};

@@ -4,6 +4,7 @@
 
 mod bundle;
 mod case;
+mod lasting;
 mod process;
 pub mod secret_set;
 mod skip;
@@ -15,6 +16,7 @@ mod world;
 
 pub use bundle::{copy_bundle, files_of, resign};
 pub use case::contract_text;
+pub use lasting::{lasting_copy, lasting_dir};
 pub use process::{git, left_running, program, run_git, wait_for};
 pub use skip::{not_here, python, skip};
 pub use tamper::Forger;

@@ -68,6 +68,11 @@ impl Source {
         self.head
     }
 
+    /// The commit HEAD names now.
+    pub fn head_now(&self) -> Result<Oid, TreeError> {
+        head::resolve(&self.git_dir, &self.common, &self.root)
+    }
+
     /// Whether history ends early.
     pub fn is_shallow(&self) -> bool {
         !self.shallow.is_empty()

@@ -8,6 +8,7 @@ mod decide;
 mod demo;
 mod diff;
 mod doctor;
+mod engine;
 mod environment;
 mod explain;
 mod export;
@@ -127,6 +128,7 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Key(command) => key::key(&context()?, &command),
         Command::Schema { name } => schema::schema(output, name.as_deref()),
         Command::Explain { reason } => explain::explain(output, reason.as_deref()),
+        Command::Engine(command) => engine::engine(&context()?, &command),
         Command::Admit(command) => admit::admit(&context()?, &command),
         Command::Records => records::records(&context()?),
         Command::Bridge(arguments) => bridge::bridge(&context()?, &arguments),

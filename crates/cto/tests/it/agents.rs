@@ -2,4 +2,5 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 mod cases;
+mod own;
 mod scene;

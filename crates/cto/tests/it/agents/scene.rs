@@ -11,7 +11,6 @@ use testkit::{Agent, Ran, World};
 use crate::world;
 
 pub(super) const PAIR: &str = "prov/model-x";
-pub(super) const AGENTS: [&str; 3] = ["codex", "pi", "claude"];
 
 pub(super) struct Scene {
     pub(super) world: World,
