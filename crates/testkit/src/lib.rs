@@ -22,7 +22,7 @@ pub use skip::{not_here, python, skip};
 pub use tamper::Forger;
 pub use terminal::Shown;
 pub use tools::{
-    Agent, agent, cargo, cargo_home, go, go_cache, go_environment, nextest, node, npm_cache, python_environment,
+    Agent, agent, aider, cargo, cargo_home, go, go_cache, go_environment, nextest, node, npm_cache, python_environment,
     same_place, stoppable, times, wheels,
 };
 pub use who::Who;

@@ -235,6 +235,7 @@ fn order(run: &mut Run<'_>, copy: &Copy, layers: &[PathBuf], state: &Path) -> Re
         }
     }
     spec.stdin = outfit.stdin;
+    spec.env.retain(|(known, _)| !outfit.variables.iter().any(|(name, _)| name == known));
     spec.env.extend(outfit.variables);
     let above = quarters.tree().parent().unwrap_or(Path::new("/"));
     spec.env.push(("GIT_CEILING_DIRECTORIES".to_owned(), above.display().to_string()));

@@ -340,21 +340,21 @@ fn an_admitted_engine_works_on_a_copy_of_ones_own_repository() {
     let _ = scene.run_task(contract, "3", &repo, 3);
     scene.world.write("harness.yaml", scene.engine().replace("executable: ", "enabled: true\n    stage: 3\n    # "));
     let _ = scene.run_task(contract, "3", &repo, 0);
-    for (from, to, reason) in [
-        ("license_status: resolved", "license_status: unresolved", "license_unresolved"),
-        ("\nstatus: admitted", "\nstatus: withdrawn", "source_not_admitted"),
-        ("\"copied-fixture\"", "\"sandbox-repo\"", "source_not_admitted"),
-        ("review_trigger: ", "max_stage: 2\nreview_trigger: ", "source_not_admitted"),
-        ("review_trigger: ", "expires_at: 2026-01-01T00:00:00Z\nreview_trigger: ", "source_not_admitted"),
-        ("engine: \"toy\"", "engine: \"other\"", "source_not_admitted"),
-        ("version: \"1.0.0\"", "version: \"main\"", "source_not_admitted"),
-        ("[\"{task}\"]", "[\"{brief}\"]", "executable_digest_mismatch"),
+    for (from, to, expected) in [
+        ("license_status: resolved", "license_status: unresolved", &["license_unresolved"][..]),
+        ("\nstatus: admitted", "\nstatus: withdrawn", &["source_not_admitted"][..]),
+        ("\"copied-fixture\"", "\"sandbox-repo\"", &["source_not_admitted"][..]),
+        ("review_trigger: ", "max_stage: 2\nreview_trigger: ", &["source_not_admitted"][..]),
+        ("review_trigger: ", "expires_at: 2026-01-01T00:00:00.000000Z\nreview_trigger: ", &["source_not_admitted"][..]),
+        ("engine: \"toy\"", "engine: \"other\"", &["source_not_admitted"][..]),
+        ("version: \"1.0.0\"", "version: \"main\"", &["source_not_admitted", "provider_unavailable"]),
+        ("[\"{task}\"]", "[\"{brief}\"]", &["executable_digest_mismatch"][..]),
     ] {
         let good = fs::read_to_string(&file).unwrap();
         assert!(good.contains(from), "{from}: {good}");
         fs::write(&file, good.replacen(from, to, 1)).unwrap();
         let (report, _) = scene.run_task(contract, "3", &repo, 3);
-        assert_eq!(reasons(&report), [reason], "{to}");
+        assert_eq!(reasons(&report), expected, "{to}: {}", report["blockers"]);
         fs::write(&file, good).unwrap();
     }
     tampered(&scene, contract, &repo);

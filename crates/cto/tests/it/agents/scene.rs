@@ -52,11 +52,16 @@ pub(super) fn doing(engine: &str, commands: &[&str], last: &str) -> Script {
 impl Scene {
     pub(super) fn new(test: &str, engine: &'static str, script: Script) -> Option<Self> {
         let Agent { executable, interpreter } = testkit::agent(test, engine)?;
-        let server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), script).unwrap();
         let mut entry = json!({"executable": executable});
         if let Some(interpreter) = interpreter {
             entry["interpreter"] = json!(interpreter);
         }
+        Some(Self::with(engine, entry, script))
+    }
+
+    /// A workspace for an engine that the user's configuration has this to say of.
+    pub(super) fn with(engine: &'static str, entry: Value, script: Script) -> Self {
+        let server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), script).unwrap();
         let config = json!({
             "credential_sources": {"key": {"env": "UPSTREAM_KEY"}},
             "network_classes": {"loopback": {"hosts": ["127.0.0.1"], "scripted": true}},
@@ -67,7 +72,7 @@ impl Scene {
         let _ = world.cto(["init", "."]).expect(0);
         let scene = Self { world, engine, server, config, harness: json!({}) };
         scene.settle();
-        Some(scene)
+        scene
     }
 
     /// Writes records and configuration as they stand now.
