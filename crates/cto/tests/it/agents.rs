@@ -4,4 +4,5 @@
 mod aider;
 mod cases;
 mod own;
+mod quickstart;
 mod scene;
