@@ -32,11 +32,14 @@ mod reverify;
 mod run;
 mod scan;
 mod spine;
+mod stated;
 mod supervise;
+mod take;
 mod target;
 mod task;
 mod verification;
 mod watch;
+mod work;
 
 pub use archive::{
     ExportRunError, ExportSource, Exported, IMPORTED, ImportArchiveError, Imported, Manifest, TakenIn, export, import,
@@ -45,7 +48,7 @@ pub use archive::{
 pub use audit::{AuditLedgerError, LedgerAudit, audit};
 pub use availability::availability;
 pub use clock::{ReadClockError, RunClock};
-pub use collection::seal_collection;
+pub use collection::{Collection, seal_collection};
 pub use decide::{Answer, Ask, DecideError, ExamFiles, decide};
 pub use gc::{Act, CollectError, Kept, Retention, RunFate, Stuff, StuffFate, Swept, gc, hold};
 pub use halt::{HALT_LIFTED, HALT_SET, Halt, HaltError, HaltSet, Halted, Resumed, halt, halted, resume};
@@ -59,5 +62,6 @@ pub use reverify::{REVERIFIED, Reverified, ReverifyError, reverify};
 pub use run::{Harness, OpenHarnessError, OpenRunError, random_token};
 pub use scan::{ContractSecret, warm_up};
 pub use spine::{GovernError, Outcome, govern};
+pub use take::{TAKEN, TakeAsk, TakeError, TookPatch, take};
 pub use task::{BaselineFile, LoadTaskError, Origin, Task};
 pub use watch::{Quiet, Step, StepState, Told, Watch, WatchRun};
