@@ -1,5 +1,7 @@
 //! The command line, as clap sees it. Dumb on purpose: it is resolved once, in `context`.
 
+mod lanes;
+mod take;
 mod values;
 
 use std::net::SocketAddr;
@@ -10,6 +12,8 @@ use contract::ModelPair;
 use evidence::verify::Expectation;
 
 use crate::config::CredentialName;
+pub(crate) use lanes::{MatrixArgs, RaceArgs, RepeatArgs};
+pub(crate) use take::TakeArgs;
 pub(crate) use values::{Age, ProfileName, StatusFilter};
 use values::{age, speed};
 
@@ -118,20 +122,29 @@ pub(crate) enum Command {
     },
     /// Every case; a table, JUnit with --junit
     #[command(after_help = "Examples:\n  cto matrix --jobs 4\n  cto matrix --cheats --junit cases.xml")]
-    Matrix {
-        /// The engine
-        #[arg(long, value_name = "E", default_value = "fake")]
-        engine: String,
-        /// The cheat corpus too: each cheat must be refused as it declares
-        #[arg(long)]
-        cheats: bool,
-        /// Runs at once
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-        jobs: Option<u16>,
-        /// Write JUnit XML
-        #[arg(long, value_name = "FILE")]
-        junit: Option<PathBuf>,
+    Matrix(MatrixArgs),
+    /// Lanes side by side: the same contract, one engine each
+    #[command(
+        after_help = "Each lane is a governed run with a bundle of its own; the comparison is one more. A lane that cannot run says why in its row.\n\nExamples:\n  cto race r1-string-slugify --engines fake,codex,pi\n  cto race task.yaml --repo . --engines codex,claude --jobs 2 --json\n\nExit codes: 0 every lane passed, 1 one failed, 3 none failed and one was blocked."
+    )]
+    Race(RaceArgs),
+    /// How often an engine passes: pass^k, an interval, time, cost, false claims
+    #[command(
+        after_help = "pass^k is the chance that k runs all pass, estimated without bias from these. One run is an anecdote.\n\nExamples:\n  cto repeat r1-string-slugify -n 10\n  cto repeat task.yaml --repo . --engine codex -n 8 --jobs 2 --junit repeat.xml\n\nExit codes: 0 every run passed, 1 one failed, 3 none failed and one was blocked."
+    )]
+    Repeat(RepeatArgs),
+    /// Any runs side by side: verdict, why, time, requests, tokens, cost, claims
+    #[command(after_help = "Examples:\n  cto compare @ @-1\n  cto compare b9tc k7q2 m4xd --json")]
+    Compare {
+        /// Runs, or paths of bundles
+        #[arg(required = true, value_name = "RUN|PATH")]
+        runs: Vec<String>,
     },
+    /// Put a verified patch on a new branch of your own repository
+    #[command(
+        after_help = "From stage 3 on, of runs that passed. The bundle is verified and the result built anew first. Nothing but the new branch and its\nobjects is written; no hook runs. That you took it is signed and recorded.\n\nExamples:\n  cto take @\n  cto take b9tc --branch fix/slugify\n\nExit codes: 0 taken or there already, 1 the bundle does not verify, 2 wrong usage, 3 refused."
+    )]
+    Take(TakeArgs),
     /// The runs in the ledger, newest first
     #[command(after_help = "Examples:\n  cto runs --status fail --limit 10\n  cto runs --since today --json")]
     Runs {
@@ -155,6 +168,9 @@ pub(crate) enum Command {
     Show {
         /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
         run: String,
+        /// As the body of a pull request; the bundle is verified first
+        #[arg(long)]
+        markdown: bool,
     },
     /// The patch of a run
     #[command(after_help = "Examples:\n  cto diff @\n  cto diff b9tc | git apply --check")]
