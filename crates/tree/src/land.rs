@@ -7,6 +7,9 @@ mod reference;
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{Mode as FileMode, fchmod, fstat};
 
 pub use self::branch_name::{BranchName, BranchNameProblem};
 pub use self::reference::Landing;
@@ -38,6 +41,13 @@ impl Source {
         objects.settle()?;
         Ok(new.len() + 1)
     }
+}
+
+/// A directory made here is as open to others as the one it lies in: a repository may be a group's.
+fn open_like(dir: &OwnedFd, parent: &OwnedFd) {
+    let mode = fstat(parent).map(|stat| FileMode::from_raw_mode(stat.st_mode & 0o7777));
+    // Whoever may not set it keeps what the system gave.
+    let _ = mode.and_then(|mode| fchmod(dir, mode));
 }
 
 fn new_blobs(before: &Listing, after: &Listing) -> BTreeSet<Oid> {

@@ -12,7 +12,7 @@ pub(crate) struct RaceArgs {
     /// A case id, a case folder or a contract file
     task: String,
     /// The engines, one lane each
-    #[arg(long, value_name = "A,B", required = true, value_delimiter = ',')]
+    #[arg(long, value_name = "A,B", required = true, value_delimiter = ',', value_parser = trimmed)]
     pub(crate) engines: Vec<String>,
     /// The stage, 1 to 6; 2 for a case and 3 with a repository unless said
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=6))]
@@ -77,7 +77,7 @@ pub(crate) struct RepeatArgs {
 #[derive(Debug, Args)]
 pub(crate) struct MatrixArgs {
     /// The engines
-    #[arg(long, value_name = "E", default_value = "fake", value_delimiter = ',', num_args = 1..)]
+    #[arg(long, value_name = "E", default_value = "fake", value_delimiter = ',', num_args = 1.., value_parser = trimmed)]
     pub(crate) engine: Vec<String>,
     /// The cheat corpus too: each cheat must be refused as it declares
     #[arg(long)]
@@ -88,4 +88,9 @@ pub(crate) struct MatrixArgs {
     /// Write JUnit XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+}
+
+/// A list may have spaces behind its commas.
+fn trimmed(text: &str) -> Result<String, std::convert::Infallible> {
+    Ok(text.trim().to_owned())
 }

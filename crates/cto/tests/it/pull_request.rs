@@ -1,5 +1,5 @@
 //! `cto show --markdown`: words that others wrote stand in code, and nowhere else.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
 
 use std::fs;
 

@@ -1,5 +1,5 @@
 //! `cto take`: a verified patch on a new branch, and nothing else of the repository touched.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on must stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 mod hostile;
 mod names;
@@ -227,6 +227,27 @@ fn a_linked_worktree_shares_its_branches() {
     for place in [&main, &linked] {
         check_branch(place, branch, &report, &document);
     }
+}
+
+#[test]
+fn a_run_of_another_home_needs_a_repository_of_this_one() {
+    let scene = Scene::new();
+    let archive = scene.world.path().join("run.cto.tar.zst");
+    let _ = scene.world.cto(["export", scene.run_id(), "-o", archive.to_str().unwrap()]).expect(0);
+    let other = world();
+    know_operator(&other);
+    let key = scene.world.home().join("keys/harness.pub");
+    let _ = other.cto(["import", archive.to_str().unwrap(), "--key", key.to_str().unwrap()]).expect(0);
+    let before = content_digest(&scene.repository, &[]);
+    let refused = other.cto(["take", scene.run_id()]).expect(3);
+    assert!(refused.stderr.contains("another home") && refused.stderr.contains("--repo DIR"), "{}", refused.stderr);
+    assert_eq!(content_digest(&scene.repository, &[]), before, "the path it names is there, and was not written to");
+    git(other.path(), ["clone", "-q", "--no-hardlinks", scene.repository.to_str().unwrap(), "clone"]);
+    let clone = other.path().join("clone");
+    let words = ["take", scene.run_id(), "--repo", clone.to_str().unwrap(), "--json"];
+    let document = other.cto(words).expect(0).json();
+    check_branch(&clone, &scene.branch(), &scene.report, &document);
+    assert_eq!(recorded(&other, scene.run_id()).len(), 1);
 }
 
 #[test]

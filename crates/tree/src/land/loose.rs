@@ -8,9 +8,10 @@ use std::os::fd::OwnedFd;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use rustix::fs::{AtFlags, Mode, OFlags, fchmod, fstat, fsync, mkdirat, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, fsync, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
+use super::open_like;
 use crate::error::{Doing, TreeError, malformed};
 use crate::fsdir::open_dir;
 use crate::object::Kind;
@@ -58,7 +59,6 @@ impl LooseObjects {
         written
     }
 
-    /// A directory made here is as open to others as the one it lies in.
     fn folder(&self, name: &str) -> Result<OwnedFd, TreeError> {
         let made = match mkdirat(&self.objects, name, Mode::from_raw_mode(0o777)) {
             Ok(()) => true,
@@ -67,9 +67,7 @@ impl LooseObjects {
         };
         let dir = open_dir(&self.objects, name.as_bytes()).doing_at("opening directory of objects", name.as_bytes())?;
         if made {
-            let mode = fstat(&self.objects).map(|stat| Mode::from_raw_mode(stat.st_mode & 0o7777));
-            // Whoever may not set it keeps what the system gave.
-            let _ = mode.and_then(|mode| fchmod(&dir, mode));
+            open_like(&dir, &self.objects);
         }
         Ok(dir)
     }

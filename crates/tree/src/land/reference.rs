@@ -13,6 +13,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::BranchName;
+use super::open_like;
 use crate::error::{Doing, TreeError};
 use crate::fsdir::{kind, lstat, names, open_dir, read_beneath};
 use crate::oid::Oid;
@@ -143,15 +144,22 @@ impl Source {
 
 /// One folder further down; `walked` is what was gone through, as a branch's name has it.
 fn step(at: &OwnedFd, part: &str, walked: &str, make: bool) -> Result<Folder, TreeError> {
+    let mut made = false;
     if make {
         match mkdirat(at, part, Mode::from_raw_mode(0o777)) {
-            Ok(()) | Err(Errno::EXIST) => {}
+            Ok(()) => made = true,
+            Err(Errno::EXIST) => {}
             Err(Errno::NOENT) => return Ok(Folder::Missing),
             Err(error) => return Err(error).doing_at("creating folder of branches", part.as_bytes()),
         }
     }
     match open_dir(at, part.as_bytes()) {
-        Ok(next) => Ok(Folder::Open(next)),
+        Ok(next) => {
+            if made {
+                open_like(&next, at);
+            }
+            Ok(Folder::Open(next))
+        }
         Err(Errno::NOENT) => Ok(Folder::Missing),
         Err(Errno::NOTDIR | Errno::LOOP) => Ok(Folder::InTheWay(format!("{walked}{part}"))),
         Err(error) => Err(error).doing_at("opening folder of branches", part.as_bytes()),

@@ -77,6 +77,10 @@ fn files_are_as_open_as_the_repository_is() {
     let hex = commit.to_string();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
     assert_eq!(mode(&objects.join(&hex[..2])), 0o2775);
+    let heads = scene.root.join(".git/refs/heads");
+    fs::set_permissions(&heads, fs::Permissions::from_mode(0o2775)).unwrap();
+    assert_eq!(scene.source.make_branch(&name("group/x"), commit).unwrap(), Landing::Made);
+    assert_eq!(mode(&heads.join("group")), 0o2775);
     assert_eq!(mode(&objects.join(&hex[..2]).join(&hex[2..])), 0o444);
 }
 
