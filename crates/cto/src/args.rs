@@ -1,18 +1,20 @@
 //! The command line, as clap sees it. Dumb on purpose: it is resolved once, in `context`.
 
+mod bridge;
 mod lanes;
+mod nouns;
 mod take;
 mod values;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use contract::ModelPair;
 use evidence::verify::Expectation;
 
-use crate::config::CredentialName;
+pub(crate) use bridge::BridgeArgs;
 pub(crate) use lanes::{MatrixArgs, RaceArgs, RepeatArgs};
+pub(crate) use nouns::{CaseCommand, EnvironmentCommand, KeyCommand, LedgerCommand};
 pub(crate) use take::TakeArgs;
 pub(crate) use values::{Age, ProfileName, StatusFilter};
 use values::{age, speed};
@@ -361,73 +363,6 @@ pub(crate) struct Asked {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum CaseCommand {
-    /// The cases that can be run by id
-    List,
-    /// Make a new case that passes, to start from
-    New {
-        /// Its id, which is also the name of its folder
-        id: String,
-        /// Where to put it; the workspace's cases/ unless said
-        #[arg(long, value_name = "DIR")]
-        dir: Option<PathBuf>,
-    },
-    /// Check cases: they load, and end as they say
-    Check {
-        /// Case ids or folders
-        #[arg(required = true)]
-        cases: Vec<String>,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum LedgerCommand {
-    /// Check the chain of entries, and what they say of the bundles that are here
-    #[command(
-        after_help = "Examples:\n  cto ledger verify --json\n\nExit codes: 0 everything holds, 1 something does not."
-    )]
-    Verify,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum EnvironmentCommand {
-    /// Draft a contract's environment from what lies in a repository
-    #[command(
-        after_help = "Prints the block with the reason for each part; nothing is run and nothing is written.\n\nExamples:\n  cto environment suggest ~/src/site\n  cto environment suggest ~/src/site >> task.yaml\n  cto environment suggest --json\n\nExit codes: 0 drafted, 3 nothing was found that it knows."
-    )]
-    Suggest {
-        /// The repository
-        #[arg(value_name = "DIR", default_value = ".")]
-        dir: PathBuf,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BridgeArgs {
-    /// Where to listen; loopback only
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
-    pub(crate) listen: SocketAddr,
-    /// The one place requests are sent to
-    #[arg(long, value_name = "URL")]
-    pub(crate) upstream: String,
-    /// The one model that may be asked for
-    #[arg(long, value_name = "PROVIDER/MODEL")]
-    pub(crate) admit: ModelPair,
-    /// Another name of the same model
-    #[arg(long, value_name = "NAME")]
-    pub(crate) alias: Vec<String>,
-    /// Where the upstream's key comes from: env:NAME, file:PATH, oauth-file:PATH or none
-    #[arg(long, value_name = "SOURCE", default_value = "none")]
-    pub(crate) credential: CredentialName,
-    /// What clients present as their key [env: CTO_BRIDGE_TOKEN]
-    #[arg(long, value_name = "T")]
-    pub(crate) token: Option<String>,
-    /// Translate the responses wire to chat completions
-    #[arg(long)]
-    pub(crate) over_chat: bool,
-}
-
-#[derive(Debug, Subcommand)]
 pub(crate) enum AdmitCommand {
     /// Draft the admission of a model into the workspace, or check one with --check
     #[command(
@@ -447,12 +382,4 @@ pub(crate) enum AdmitCommand {
         #[arg(long, value_name = "FILE", conflicts_with = "pair")]
         check: Option<PathBuf>,
     },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum KeyCommand {
-    /// Make the keys that are missing
-    Init,
-    /// Show the public keys
-    Show,
 }
