@@ -27,6 +27,7 @@ pub mod source;
 pub mod stage;
 pub mod statement;
 pub mod status;
+pub mod taken;
 pub mod task;
 pub mod text;
 pub mod time;

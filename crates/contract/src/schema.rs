@@ -39,6 +39,7 @@ pub const PUBLISHED: &[Published] = &[
         "reverification",
         "the in-toto statement of a verification that was held again",
     ),
+    published::<crate::taken::TakenStatement>("patch-taken", "the in-toto statement of a patch that was taken"),
 ];
 
 /// Declares a published schema.
