@@ -5,4 +5,5 @@ mod aider;
 mod cases;
 mod own;
 mod quickstart;
+mod race;
 mod scene;
