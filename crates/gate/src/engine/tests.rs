@@ -1,5 +1,5 @@
-use contract::engine::{EngineSetting, GateSpeaker, ProgramFound};
 use contract::Digest;
+use contract::engine::{EngineSetting, GateSpeaker, ProgramFound};
 
 use super::*;
 
@@ -114,11 +114,9 @@ fn a_source_is_admitted_to_the_byte_or_not_at_all() {
 
 #[test]
 fn from_the_third_stage_on_there_is_a_record() {
-    for (found_record, wanted, refused) in [
-        (Found::Missing, 2, false),
-        (Found::Missing, 3, true),
-        (Found::Invalid { why: "x".to_owned() }, 1, true),
-    ] {
+    for (found_record, wanted, refused) in
+        [(Found::Missing, 2, false), (Found::Missing, 3, true), (Found::Invalid { why: "x".to_owned() }, 1, true)]
+    {
         let mut inputs = crate::tests::inputs();
         inputs.stage = stage(wanted);
         inputs.settings.engine = Some(setting(found_record, found()));
@@ -146,6 +144,10 @@ fn a_record_names_a_version_that_stays() {
     for (change, expected) in rows {
         let mut broken = record();
         change(&mut broken);
-        assert!(broken.problems().iter().any(|problem| problem.contains(expected)), "{expected}: {:?}", broken.problems());
+        assert!(
+            broken.problems().iter().any(|problem| problem.contains(expected)),
+            "{expected}: {:?}",
+            broken.problems()
+        );
     }
 }
