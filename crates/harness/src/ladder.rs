@@ -41,14 +41,15 @@ fn rung(harness: &Harness, engine: &str, source_id: &str, pair: Option<&ModelPai
     for row in rows.iter().filter(governed) {
         match row.status {
             RunStatus::Running => {}
-            RunStatus::Pass => match pass(harness, row) {
-                Some(report) => match other_identity(&report, source_id, pair) {
-                    None => return RungFact::Validated { stage, run_id: row.run_id.clone() },
-                    Some(why) => stale = stale.or(Some(RungFact::Stale { stage, run_id: row.run_id.clone(), why })),
-                },
-                // A bundle that is gone or does not verify proves nothing.
-                None => {}
-            },
+            // A bundle that is gone or does not verify proves nothing.
+            RunStatus::Pass => {
+                if let Some(report) = pass(harness, row) {
+                    let Some(why) = other_identity(&report, source_id, pair) else {
+                        return RungFact::Validated { stage, run_id: row.run_id.clone() };
+                    };
+                    stale = stale.or(Some(RungFact::Stale { stage, run_id: row.run_id.clone(), why }));
+                }
+            }
             RunStatus::Fail | RunStatus::Blocked if counts_against(row) && stale.is_none() => {
                 return RungFact::Blocked { stage, run_id: row.run_id.clone() };
             }

@@ -114,8 +114,8 @@ impl Scene {
         let mut arguments = vec!["run", task, "--engine", self.engine, "--stage", &number, "--model", PAIR, "--json"];
         arguments.extend_from_slice(more);
         let ran = self.cto(&arguments);
-        let report =
-            if ran.code == code { ran.json() } else { panic!("{}\n{}\n{}", ran.code, told(&ran), self.asked()) };
+        assert_eq!(ran.code, code, "{}\n{}", told(&ran), self.asked());
+        let report = ran.json();
         let bundle = self.world.bundles().join(report["run_id"].as_str().unwrap());
         let verified = self.world.cto(["verify", bundle.to_str().unwrap()]);
         assert_eq!(verified.code, 0, "{}{}", verified.text(), verified.stderr);
