@@ -40,7 +40,7 @@ mod wire;
 
 pub use admission::{Admission, Feature, NetworkClass, Served};
 pub use config::{BridgeConfig, Deadlines, ResponsesWire, Sizes, Source, Upstream};
-pub use credential::{AskCredential, Credential, FetchCredentialError};
+pub use credential::{AskCredential, Credential, FetchCredentialError, WatchCredential};
 pub use limits::{Limits, Spent};
 pub use observe::{ModelEvent, Observer, Requested};
 pub use price::{Price, PriceTable, ReadPricesError};

@@ -156,12 +156,7 @@ impl Connector {
 
     async fn tunnel(&self, tcp: &mut TcpStream, proxy: &Proxy) -> Result<(), ConnectUpstreamError> {
         let broken = |_| ConnectUpstreamError::Proxy("the connection broke");
-        let host = if self.endpoint.host.contains(':') {
-            format!("[{}]", self.endpoint.host)
-        } else {
-            self.endpoint.host.clone()
-        };
-        let authority = format!("{host}:{}", self.endpoint.port);
+        let authority = format!("{}:{}", self.endpoint.bracketed(), self.endpoint.port);
         let mut head = Zeroizing::new(format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n"));
         if let Some(login) = &proxy.login {
             let encoded = Zeroizing::new(STANDARD.encode(login.bytes()));

@@ -5,7 +5,9 @@ mod facts;
 mod link;
 mod records;
 mod settings;
+mod setup;
 mod used;
+mod values;
 
 pub(crate) use facts::facts;
 pub(crate) use link::{ModelLink, PORT};

@@ -87,6 +87,11 @@ impl EventLog<'_> {
         }
     }
 
+    /// Looks from here on for what the bridge has learned meanwhile.
+    pub(crate) fn learn(&mut self, link: Option<&ModelLink>) {
+        self.draft.censor_mut().know(link.map(ModelLink::learned).unwrap_or_default());
+    }
+
     /// A report of the bridge's: an event, and a record when a request has ended.
     pub(crate) fn add_model(&mut self, event: ModelEvent, usage: &mut Vec<UsageRecord>) {
         if let Some((kind, data)) = event_data(&event) {
@@ -126,6 +131,7 @@ impl Run<'_> {
     /// Writes down what the bridge has reported so far.
     fn note_model(&mut self) -> Result<(), Stopped> {
         let events: Vec<ModelEvent> = self.link.iter().flat_map(|link| link.reported()).collect();
+        self.draft.censor_mut().know(self.link.as_ref().map(ModelLink::learned).unwrap_or_default());
         self.note_events(events)
     }
 
@@ -140,7 +146,8 @@ impl Run<'_> {
     /// Ends the bridge, where there is one: from here on its token opens nothing, and what it saw is evidence.
     pub(crate) fn close_link(&mut self) -> Result<(), Stopped> {
         let Some(link) = self.link.take() else { return Ok(()) };
-        let Left { summary, events, recording } = link.stop();
+        let Left { summary, events, learned, recording } = link.stop();
+        self.draft.censor_mut().know(learned);
         self.note_events(events)?;
         let mut records = std::mem::take(&mut self.findings.usage);
         records.sort_by_key(|record| record.seq);

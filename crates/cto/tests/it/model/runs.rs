@@ -1,4 +1,4 @@
-//! What a model-backed run leaves: its evidence, and nowhere its token, its key or its endpoint.
+//! What a model-backed run leaves as evidence.
 
 use std::fs;
 use std::path::Path;
@@ -8,28 +8,8 @@ use serde_json::{Value, json};
 
 use super::scene::{KEY, Scene, ask, asking, events, lines};
 
-/// Every file below a folder.
-fn files(folder: &Path) -> Vec<std::path::PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
-}
-
-/// Whether a text stands in any file of a bundle.
-fn holds(bundle: &Path, text: &str) -> Vec<std::path::PathBuf> {
-    let found =
-        |path: &std::path::PathBuf| fs::read(path).unwrap().windows(text.len()).any(|window| window == text.as_bytes());
-    files(bundle).into_iter().filter(found).collect()
-}
-
 fn kinds(bundle: &Path, kind: &str) -> Vec<Value> {
     events(bundle).into_iter().filter(|event| event["type"] == kind).map(|event| event["data"].clone()).collect()
-}
-
-/// The token, as the client showed it.
-fn token(bundle: &Path) -> String {
-    let text = fs::read_to_string(bundle.join("backend/stdout.log")).unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix("backwards ")).unwrap().to_owned();
-    line.chars().rev().collect()
 }
 
 /// Every document is of the shape that is published for it.
@@ -79,39 +59,6 @@ fn an_answered_request_is_evidence() {
         assert!(coverage.contains(code), "{coverage}");
     }
     assert!(scene.header("authorization").iter().all(|value| value.as_deref() == Some(&format!("Bearer {KEY}"))));
-}
-
-/// The engine can print its token anywhere; what it prints is not what is kept.
-#[test]
-fn neither_token_nor_key_nor_endpoint_is_kept() {
-    let scene = Scene::new();
-    scene.settle();
-    let shout = r#"import base64, os, sys
-key = os.environ["OPENAI_API_KEY"]
-open("b.txt", "w").write(key + "\n")
-print(key, base64.b64encode(key.encode()).decode(), key.encode().hex())
-print(key, file=sys.stderr)"#;
-    let mut steps = asking(&[ask("m", "hello")]);
-    steps.push(json!({"run": {"argv": ["/usr/bin/python3", "-c", shout]}}));
-    let case = scene.case(&[("allowed_paths", "[a.txt, b.txt]")], &steps);
-    let (report, bundle) = scene.run(&case, &[], 0);
-    let token = token(&bundle);
-    assert_eq!(token.len(), 40);
-    assert_eq!(holds(&bundle, &token), Vec::<std::path::PathBuf>::new());
-    let port = scene.config["models"]["prov/m"]["endpoint"].as_str().unwrap().trim_start_matches("http://").to_owned();
-    for value in [KEY, &port] {
-        assert_eq!(holds(&bundle, value), Vec::<std::path::PathBuf>::new(), "{value}");
-    }
-    assert!(report["coverage"].to_string().contains("patch_redacted"));
-    let again = scene.cto(&["reverify", bundle.to_str().unwrap()]).expect(3);
-    assert!(
-        again.stderr.contains("patch is redacted") || again.text().contains("patch is redacted"),
-        "{}",
-        again.stderr
-    );
-    // The control: what is looked for in this way is found where it stands.
-    let backwards: String = token.chars().rev().collect();
-    assert!(!holds(&bundle, &backwards).is_empty());
 }
 
 #[test]

@@ -1,0 +1,91 @@
+//! What the bridge of a run is started with: the operator's settings for the admitted pair, and the run's own limits.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use bridge::{
+    Admission, BridgeConfig, Credential, Endpoint, NetworkClass, PriceTable, Recorder, Redact, Replay, ResponsesWire,
+    RunToken, Secret, Source, Upstream,
+};
+use contract::model::ModelFacts;
+
+use super::settings::ModelSetting;
+use super::values::Values;
+use super::{ModelAsk, facts};
+use crate::run::Run;
+
+/// Requests of one run, whatever the contract says: each is a line of evidence.
+const MOST_REQUESTS: u64 = 20_000;
+
+/// The configuration, and what must not be written of it.
+pub(super) fn config(
+    run: &Run<'_>,
+    facts: &ModelFacts,
+    token: &str,
+    recording: Option<&Path>,
+) -> Result<(BridgeConfig, Arc<Values>), String> {
+    let (Some(pair), Some(record)) = (&facts.requested, facts.admission.record()) else {
+        return Err("no pair is admitted".to_owned());
+    };
+    let settings = &run.harness.models;
+    let setting = settings.models.get(&pair.to_string()).cloned().unwrap_or_default();
+    let endpoint = facts::endpoint(settings, &run.ask.model, pair, &facts.decision).and_then(Result::ok);
+    let values = Arc::new(Values::new(token, endpoint.as_ref()));
+    let credential = settings.credential_sources.get(&record.credential_source_class).cloned();
+    let credential = watched(credential.unwrap_or(Credential::None), &values);
+    // Known before anything is written. One that cannot be had now is told of when the model is asked.
+    let _ = credential.check(run.clock.now());
+
+    let source = source(&run.ask.model, endpoint, credential, &setting, &values)?;
+    let class = settings.network_classes.get(&record.allowed_network_class).cloned();
+    let network = class.unwrap_or_else(NetworkClass::default);
+    let mut admission = Admission::new(&pair.provider, &pair.model);
+    admission.aliases = setting.aliases;
+    admission.sent_as = setting.sent_as;
+    let token = RunToken::new(&Secret::new(token));
+    let mut config = BridgeConfig::new(admission, network, source, token, run.clock.now());
+    let limits = &run.task.contract.limits;
+    config.limits = bridge::Limits {
+        requests: Some(limits.model_requests.unwrap_or(MOST_REQUESTS).min(MOST_REQUESTS)),
+        tokens: limits.model_tokens,
+        money_micros: limits.money_micros,
+    };
+    config.prices = PriceTable { currency: String::new(), prices: setting.price.into_iter().collect() };
+    config.forbidden = vec![Secret::new(run.canary.as_bytes())];
+    config.recorder = recording.map(|path| recorder(path, &values)).transpose()?;
+    Ok((config, values))
+}
+
+/// The source, each value of which is known before it is used.
+fn watched(credential: Credential, values: &Arc<Values>) -> Credential {
+    let values = Arc::clone(values);
+    Credential::Watched(Box::new(credential), Arc::new(move |secret| values.learn(secret)))
+}
+
+fn source(
+    ask: &ModelAsk,
+    endpoint: Option<Endpoint>,
+    credential: Credential,
+    setting: &ModelSetting,
+    values: &Arc<Values>,
+) -> Result<Source, String> {
+    if let Some(path) = &ask.replay {
+        let file = File::open(path).map_err(|error| format!("the recording cannot be opened: {error}"))?;
+        let replay = Replay::read(file, redact(values)).map_err(|error| error.to_string())?;
+        return Ok(Source::Replay(replay));
+    }
+    let mut upstream = Upstream::new(endpoint.ok_or("no endpoint is configured")?, credential);
+    upstream.responses = setting.responses.unwrap_or(ResponsesWire::Native);
+    Ok(Source::Live(Box::new(upstream)))
+}
+
+fn recorder(path: &Path, values: &Arc<Values>) -> Result<Recorder, String> {
+    let file = File::create_new(path).map_err(|error| format!("the recording cannot be written: {error}"))?;
+    Ok(Recorder::new(Box::new(file), redact(values)))
+}
+
+fn redact(values: &Arc<Values>) -> Redact {
+    let values = Arc::clone(values);
+    Arc::new(move |bytes| values.redact(bytes))
+}
