@@ -24,8 +24,6 @@ mod probe;
 mod record;
 mod refusal;
 mod rules;
-#[cfg(feature = "scripted")]
-pub mod scripted;
 mod secret;
 mod serve;
 mod shim;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bridge::scripted::Reply;
+use fixtures::scripted::Reply;
 use bridge::{Feature, Outcome, RefusalCode, Secret};
 use contract::{EventKind, Reason};
 

@@ -6,8 +6,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-use bridge::scripted::{Reply, Stage, converse};
 use bridge::{Proxy, RefusalCode, Secret, Trust};
+use fixtures::scripted::{Reply, Stage, converse};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use crate::world::{config, listener, live, records_of, request, send, start};
@@ -40,7 +40,7 @@ fn server(name: &str) -> (SocketAddr, Vec<u8>) {
 }
 
 fn serve(listener: &TcpListener, config: &Arc<rustls::ServerConfig>) {
-    let script = bridge::scripted::Script { otherwise: Reply::text("over TLS"), ..Default::default() };
+    let script = fixtures::scripted::Script { otherwise: Reply::text("over TLS"), ..Default::default() };
     let stage = Arc::new(Stage::new(script));
     for stream in listener.incoming() {
         let (config, stage) = (Arc::clone(config), Arc::clone(&stage));

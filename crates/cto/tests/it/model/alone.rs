@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::Child;
 
-use bridge::scripted::{Reply, Script, ScriptedServer};
+use fixtures::scripted::{Reply, Script, ScriptedServer};
 use serde_json::{Value, json};
 use testkit::World;
 
@@ -83,6 +83,24 @@ fn with_json_it_says_an_object_a_line_and_makes_its_own_token() {
     assert_eq!(lines.len(), 2);
     assert_eq!((&lines[0]["type"], &lines[0]["served"]), (&json!("model.answered"), &json!("exact")));
     assert_eq!((&lines[1]["type"], &lines[1]["requests"]), (&json!("stopped"), &json!(1)));
+}
+
+/// The scripted model that ships, behind the bridge that ships.
+#[test]
+fn the_shipped_model_answers_from_its_script() {
+    let world = world();
+    let script =
+        json!({"steps": [{"when": {"contains": "again"}, "reply": {"text": "twice"}}], "otherwise": {"text": "once"}});
+    let script = world.write("script.json", script.to_string());
+    let mut model = world.start(["__model", "--listen", "127.0.0.1:0", "--script", script.to_str().unwrap()]);
+    let mut address = String::new();
+    BufReader::new(model.stdout.as_mut().unwrap()).read_line(&mut address).unwrap();
+    for (words, expected) in [("hi", "once"), ("again", "twice")] {
+        let answer = send(address.trim(), "any", &ask("m", words));
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains(expected), "{answer}");
+    }
+    model.kill().unwrap();
+    model.wait().unwrap();
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Limits of a contract on requests, tokens and money.
 
-use bridge::scripted::{Reply, Script};
+use fixtures::scripted::{Reply, Script};
 use serde_json::json;
 
 use super::scene::{PAIR, Scene, ask, asking};

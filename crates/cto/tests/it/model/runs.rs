@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use bridge::scripted::{Reply, Script, Step, When};
+use fixtures::scripted::{Reply, Script, Step, When};
 use serde_json::{Value, json};
 
 use super::scene::{KEY, Scene, ask, asking, events, lines};
