@@ -27,7 +27,7 @@ pub struct BridgeConfig {
     pub shim: ShapeShim,
     pub sizes: Sizes,
     pub deadlines: Deadlines,
-    /// Values that must not leave in a request, such as decoys; encodings are the caller's to add.
+    /// Values that must not leave in a request, such as decoys, in any usual encoding.
     pub forbidden: Vec<Secret>,
     /// Keeps redacted bodies when the operator asked for it.
     pub recorder: Option<Recorder>,
