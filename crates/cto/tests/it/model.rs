@@ -3,6 +3,7 @@
 
 mod alone;
 mod gates;
+mod inside;
 mod leaks;
 mod limits;
 mod recorded;

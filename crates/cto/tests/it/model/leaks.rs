@@ -21,7 +21,7 @@ open("b.txt", "w").write(key + "\n")
 print(key, base64.b64encode(key.encode()).decode(), key.encode().hex())
 print(key, file=sys.stderr)"#;
 
-fn python(script: &str, arguments: &[&str]) -> Value {
+pub(super) fn python(script: &str, arguments: &[&str]) -> Value {
     let mut argv = vec!["/usr/bin/python3", "-c", script];
     argv.extend_from_slice(arguments);
     json!({"run": {"argv": argv}})
@@ -55,7 +55,7 @@ fn token(bundle: &Path) -> String {
     line.chars().rev().collect()
 }
 
-fn authority(scene: &Scene) -> String {
+pub(super) fn authority(scene: &Scene) -> String {
     let endpoint = scene.config["models"][PAIR]["endpoint"].as_str().unwrap();
     endpoint.trim_start_matches("http://").trim_end_matches("/v1").to_owned()
 }
