@@ -10,6 +10,7 @@ mod skip;
 mod tamper;
 mod terminal;
 mod tools;
+mod upstream;
 mod who;
 mod world;
 
@@ -23,5 +24,6 @@ pub use tools::{
     cargo, cargo_home, go, go_cache, go_environment, nextest, node, npm_cache, python_environment, same_place,
     stoppable, times, wheels,
 };
+pub use upstream::{ConnectProxy, TlsModel};
 pub use who::Who;
 pub use world::{Ran, World, content_digest};

@@ -49,6 +49,11 @@ impl Endpoint {
         &self.host
     }
 
+    /// Whether certificates are checked on the way.
+    pub fn uses_tls(&self) -> bool {
+        self.tls
+    }
+
     /// `http[s]://HOST[:PORT][/PREFIX]`. Without a prefix it is `/v1`.
     pub fn parse(text: &str) -> Result<Self, ParseEndpointError> {
         let (scheme, rest) = text.split_once("://").ok_or(ParseEndpointError::Scheme)?;
@@ -71,7 +76,7 @@ impl Endpoint {
     /// What gives it away: the whole address, and host with port. The host alone may be a word that everybody uses.
     pub fn values(&self) -> [String; 2] {
         let scheme = if self.tls { "https" } else { "http" };
-        let dialled = format!("{}:{}", self.bracketed(), self.port);
+        let dialled = format!("{}:{}", bracketed(&self.host), self.port);
         [format!("{scheme}://{}{}", self.authority(), self.prefix), dialled]
     }
 
@@ -82,15 +87,15 @@ impl Endpoint {
     /// The `host` header.
     pub(crate) fn authority(&self) -> String {
         match (self.tls, self.port) {
-            (true, 443) | (false, 80) => self.bracketed(),
-            (_, port) => format!("{}:{port}", self.bracketed()),
+            (true, 443) | (false, 80) => bracketed(&self.host),
+            (_, port) => format!("{}:{port}", bracketed(&self.host)),
         }
     }
+}
 
-    /// The host as it stands before a port.
-    pub(crate) fn bracketed(&self) -> String {
-        if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() }
-    }
+/// A host as it stands before a port.
+pub(crate) fn bracketed(host: &str) -> String {
+    if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
 pub(crate) fn parse_authority(authority: &str, usual: u16) -> Result<(String, u16), ParseEndpointError> {

@@ -7,9 +7,9 @@ use std::process::Stdio;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use bridge::{Credential, FetchCredentialError, Price, ResponsesWire, Secret};
+use bridge::{Credential, FetchCredentialError, Price, Proxy, ResponsesWire, Secret, ShapeShim};
 use contract::ModelPair;
-use harness::{ModelAsk, ModelSetting, ModelSettings};
+use harness::{ModelAsk, ModelSetting, ModelSettings, ProxySetting};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -45,6 +45,22 @@ pub(crate) struct ModelFile {
     /// How the responses wire reaches it: `native` or `over_chat`.
     responses: Option<ResponsesWire>,
     price: Option<PriceFile>,
+    /// A file with certificate authorities, in PEM, that are trusted beside the system's for this model alone.
+    custom_ca: Option<PathBuf>,
+    proxy: Option<ProxyFile>,
+    /// Declared changes to requests, so that a reasoning model answers with content.
+    shape: ShapeShim,
+}
+
+/// A proxy that tunnels to the endpoint with CONNECT.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ProxyFile {
+    /// `http://HOST:PORT`.
+    address: String,
+    /// Where `user:password` comes from, when the proxy wants it.
+    #[serde(default)]
+    login: Option<CredentialSource>,
 }
 
 /// Micro-units of money for a million tokens of each kind.
@@ -152,6 +168,10 @@ pub(super) fn resolve(
             // An endpoint's value is shown nowhere.
             let known = if model.endpoint.is_some() { "has an endpoint" } else { "has no endpoint" };
             shown.insert(format!("models.{pair}"), (known.to_owned(), source.clone()));
+            if model.proxy.as_ref().is_some_and(|proxy| Proxy::parse(&proxy.address, None).is_err()) {
+                let message = format!("{source}: models.{name}.proxy: its address is no address of a proxy");
+                return Err(CommandError::usage(message).hint("write it as http://HOST:PORT; a login stands apart"));
+            }
             models.models.insert(pair.to_string(), setting(&pair, model));
         }
     }
@@ -190,6 +210,12 @@ fn setting(pair: &ModelPair, file: &ModelFile) -> ModelSetting {
         sent_as: file.sent_as.clone(),
         responses: file.responses,
         price,
+        custom_ca: file.custom_ca.clone(),
+        proxy: file.proxy.as_ref().map(|proxy| ProxySetting {
+            address: proxy.address.clone(),
+            login: proxy.login.as_ref().map_or(Credential::None, CredentialSource::credential),
+        }),
+        shape: file.shape,
     }
 }
 

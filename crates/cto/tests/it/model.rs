@@ -6,6 +6,7 @@ mod gates;
 mod inside;
 mod leaks;
 mod limits;
+mod reach;
 mod recorded;
 mod runs;
 mod scene;

@@ -3,6 +3,7 @@
 
 mod facts;
 mod link;
+mod reach;
 mod records;
 mod settings;
 mod setup;
@@ -12,5 +13,5 @@ mod values;
 pub(crate) use facts::facts;
 pub(crate) use link::{ModelLink, PORT};
 pub use records::{RecordRow, check_record, list_records};
-pub use settings::{ModelAsk, ModelSetting, ModelSettings};
+pub use settings::{ModelAsk, ModelSetting, ModelSettings, ProxySetting};
 pub(crate) use used::{EventLog, cover, report};

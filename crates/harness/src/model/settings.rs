@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use bridge::{Credential, NetworkClass, Price, ResponsesWire};
+use bridge::{Credential, NetworkClass, Price, ResponsesWire, ShapeShim};
 use contract::ModelPair;
 
 /// Where records lie and what their classes stand for on this machine. Holds where credentials come from, never one.
@@ -31,6 +31,19 @@ pub struct ModelSetting {
     pub sent_as: Option<String>,
     pub responses: Option<ResponsesWire>,
     pub price: Option<Price>,
+    /// Certificate authorities of the operator's own, in PEM.
+    pub custom_ca: Option<PathBuf>,
+    pub proxy: Option<ProxySetting>,
+    pub shape: ShapeShim,
+}
+
+/// A proxy that tunnels to the endpoint.
+#[derive(Debug, Clone)]
+pub struct ProxySetting {
+    /// `http://HOST:PORT`.
+    pub address: String,
+    /// Gives `user:password`.
+    pub login: Credential,
 }
 
 /// What a run asks for: a request, which the records answer.

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bridge::{
-    Admission, BridgeConfig, Credential, Endpoint, NetworkClass, PriceTable, Recorder, Redact, Replay, ResponsesWire,
-    RunToken, Secret, Source, Upstream,
+    Admission, BridgeConfig, Credential, Endpoint, NetworkClass, PriceTable, Proxy, Recorder, Redact, Replay,
+    ResponsesWire, RunToken, Secret, Source, Upstream,
 };
 use contract::model::ModelFacts;
 
-use super::settings::ModelSetting;
+use super::reach::Reach;
 use super::values::Values;
 use super::{ModelAsk, facts};
 use crate::run::Run;
@@ -31,20 +31,24 @@ pub(super) fn config(
     let settings = &run.harness.models;
     let setting = settings.models.get(&pair.to_string()).cloned().unwrap_or_default();
     let endpoint = facts::endpoint(settings, &run.ask.model, pair, &facts.decision).and_then(Result::ok);
-    let values = Arc::new(Values::new(token, endpoint.as_ref()));
+    let now = run.clock.now();
+    // A recording stands for the upstream, and for all that lies on the way to it.
+    let is_live = run.ask.model.replay.is_none();
+    let reach = if is_live { Reach::read(&setting, now)? } else { Reach::default() };
+    let values = Arc::new(known(token, endpoint.as_ref(), &reach));
     let credential = settings.credential_sources.get(&record.credential_source_class).cloned();
     let credential = watched(credential.unwrap_or(Credential::None), &values);
     // Known before anything is written. One that cannot be had now is told of when the model is asked.
-    let _ = credential.check(run.clock.now());
+    let _ = credential.check(now);
 
-    let source = source(&run.ask.model, endpoint, credential, &setting, &values)?;
+    let source = source(&run.ask.model, endpoint, credential, reach, setting.responses, &values)?;
     let class = settings.network_classes.get(&record.allowed_network_class).cloned();
     let network = class.unwrap_or_else(NetworkClass::default);
     let mut admission = Admission::new(&pair.provider, &pair.model);
     admission.aliases = setting.aliases;
     admission.sent_as = setting.sent_as;
     let token = RunToken::new(&Secret::new(token));
-    let mut config = BridgeConfig::new(admission, network, source, token, run.clock.now());
+    let mut config = BridgeConfig::new(admission, network, source, token, now);
     let limits = &run.task.contract.limits;
     config.limits = bridge::Limits {
         requests: Some(limits.model_requests.unwrap_or(MOST_REQUESTS).min(MOST_REQUESTS)),
@@ -53,8 +57,19 @@ pub(super) fn config(
     };
     config.prices = PriceTable { currency: String::new(), prices: setting.price.into_iter().collect() };
     config.forbidden = vec![Secret::new(run.canary.as_bytes())];
+    config.shim = setting.shape;
     config.recorder = recording.map(|path| recorder(path, &values)).transpose()?;
     Ok((config, values))
+}
+
+fn known(token: &str, endpoint: Option<&Endpoint>, reach: &Reach) -> Values {
+    let mut places: Vec<String> = endpoint.into_iter().flat_map(Endpoint::values).collect();
+    places.extend(reach.proxy.as_ref().map(Proxy::value));
+    let values = Values::new(token, &places);
+    if let Some(login) = &reach.login {
+        values.learn(login);
+    }
+    values
 }
 
 /// The source, each value of which is known before it is used.
@@ -67,7 +82,8 @@ fn source(
     ask: &ModelAsk,
     endpoint: Option<Endpoint>,
     credential: Credential,
-    setting: &ModelSetting,
+    reach: Reach,
+    responses: Option<ResponsesWire>,
     values: &Arc<Values>,
 ) -> Result<Source, String> {
     if let Some(path) = &ask.replay {
@@ -76,7 +92,9 @@ fn source(
         return Ok(Source::Replay(replay));
     }
     let mut upstream = Upstream::new(endpoint.ok_or("no endpoint is configured")?, credential);
-    upstream.responses = setting.responses.unwrap_or(ResponsesWire::Native);
+    upstream.responses = responses.unwrap_or(ResponsesWire::Native);
+    upstream.trust = reach.trust;
+    upstream.proxy = reach.proxy;
     Ok(Source::Live(Box::new(upstream)))
 }
 

@@ -5,14 +5,15 @@ use std::path::Path;
 
 use bridge::{ModelEvent, Requested};
 use contract::decision::SettingFacts;
-use contract::model::{AnswerFact, ModelReport, ModelUse, RefusalCode, RequestPurpose, UsageRecord, Wire};
+use contract::model::{AnswerFact, ModelFacts, ModelReport, ModelUse, RefusalCode, RequestPurpose, UsageRecord, Wire};
 use contract::report::{HitClass, SecretHit};
-use contract::{Coverage, EventKind, Gate, Reason, canonical_bytes};
+use contract::{Coverage, EventKind, Gate, ModelPair, Reason, canonical_bytes};
 use evidence::{Draft, WriteArtifactError, names};
 use gate::Judged;
 use gate::model::{admission_status, is_fallback};
 use serde_json::{Value, json};
 
+use super::facts::endpoint;
 use super::link::{Left, ModelLink};
 use crate::clock::RunClock;
 use crate::findings::Findings;
@@ -216,14 +217,24 @@ pub(crate) fn cover(run: &mut Run<'_>) {
     let class = facts.admission.record().map(|record| &record.allowed_network_class);
     let network = class.and_then(|class| run.harness.models.network_classes.get(class));
     let used = ModelUse::of(&run.findings.usage);
+    let own_ca = facts.requested.as_ref().is_some_and(|pair| !facts.replayed && trusts_own_ca(run, facts, pair));
     let rows = [
         (Coverage::RecordsUnsigned, true),
         (Coverage::ModelScripted, network.is_some_and(|network| network.scripted)),
         (Coverage::HostedToolsAllowed, network.is_some_and(|network| !network.allow.is_empty())),
+        (Coverage::CustomCa, own_ca),
         (Coverage::ModelUnpriced, used.cost.unpriced_requests > 0),
         (Coverage::ModelUsageUnknown, used.tokens.unknown_requests > 0),
     ];
     run.findings.coverage.extend(rows.iter().filter(|(_, holds)| *holds).map(|(code, _)| *code));
+}
+
+/// Whether a certificate of an authority of the operator's own would have been taken.
+fn trusts_own_ca(run: &Run<'_>, facts: &ModelFacts, pair: &ModelPair) -> bool {
+    let settings = &run.harness.models;
+    let has_own = settings.models.get(&pair.to_string()).is_some_and(|setting| setting.custom_ca.is_some());
+    let endpoint = endpoint(settings, &run.ask.model, pair, &facts.decision);
+    has_own && endpoint.is_some_and(|endpoint| endpoint.is_ok_and(|endpoint| endpoint.uses_tls()))
 }
 
 /// The report's `model` block.

@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bridge::{Endpoint, Secret};
+use bridge::Secret;
 use secrets::{Known, KnownClass, RuleSet, Scanner};
 
 use super::link::PLACE;
@@ -29,12 +29,12 @@ struct List {
 }
 
 impl Values {
-    pub(super) fn new(token: &str, endpoint: Option<&Endpoint>) -> Self {
+    /// `places` are addresses on the way to the model.
+    pub(super) fn new(token: &str, places: &[String]) -> Self {
         let mut known = vec![Known::new("run-token", KnownClass::Token, token.as_bytes())];
         let inside = [PLACE, PLACE.trim_start_matches("http://")];
         // What every engine is told is no secret, also where the model happens to be served at the same place outside.
-        let values = endpoint.map(Endpoint::values).unwrap_or_default();
-        let kept = values.iter().filter(|value| !inside.iter().any(|place| value.trim_end_matches("/v1") == *place));
+        let kept = places.iter().filter(|value| !inside.iter().any(|place| value.trim_end_matches("/v1") == *place));
         known.extend(kept.map(|value| Known::new("endpoint", KnownClass::Endpoint, value.as_bytes())));
         let scanner = Scanner::new(&known, RuleSet::standard());
         Self { list: Mutex::new(List { known, told: 0, credentials: Vec::new(), scanner }) }
@@ -76,12 +76,14 @@ impl Values {
 
 #[cfg(test)]
 mod tests {
+    use bridge::Endpoint;
+
     use super::*;
 
     const TOKEN: &str = "token-0123456789";
 
     fn values(endpoint: &str) -> Values {
-        Values::new(TOKEN, Some(&Endpoint::parse(endpoint).unwrap()))
+        Values::new(TOKEN, &Endpoint::parse(endpoint).unwrap().values())
     }
 
     fn redacted(values: &Values, text: &str) -> String {
@@ -114,8 +116,7 @@ mod tests {
         assert_eq!(redacted(&values, "at http://models.example:8000/secret/path/chat"), "at [redacted:endpoint]/chat");
         assert_eq!(redacted(&values, "dial models.example:8000"), "dial [redacted:endpoint]");
         assert_eq!(redacted(&values, "ask models.example"), "ask models.example");
-        let inside = Values::new(TOKEN, Some(&Endpoint::parse(PLACE).unwrap()));
-        assert_eq!(redacted(&inside, PLACE), PLACE);
+        assert_eq!(redacted(&self::values(PLACE), PLACE), PLACE);
         assert!(PLACE.ends_with(&format!(":{}", super::super::PORT)));
     }
 }
