@@ -23,6 +23,8 @@ pub struct BridgeConfig {
     pub source: Source,
     pub token: RunToken,
     pub limits: Limits,
+    /// What is left of a day's limits; nothing where there are none.
+    pub day: Limits,
     pub prices: PriceTable,
     pub shim: ShapeShim,
     pub sizes: Sizes,
@@ -44,6 +46,7 @@ impl BridgeConfig {
             source,
             token,
             limits: Limits::default(),
+            day: Limits::default(),
             prices: PriceTable::default(),
             shim: ShapeShim::default(),
             sizes: Sizes::default(),

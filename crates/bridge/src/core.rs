@@ -90,7 +90,7 @@ impl Core {
             admission: Arc::new(config.admission),
             network: config.network,
             way,
-            budget: Budget::new(config.limits),
+            budget: Budget::new(config.limits, config.day),
             shim: config.shim,
             sizes: config.sizes,
             deadlines: config.deadlines,

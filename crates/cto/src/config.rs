@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
-use bridge::NetworkClass;
+use bridge::{Limits, NetworkClass};
 use contract::decision::Profile;
 use harness::{ModelSettings, Tools};
 use schemars::JsonSchema;
@@ -35,6 +35,8 @@ pub(crate) struct ConfigFile {
     pub(crate) network_classes: BTreeMap<String, NetworkClass>,
     /// How this machine reaches a model, by PROVIDER/MODEL. Not in a workspace's file.
     pub(crate) models: BTreeMap<String, ModelFile>,
+    /// What all runs of a day (UTC) may use of all models together. Not in a workspace's file.
+    pub(crate) limits_per_day: Limits,
 }
 
 /// One effective setting and the layer it came from.

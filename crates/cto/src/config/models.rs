@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use bridge::{Credential, FetchCredentialError, Price, Proxy, ResponsesWire, Secret, ShapeShim};
+use bridge::{Credential, FetchCredentialError, Limits, Price, Proxy, ResponsesWire, Secret, ShapeShim};
 use contract::ModelPair;
 use harness::{ModelAsk, ModelSetting, ModelSettings, ProxySetting};
 use schemars::JsonSchema;
@@ -50,6 +50,8 @@ pub(crate) struct ModelFile {
     proxy: Option<ProxyFile>,
     /// Declared changes to requests, so that a reasoning model answers with content.
     shape: ShapeShim,
+    /// What all runs of a day (UTC) may use of this model.
+    limits_per_day: Limits,
 }
 
 /// A proxy that tunnels to the endpoint with CONNECT.
@@ -162,6 +164,10 @@ pub(super) fn resolve(
             shown.insert(format!("network_classes.{class}"), (network.hosts.join(" "), source.clone()));
             models.network_classes.insert(class.clone(), network.clone());
         }
+        if file.limits_per_day != Limits::default() {
+            shown.insert("limits_per_day".to_owned(), (amounts(file.limits_per_day), source.clone()));
+            models.limits_per_day = file.limits_per_day;
+        }
         for (name, model) in &file.models {
             let pair: ModelPair =
                 name.parse().map_err(|error| CommandError::usage(format!("{source}: models.{name}: {error}")))?;
@@ -179,11 +185,18 @@ pub(super) fn resolve(
     Ok(models)
 }
 
+fn amounts(Limits { requests, tokens, money_micros }: Limits) -> String {
+    let rows = [("requests", requests), ("tokens", tokens), ("money_micros", money_micros)];
+    let said = rows.iter().filter_map(|(name, amount)| Some(format!("{name} {}", (*amount)?)));
+    said.collect::<Vec<_>>().join(", ")
+}
+
 fn refuse_workspace(Layer { path, file, of_workspace }: &Layer) -> Result<(), CommandError> {
     let says = [
         ("credential_sources", !file.credential_sources.is_empty()),
         ("network_classes", !file.network_classes.is_empty()),
         ("models", !file.models.is_empty()),
+        ("limits_per_day", file.limits_per_day != Limits::default()),
     ];
     match says.iter().find(|(_, said)| *said && *of_workspace) {
         None => Ok(()),
@@ -216,6 +229,7 @@ fn setting(pair: &ModelPair, file: &ModelFile) -> ModelSetting {
             login: proxy.login.as_ref().map_or(Credential::None, CredentialSource::credential),
         }),
         shape: file.shape,
+        limits_per_day: file.limits_per_day,
     }
 }
 

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 
-use bridge::{Bridge, ModelEvent, ProbeResult, Summary};
+use bridge::{Bridge, ModelEvent, ProbeResult, Spent, Summary};
 use contract::model::{AnswerFact, ModelFacts, Wire};
 use contract::{ModelPair, Reason};
 use secrets::Known;
 
+use super::day::Share;
 use super::setup;
 use super::values::Values;
 use crate::run::{Run, random_token};
@@ -27,6 +28,7 @@ pub(crate) struct ModelLink {
     over: Arc<AtomicBool>,
     token: String,
     values: Arc<Values>,
+    share: Option<Share>,
     recording: Option<PathBuf>,
 }
 
@@ -35,6 +37,7 @@ pub(crate) struct Left {
     pub(crate) summary: Summary,
     pub(crate) events: Vec<ModelEvent>,
     pub(crate) learned: Vec<Known>,
+    pub(super) share: Option<Share>,
     pub(crate) recording: Option<PathBuf>,
 }
 
@@ -44,7 +47,7 @@ impl ModelLink {
     pub(crate) fn start(run: &mut Run<'_>, facts: &ModelFacts) -> Result<Self, String> {
         let token = random_token().map_err(|error| format!("no random numbers: {error}"))?;
         let recording = run.ask.model.record.then(|| run.work.join("model-traffic.jsonl"));
-        let (config, values) = setup::config(run, facts, &token, recording.as_deref())?;
+        let setup::Setup { config, values, share } = setup::setup(run, facts, &token, recording.as_deref())?;
         run.draft.censor_mut().know(values.take_new());
         let (sender, events) = mpsc::channel();
         let over = Arc::new(AtomicBool::new(false));
@@ -56,8 +59,15 @@ impl ModelLink {
             // Nobody listens only when the run is gone.
             let _ = sender.send(event);
         };
-        let bridge = Bridge::start(config, Box::new(observer)).map_err(|error| error.to_string())?;
-        Ok(Self { bridge, events, over, token, values, recording })
+        let bridge = match Bridge::start(config, Box::new(observer)) {
+            Ok(bridge) => bridge,
+            Err(error) => {
+                // Nothing was asked, so nothing is held of the day either.
+                let settled = share.map(|share| share.settle(run, Spent::default())).transpose();
+                return Err(settled.err().map_or_else(|| error.to_string(), |error| error.to_string()));
+            }
+        };
+        Ok(Self { bridge, events, over, token, values, share, recording })
     }
 
     /// Asks the model for a word.
@@ -96,7 +106,7 @@ impl ModelLink {
     pub(crate) fn stop(self) -> Left {
         let summary = self.bridge.stop();
         let (events, learned) = (self.events.try_iter().collect(), self.values.take_new());
-        Left { summary, events, learned, recording: self.recording }
+        Left { summary, events, learned, share: self.share, recording: self.recording }
     }
 
     /// How an engine is told where its model is, in the variables the clients of its wire read.

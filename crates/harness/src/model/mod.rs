@@ -1,6 +1,7 @@
 //! The model of a run: what the operator's records and settings say of it, the bridge that stands between it and the
 //! engine, and what of its use becomes evidence.
 
+mod day;
 mod facts;
 mod link;
 mod reach;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use bridge::{Credential, NetworkClass, Price, ResponsesWire, ShapeShim};
+use bridge::{Credential, Limits, NetworkClass, Price, ResponsesWire, ShapeShim};
 use contract::ModelPair;
 
 /// Where records lie and what their classes stand for on this machine. Holds where credentials come from, never one.
@@ -19,6 +19,8 @@ pub struct ModelSettings {
     pub network_classes: BTreeMap<String, NetworkClass>,
     /// By `PROVIDER/MODEL`.
     pub models: BTreeMap<String, ModelSetting>,
+    /// Of all pairs together.
+    pub limits_per_day: Limits,
 }
 
 /// One pair, as this machine reaches it.
@@ -35,6 +37,7 @@ pub struct ModelSetting {
     pub custom_ca: Option<PathBuf>,
     pub proxy: Option<ProxySetting>,
     pub shape: ShapeShim,
+    pub limits_per_day: Limits,
 }
 
 /// A proxy that tunnels to the endpoint.

@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bridge::{
-    Admission, BridgeConfig, Credential, Endpoint, NetworkClass, PriceTable, Proxy, Recorder, Redact, Replay,
+    Admission, BridgeConfig, Credential, Endpoint, Limits, NetworkClass, PriceTable, Proxy, Recorder, Redact, Replay,
     ResponsesWire, RunToken, Secret, Source, Upstream,
 };
 use contract::model::ModelFacts;
 
+use super::day::Share;
 use super::reach::Reach;
 use super::values::Values;
 use super::{ModelAsk, facts};
@@ -18,13 +19,16 @@ use crate::run::Run;
 /// Requests of one run, whatever the contract says: each is a line of evidence.
 const MOST_REQUESTS: u64 = 20_000;
 
-/// The configuration, and what must not be written of it.
-pub(super) fn config(
-    run: &Run<'_>,
-    facts: &ModelFacts,
-    token: &str,
-    recording: Option<&Path>,
-) -> Result<(BridgeConfig, Arc<Values>), String> {
+pub(super) struct Setup {
+    pub(super) config: BridgeConfig,
+    /// What must not be written of it.
+    pub(super) values: Arc<Values>,
+    /// What the run holds of a limited day.
+    pub(super) share: Option<Share>,
+}
+
+/// Reads what is to be read, and reserves the run's share of the day.
+pub(super) fn setup(run: &Run<'_>, facts: &ModelFacts, token: &str, recording: Option<&Path>) -> Result<Setup, String> {
     let (Some(pair), Some(record)) = (&facts.requested, facts.admission.record()) else {
         return Err("no pair is admitted".to_owned());
     };
@@ -50,7 +54,7 @@ pub(super) fn config(
     let token = RunToken::new(&Secret::new(token));
     let mut config = BridgeConfig::new(admission, network, source, token, now);
     let limits = &run.task.contract.limits;
-    config.limits = bridge::Limits {
+    config.limits = Limits {
         requests: Some(limits.model_requests.unwrap_or(MOST_REQUESTS).min(MOST_REQUESTS)),
         tokens: limits.model_tokens,
         money_micros: limits.money_micros,
@@ -59,7 +63,10 @@ pub(super) fn config(
     config.forbidden = vec![Secret::new(run.canary.as_bytes())];
     config.shim = setting.shape;
     config.recorder = recording.map(|path| recorder(path, &values)).transpose()?;
-    Ok((config, values))
+    let reserved = Share::reserve(run, pair, config.limits).map_err(|error| error.to_string())?;
+    let (share, day) = reserved.unzip();
+    config.day = day.unwrap_or_default();
+    Ok(Setup { config, values, share })
 }
 
 fn known(token: &str, endpoint: Option<&Endpoint>, reach: &Reach) -> Values {

@@ -147,8 +147,11 @@ impl Run<'_> {
     /// Ends the bridge, where there is one: from here on its token opens nothing, and what it saw is evidence.
     pub(crate) fn close_link(&mut self) -> Result<(), Stopped> {
         let Some(link) = self.link.take() else { return Ok(()) };
-        let Left { summary, events, learned, recording } = link.stop();
+        let Left { summary, events, learned, share, recording } = link.stop();
         self.draft.censor_mut().know(learned);
+        if let Some(share) = share {
+            share.settle(self, summary.spent)?;
+        }
         self.note_events(events)?;
         let mut records = std::mem::take(&mut self.findings.usage);
         records.sort_by_key(|record| record.seq);
