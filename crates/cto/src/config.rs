@@ -82,7 +82,7 @@ impl Config {
         let workspace = workspace.map(|(path, _)| path);
         let layers = read_layers(workspace.as_deref())?;
         let sandbox_floor = sandbox_floor(&layers, &mut settings);
-        let models = models::resolve(&layers, workspace.as_deref(), &mut settings)?;
+        let models = models::resolve(&layers, &home, workspace.as_deref(), &mut settings)?;
         Ok(Self { home, home_named, workspace, sandbox_floor, tools: tools(), models, settings })
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn admit(context: &Context, command: &AdmitCommand) -> Result<u8, Com
 }
 
 fn check(context: &Context, file: &Path) -> Result<u8, CommandError> {
-    let row = check_record(file);
+    let row = check_record(&context.config.models, file, super::records::now()?);
     let output = context.output;
     if output.json {
         output.print_json(&document(&row))?;

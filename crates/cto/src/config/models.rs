@@ -143,12 +143,14 @@ impl FromStr for CredentialName {
 /// All layers together; what a later one says of a name holds.
 pub(super) fn resolve(
     layers: &[Layer],
+    home: &Path,
     workspace: Option<&Path>,
     settings: &mut Vec<Setting>,
 ) -> Result<ModelSettings, CommandError> {
     let mut models = ModelSettings {
         admissions: workspace.map(|dir| dir.join("admissions/model")),
         decision: workspace.map(|dir| dir.join("decisions/provider.yaml")),
+        allowed_signers: Some(home.join("trust/allowed_signers")),
         ..ModelSettings::default()
     };
     let mut shown = BTreeMap::new();

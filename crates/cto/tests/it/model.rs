@@ -10,3 +10,4 @@ mod reach;
 mod recorded;
 mod runs;
 mod scene;
+mod signed;

@@ -5,6 +5,7 @@ use contract::model::{CredentialFact, EndpointFact, ModelFacts, Wire};
 use contract::record::{Found, ModelAdmission, ProviderDecision};
 use contract::{ModelPair, Stamp};
 
+use super::signed::Signers;
 use super::{ModelAsk, ModelSettings, records};
 use crate::task::Task;
 
@@ -22,8 +23,9 @@ pub(crate) fn facts(
     now: Stamp,
 ) -> Option<ModelFacts> {
     let wire = wire(engine, task)?;
-    let admission = records::admission(settings, ask.admission_file.as_deref(), ask.pair.as_ref());
-    let decision = records::decision(settings);
+    let signers = Signers::read(settings, now);
+    let admission = records::admission(settings, ask.admission_file.as_deref(), ask.pair.as_ref(), &signers);
+    let decision = records::decision(settings, &signers);
     let fitting = ask.pair.as_ref().zip(admission.record()).filter(|(pair, record)| record.is_for(pair));
     let (credential, endpoint) = match fitting {
         None => (CredentialFact::NotLooked, EndpointFact::NotLooked),

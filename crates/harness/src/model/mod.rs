@@ -8,6 +8,7 @@ mod reach;
 mod records;
 mod settings;
 mod setup;
+mod signed;
 mod used;
 mod values;
 

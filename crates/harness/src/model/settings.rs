@@ -13,6 +13,8 @@ pub struct ModelSettings {
     pub admissions: Option<PathBuf>,
     /// The workspace's `decisions/provider.yaml`.
     pub decision: Option<PathBuf>,
+    /// Whose signatures of records count.
+    pub allowed_signers: Option<PathBuf>,
     /// By class.
     pub credential_sources: BTreeMap<String, Credential>,
     /// By class.

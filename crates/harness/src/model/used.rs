@@ -222,7 +222,7 @@ pub(crate) fn cover(run: &mut Run<'_>) {
     let used = ModelUse::of(&run.findings.usage);
     let own_ca = facts.requested.as_ref().is_some_and(|pair| !facts.replayed && trusts_own_ca(run, facts, pair));
     let rows = [
-        (Coverage::RecordsUnsigned, true),
+        (Coverage::RecordsUnsigned, facts.admission.is_unsigned() || facts.decision.is_unsigned()),
         (Coverage::ModelScripted, network.is_some_and(|network| network.scripted)),
         (Coverage::HostedToolsAllowed, network.is_some_and(|network| !network.allow.is_empty())),
         (Coverage::CustomCa, own_ca),
