@@ -19,7 +19,7 @@ pub use case::contract_text;
 pub use process::{git, left_running, program, run_git, wait_for};
 pub use skip::{not_here, python, skip};
 pub use tamper::Forger;
-pub use terminal::Shown;
+pub use terminal::{Showing, Shown};
 pub use tools::{
     cargo, cargo_home, go, go_cache, go_environment, nextest, node, npm_cache, python_environment, same_place,
     stoppable, times, wheels,
