@@ -1,5 +1,9 @@
 //! The real agents, through the real binary, in the sandbox, against a scripted model behind the bridge.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
+mod behaviours;
 mod cases;
+mod hijacking;
+mod hostile;
+mod misbehaving;
 mod scene;
