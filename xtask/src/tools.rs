@@ -75,6 +75,7 @@ pub(crate) fn made() -> Vec<(&'static str, Outcome<PathBuf>)> {
         ("CTO_TEST_CARGO_HOME", cargo_home()),
         ("CTO_TEST_SDK_PYTHON", models::clients()),
         ("CTO_TEST_MODEL_PYTHON", models::model()),
+        ("CTO_TEST_AIDER", models::aider()),
         ("CTO_TEST_CODEX", agents::codex()),
         ("CTO_TEST_PI", agents::pi()),
         ("CTO_TEST_CLAUDE", agents::claude()),

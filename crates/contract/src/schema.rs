@@ -33,10 +33,13 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::record::ProviderDecision>("provider-decision", "decisions/provider.yaml"),
     published::<crate::statement::Statement>("statement", "the in-toto statement inside attestation.dsse.json"),
     published::<crate::statement::Envelope>("envelope", "attestation.dsse.json"),
+    published::<crate::proof::NoTargetInspection>("stage2-no-target-inspection", "stage2-no-target-inspection.json"),
+    published::<crate::proof::CopiedRepository>("stage3-copied-repo-proof", "stage3-copied-repo-proof.json"),
     published::<crate::reverification::ReverificationStatement>(
         "reverification",
         "the in-toto statement of a verification that was held again",
     ),
+    published::<crate::taken::TakenStatement>("patch-taken", "the in-toto statement of a patch that was taken"),
 ];
 
 /// Declares a published schema.

@@ -1,15 +1,23 @@
 //! The command line, as clap sees it. Dumb on purpose: it is resolved once, in `context`.
 
+mod bridge;
+mod engine;
+mod lanes;
+mod nouns;
+mod take;
 mod values;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use contract::ModelPair;
 use evidence::verify::Expectation;
 
-use crate::config::CredentialName;
+pub(crate) use bridge::BridgeArgs;
+pub(crate) use engine::EngineCommand;
+pub(crate) use lanes::{MatrixArgs, RaceArgs, RepeatArgs};
+pub(crate) use nouns::{CaseCommand, EnvironmentCommand, KeyCommand, LedgerCommand};
+pub(crate) use take::TakeArgs;
 pub(crate) use values::{Age, ProfileName, StatusFilter};
 use values::{age, speed};
 
@@ -118,20 +126,29 @@ pub(crate) enum Command {
     },
     /// Every case; a table, JUnit with --junit
     #[command(after_help = "Examples:\n  cto matrix --jobs 4\n  cto matrix --cheats --junit cases.xml")]
-    Matrix {
-        /// The engine
-        #[arg(long, value_name = "E", default_value = "fake")]
-        engine: String,
-        /// The cheat corpus too: each cheat must be refused as it declares
-        #[arg(long)]
-        cheats: bool,
-        /// Runs at once
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-        jobs: Option<u16>,
-        /// Write JUnit XML
-        #[arg(long, value_name = "FILE")]
-        junit: Option<PathBuf>,
+    Matrix(MatrixArgs),
+    /// Lanes side by side: the same contract, one engine each
+    #[command(
+        after_help = "Each lane is a governed run with a bundle of its own; the comparison is one more. A lane that cannot run says why in its row.\n\nExamples:\n  cto race r1-string-slugify --engines fake,codex,pi\n  cto race task.yaml --repo . --engines codex,claude --jobs 2 --json\n\nExit codes: 0 every lane passed, 1 one failed, 3 none failed and one was blocked."
+    )]
+    Race(RaceArgs),
+    /// How often an engine passes: pass^k, an interval, time, cost, false claims
+    #[command(
+        after_help = "pass^k is the chance that k runs all pass, estimated without bias from these. One run is an anecdote.\n\nExamples:\n  cto repeat r1-string-slugify -n 10\n  cto repeat task.yaml --repo . --engine codex -n 8 --jobs 2 --junit repeat.xml\n\nExit codes: 0 every run passed, 1 one failed, 3 none failed and one was blocked."
+    )]
+    Repeat(RepeatArgs),
+    /// Any runs side by side: verdict, why, time, requests, tokens, cost, claims
+    #[command(after_help = "Examples:\n  cto compare @ @-1\n  cto compare b9tc k7q2 m4xd --json")]
+    Compare {
+        /// Runs, or paths of bundles
+        #[arg(required = true, value_name = "RUN|PATH")]
+        runs: Vec<String>,
     },
+    /// Put a verified patch on a new branch of your own repository
+    #[command(
+        after_help = "From stage 3 on, of runs that passed. The bundle is verified and the result built anew first. Nothing but the new branch and its\nobjects is written; no hook runs. That you took it is signed and recorded.\n\nExamples:\n  cto take @\n  cto take b9tc --branch fix/slugify\n\nExit codes: 0 taken or there already, 1 the bundle does not verify, 2 wrong usage, 3 refused."
+    )]
+    Take(TakeArgs),
     /// The runs in the ledger, newest first
     #[command(after_help = "Examples:\n  cto runs --status fail --limit 10\n  cto runs --since today --json")]
     Runs {
@@ -155,6 +172,9 @@ pub(crate) enum Command {
     Show {
         /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
         run: String,
+        /// As the body of a pull request; the bundle is verified first
+        #[arg(long)]
+        markdown: bool,
     },
     /// The patch of a run
     #[command(after_help = "Examples:\n  cto diff @\n  cto diff b9tc | git apply --check")]
@@ -297,6 +317,9 @@ pub(crate) enum Command {
         /// Which one; without it, the list
         reason: Option<String>,
     },
+    /// Engines: list, probe, open a gate
+    #[command(subcommand)]
+    Engine(EngineCommand),
     /// Draft an admission, or check one
     #[command(subcommand)]
     Admit(AdmitCommand),
@@ -345,74 +368,22 @@ pub(crate) struct Asked {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum CaseCommand {
-    /// The cases that can be run by id
-    List,
-    /// Make a new case that passes, to start from
-    New {
-        /// Its id, which is also the name of its folder
-        id: String,
-        /// Where to put it; the workspace's cases/ unless said
-        #[arg(long, value_name = "DIR")]
-        dir: Option<PathBuf>,
-    },
-    /// Check cases: they load, and end as they say
-    Check {
-        /// Case ids or folders
-        #[arg(required = true)]
-        cases: Vec<String>,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum LedgerCommand {
-    /// Check the chain of entries, and what they say of the bundles that are here
-    #[command(
-        after_help = "Examples:\n  cto ledger verify --json\n\nExit codes: 0 everything holds, 1 something does not."
-    )]
-    Verify,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum EnvironmentCommand {
-    /// Draft a contract's environment from what lies in a repository
-    #[command(
-        after_help = "Prints the block with the reason for each part; nothing is run and nothing is written.\n\nExamples:\n  cto environment suggest ~/src/site\n  cto environment suggest ~/src/site >> task.yaml\n  cto environment suggest --json\n\nExit codes: 0 drafted, 3 nothing was found that it knows."
-    )]
-    Suggest {
-        /// The repository
-        #[arg(value_name = "DIR", default_value = ".")]
-        dir: PathBuf,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BridgeArgs {
-    /// Where to listen; loopback only
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
-    pub(crate) listen: SocketAddr,
-    /// The one place requests are sent to
-    #[arg(long, value_name = "URL")]
-    pub(crate) upstream: String,
-    /// The one model that may be asked for
-    #[arg(long, value_name = "PROVIDER/MODEL")]
-    pub(crate) admit: ModelPair,
-    /// Another name of the same model
-    #[arg(long, value_name = "NAME")]
-    pub(crate) alias: Vec<String>,
-    /// Where the upstream's key comes from: env:NAME, file:PATH, oauth-file:PATH or none
-    #[arg(long, value_name = "SOURCE", default_value = "none")]
-    pub(crate) credential: CredentialName,
-    /// What clients present as their key [env: CTO_BRIDGE_TOKEN]
-    #[arg(long, value_name = "T")]
-    pub(crate) token: Option<String>,
-    /// Translate the responses wire to chat completions
-    #[arg(long)]
-    pub(crate) over_chat: bool,
-}
-
-#[derive(Debug, Subcommand)]
 pub(crate) enum AdmitCommand {
+    /// Copy an engine into the home and draft the admission of its source, or check one with --check
+    #[command(
+        after_help = "A draft admits nothing: a person fills in who approved it, resolves the licence and sets its status to admitted.\n\nExamples:\n  cto admit source codex\n  cto admit source --check admissions/source/codex.yaml\n\nExit codes: 0 drafted or usable, 1 it cannot be used, 2 wrong usage, 3 the engine cannot be had."
+    )]
+    Source {
+        /// The engine
+        #[arg(value_name = "ENGINE", required_unless_present = "check")]
+        engine: Option<String>,
+        /// Put the record that is there aside; the new one names it as the one before
+        #[arg(long)]
+        replace: bool,
+        /// Check this record instead
+        #[arg(long, value_name = "FILE", conflicts_with = "engine")]
+        check: Option<PathBuf>,
+    },
     /// Draft the admission of a model into the workspace, or check one with --check
     #[command(
         after_help = "A draft admits nothing: a person fills in who approved it and sets its status to admitted.\n\nExamples:\n  cto admit model qwen-local/qwen3.6-35b-a3b --credential-class local-none --network-class local-vllm\n  cto admit model --check admissions/model/qwen.json\n\nExit codes: 0 drafted or usable, 1 it cannot be used, 2 wrong usage."
@@ -431,12 +402,4 @@ pub(crate) enum AdmitCommand {
         #[arg(long, value_name = "FILE", conflicts_with = "pair")]
         check: Option<PathBuf>,
     },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum KeyCommand {
-    /// Make the keys that are missing
-    Init,
-    /// Show the public keys
-    Show,
 }

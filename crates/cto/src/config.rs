@@ -21,6 +21,7 @@ use crate::error::CommandError;
 use crate::output::{Output, Paint};
 
 use engines::EngineFile;
+pub(crate) use engines::gate_in;
 pub(crate) use models::{CredentialName, bridge_token, model_ask};
 use models::{CredentialSource, ModelFile};
 

@@ -155,7 +155,7 @@ impl Context {
         })
     }
 
-    fn known_engine(&self, engine: &str) -> Result<(), CommandError> {
+    pub(crate) fn known_engine(&self, engine: &str) -> Result<(), CommandError> {
         if self.config.engines.is_known(engine) {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use contract::report::{CheckResult, PassKind, Report};
 use contract::text::shown;
-use contract::{Reason, Status};
+use contract::{Reason, Stage, Status};
 use evidence::render::{counts_text, model_text, verdict_sentence};
 
 use crate::output::{Output, count, millis, wrap};
@@ -139,6 +139,7 @@ fn next(report: &Report) -> String {
     let run = report.run_id.suffix();
     match report.status {
         Status::Pass if report.changed_files.is_empty() => format!("cto verify {run}"),
+        Status::Pass if report.stage >= Stage::COPIED_REPOSITORY => format!("cto diff {run}     then cto take {run}"),
         Status::Pass => format!("cto diff {run}"),
         Status::Fail => format!("cto show {run} -v"),
         Status::Blocked => match report.blocker_reasons.first() {

@@ -33,6 +33,8 @@ pub mod names {
     pub const ATTESTATION: &str = "attestation.dsse.json";
     pub const BASELINE: &str = "baseline.tar";
     pub const MODEL_USAGE: &str = "model-usage.jsonl";
+    pub const STAGE_2: &str = "stage2-no-target-inspection.json";
+    pub const STAGE_3: &str = "stage3-copied-repo-proof.json";
     pub const BACKEND: &str = "backend";
 
     /// The files every bundle has, whatever became of the run.

@@ -39,6 +39,7 @@ pub(crate) fn inputs() -> Inputs {
             hidden_programs: Vec::new(),
             environment_unavailable: Vec::new(),
             environment_problems: Vec::new(),
+            engine: None,
             model: None,
         },
         target: Some(TargetFacts {
@@ -50,6 +51,7 @@ pub(crate) fn inputs() -> Inputs {
             baseline_tree: Some("t".to_owned()),
             dirty_paths: Vec::new(),
             absent_allowed: Vec::new(),
+            baseline_run: None,
             ecosystems: Vec::new(),
         }),
         answer: None,

@@ -1,4 +1,4 @@
-//! A bundle about other bundles: a matrix. Sealed like a run, by the same steps, without an engine.
+//! A bundle about other bundles: a matrix, a race, a repetition. Sealed like a run, by the same steps, without an engine.
 
 use contract::decision::Profile;
 use contract::statement::SealedBy;
@@ -19,19 +19,29 @@ use crate::spine::GovernError;
 use crate::task::{Origin, Task};
 use crate::watch::{Quiet, Watch};
 
-/// Seals `document` as `file` in a directory of its own under `harness-runs/`. `wrong` says what does not hold, if so.
+/// What a bundle about other bundles is: its name, what it is for, and the one file that it has beyond every bundle's.
+#[derive(Debug, Clone, Copy)]
+pub struct Collection<'a> {
+    /// Part of the run's id.
+    pub name: &'a str,
+    pub title: &'a str,
+    pub brief: &'a str,
+    pub success: &'a str,
+    pub file: &'a str,
+}
+
+/// Seals `document` in a directory of its own under `harness-runs/`. `wrong` says what does not hold, if so. It starts no
+/// engine, so it is decided as the built-in one is: which engines the document is about has passed its own gates.
 pub fn seal_collection<T: Serialize>(
     harness: &Harness,
-    name: &str,
-    engine: &str,
-    file: &str,
+    collection: &Collection<'_>,
     document: &T,
     wrong: Option<String>,
 ) -> Result<Sealed, GovernError> {
-    let task =
-        task(name).map_err(|error| GovernError::Open(OpenRunError::Io(name.into(), std::io::Error::other(error))))?;
+    let refused = |error| GovernError::Open(OpenRunError::Io(collection.name.into(), std::io::Error::other(error)));
+    let task = task(collection).map_err(refused)?;
     let ask = Ask {
-        engine: engine.to_owned(),
+        engine: "fake".to_owned(),
         stage: Stage::GATED_ENGINE,
         purpose: Purpose::Validation,
         sandbox: Profile::None,
@@ -43,7 +53,7 @@ pub fn seal_collection<T: Serialize>(
     let run =
         Run::open(harness, &task, &ask, Watch { cancel: &cancel, observer: &Quiet }).map_err(GovernError::Open)?;
     let run_id = run.id().clone();
-    collect(run, file, document, wrong)
+    collect(run, collection.file, document, wrong)
         .or_else(|stopped| seal_stopped(harness, &run_id, &stopped).map_err(GovernError::Seal))
 }
 
@@ -66,12 +76,12 @@ fn collect<T: Serialize>(run: Run<'_>, file: &str, document: &T, wrong: Option<S
 }
 
 /// The contract of a collection: it changes nothing and says why it has no test of its own.
-fn task(name: &str) -> Result<Task, contract::id::ParseIdError> {
-    let task_id = TaskId::try_from(name.to_owned())?;
+fn task(collection: &Collection<'_>) -> Result<Task, contract::id::ParseIdError> {
+    let task_id = TaskId::try_from(collection.name.to_owned())?;
     let contract = TaskContract {
         schema_version: ContractVersion::One,
-        title: format!("every case: {task_id}"),
-        brief: "Run every case and compare its end with what it declares.".to_owned(),
+        title: format!("{}: {task_id}", collection.title),
+        brief: collection.brief.to_owned(),
         branch_policy: "current".to_owned(),
         task_id,
         target_repository: None,
@@ -90,12 +100,12 @@ fn task(name: &str) -> Result<Task, contract::id::ParseIdError> {
         approval_required: false,
         diff_required: false,
         verification_commands: Vec::new(),
-        no_test_rationale: Some("each case has its own verification and its own bundle".to_owned()),
+        no_test_rationale: Some("each run in it has its own verification and its own bundle".to_owned()),
         blind_checks: Vec::new(),
         control_patch: None,
         verification_files: Vec::new(),
         environment: Environment::default(),
-        success_criteria: vec!["every case ends as it declares".to_owned()],
+        success_criteria: vec![collection.success.to_owned()],
         rollback_expectation: None,
         limits: Limits {
             wall_seconds: 1800,

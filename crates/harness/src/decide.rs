@@ -11,6 +11,7 @@ use serde_json::json;
 use tree::Listing;
 
 use crate::engines::FAKE;
+use crate::ladder;
 use crate::model::ModelAsk;
 use crate::run::{Harness, Run, Stopped};
 use crate::scan::baseline_reader;
@@ -134,7 +135,7 @@ impl<'a> Run<'a> {
                 self.make_work()?;
                 stop::here("work.made");
                 let mut target = inspect(self.harness, self.task, self.ask.sandbox, &self.work)?;
-                target.facts.baseline_run = self.run_baseline()?;
+                target.facts.baseline_run = self.run_baseline(&settings)?;
                 if let Some(copy) = &target.copy {
                     self.draft.censor_mut().compare_with(baseline_reader(copy.baseline.store.clone(), copy.commit));
                 }
@@ -174,9 +175,15 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The fake engine on the same case, in the same invocation: what another engine at stage 2 is compared with.
-    fn run_baseline(&mut self) -> Result<Option<BaselineRun>, Stopped> {
-        if self.ask.engine == FAKE || self.ask.stage != Stage::ARTIFICIAL_FIXTURE {
+    /// What another engine is compared with: at stage 2 the fake engine on the same case in the same invocation, above it the
+    /// pass of the stage before.
+    fn run_baseline(&mut self, settings: &SettingFacts) -> Result<Option<BaselineRun>, Stopped> {
+        if self.ask.engine == FAKE {
+            return Ok(None);
+        }
+        if self.ask.stage != Stage::ARTIFICIAL_FIXTURE {
+            self.findings.compared_with =
+                settings.engine.as_ref().and_then(|engine| ladder::proof(self.harness, engine));
             return Ok(None);
         }
         let ask = Ask {

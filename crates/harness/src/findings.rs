@@ -1,9 +1,11 @@
 //! What a run finds out about itself, step by step, until it becomes a report.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use contract::claim::{Claim, JudgedClaim};
 use contract::model::UsageRecord;
+use contract::proof::SourceState;
 use contract::report::{Blocker, CheckResult, Verification, sort_blockers};
 use contract::sandbox::{Attempt, EnvironmentRecord};
 use contract::{Coverage, Decision, Digest, EventKind, Reason, Report};
@@ -11,6 +13,7 @@ use sandbox::LimitRule;
 use serde_json::{Map, Value, json};
 
 use crate::posture::Cells;
+use crate::proof::Given;
 
 /// What is known of the engine process.
 #[derive(Debug, Default)]
@@ -51,6 +54,12 @@ pub(crate) struct Findings {
     pub(crate) judged_claims: Vec<JudgedClaim>,
     pub(crate) verification: Verification,
     pub(crate) source_mutated: Option<bool>,
+    /// What the engine was given, searched for paths of repositories.
+    pub(crate) given: Option<Given>,
+    /// The host's directories that the engine could write to.
+    pub(crate) writable: Vec<PathBuf>,
+    pub(crate) source_before: Option<SourceState>,
+    pub(crate) source_after: Option<SourceState>,
     /// The run that this one is held beside.
     pub(crate) compared_with: Option<Report>,
     pub(crate) missing_events: Vec<EventKind>,
@@ -80,6 +89,10 @@ impl Default for Findings {
             judged_claims: Vec::new(),
             verification: Verification { passes: Vec::new(), result: CheckResult::NotRun },
             source_mutated: None,
+            given: None,
+            writable: Vec::new(),
+            source_before: None,
+            source_after: None,
             compared_with: None,
             missing_events: Vec::new(),
         }

@@ -73,7 +73,7 @@ kept! {
     Unsealed "unsealed" "the ledger does not have it as sealed",
     Stated "stated" "a signed statement or a ledger entry speaks of it",
     LatestPass "latest_pass" "it is the latest pass of its task, engine and stage",
-    Named "named" "a matrix that stays names it",
+    Named "named" "a matrix, a comparison or a repetition that stays names it",
     Young "young" "it is too young",
     Recent "recent" "it is among the latest of its task",
     InUse "in_use" "somebody reads it just now",

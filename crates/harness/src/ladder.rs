@@ -1,6 +1,6 @@
 //! Rungs of the ladder, computed from sealed bundles each time they are asked for. Nothing is stored and nothing can be set.
 
-use contract::engine::RungFact;
+use contract::engine::{EngineSetting, RungFact};
 use contract::report::Report;
 use contract::{ModelPair, Purpose, Reason, Stage, Status};
 use ledger::{RunFilter, RunRow, RunStatus};
@@ -24,6 +24,13 @@ pub(crate) fn below(
 ) -> Option<RungFact> {
     let below = Stage::try_from(stage.number().checked_sub(1)?).ok()?;
     Some(rung(harness, engine, source_id, pair, below))
+}
+
+/// The report of the run that the rung below rests on.
+pub(crate) fn proof(harness: &Harness, engine: &EngineSetting) -> Option<Report> {
+    let Some(RungFact::Validated { run_id, .. }) = &engine.below else { return None };
+    let bundle = harness.home.bundles().join(run_id);
+    evidence::verify::verify(&bundle, &[harness.key.public()], &[]).ok()?.report
 }
 
 fn rung(harness: &Harness, engine: &str, source_id: &str, pair: Option<&ModelPair>, stage: Stage) -> RungFact {

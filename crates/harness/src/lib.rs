@@ -23,6 +23,7 @@ mod ladder;
 mod look;
 mod model;
 mod posture;
+mod proof;
 mod quarters;
 mod recover;
 mod replay;
@@ -34,11 +35,14 @@ mod run;
 mod scan;
 mod settings;
 mod spine;
+mod stated;
 mod supervise;
+mod take;
 mod target;
 mod task;
 mod verification;
 mod watch;
+mod work;
 
 pub use archive::{
     ExportRunError, ExportSource, Exported, IMPORTED, ImportArchiveError, Imported, Manifest, TakenIn, export, import,
@@ -47,9 +51,11 @@ pub use archive::{
 pub use audit::{AuditLedgerError, LedgerAudit, audit};
 pub use availability::availability;
 pub use clock::{ReadClockError, RunClock};
-pub use collection::seal_collection;
+pub use collection::{Collection, seal_collection};
 pub use decide::{Answer, Ask, DecideError, ExamFiles, decide};
-pub use engines::{Engine, EngineConfig, Engines, FAKE, find_engine, is_built_in};
+pub use engines::{
+    Engine, EngineConfig, Engines, FAKE, check_source, draft_source, find_engine, is_built_in, list_sources,
+};
 pub use gc::{Act, CollectError, Kept, Retention, RunFate, Stuff, StuffFate, Swept, gc, hold};
 pub use halt::{HALT_LIFTED, HALT_SET, Halt, HaltError, HaltSet, Halted, Resumed, halt, halted, resume};
 pub use home::{Home, OpenHomeError};
@@ -62,5 +68,6 @@ pub use reverify::{REVERIFIED, Reverified, ReverifyError, reverify};
 pub use run::{Harness, OpenHarnessError, OpenRunError, random_token};
 pub use scan::{ContractSecret, warm_up};
 pub use spine::{GovernError, Outcome, govern};
+pub use take::{TAKEN, TakeAsk, TakeError, TookPatch, take};
 pub use task::{BaselineFile, LoadTaskError, Origin, Task};
 pub use watch::{Quiet, Step, StepState, Told, Watch, WatchRun};

@@ -26,7 +26,7 @@ use crate::run::{Run, Stopped, memory_path};
 use crate::task::Origin;
 use crate::verification::Verified;
 use crate::watch::{Step, StepState};
-use crate::{model, posture, replay};
+use crate::{model, posture, proof, replay};
 
 /// What a bundle is made from: a refused decision, gates alone (stage 1), a sandbox that could not be built, a verified run,
 /// or what an interrupted one left. Nothing else.
@@ -119,6 +119,7 @@ impl<'a> Evidence<'a> {
         let sandbox = run.clean(names::SANDBOX, sandbox)?;
         let at = run.clock.now();
         run.draft.write_json(names::SANDBOX, &sandbox, at)?;
+        proof::write(&mut run)?;
         expected_artifacts(&mut run);
         let probe = sandbox.probe_sha256()?;
         required_events(&mut run);

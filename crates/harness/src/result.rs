@@ -12,6 +12,7 @@ use tree::{Beneath, Capture, Change, Limits, Listing, Oid, Proof, Refused, Refus
 
 use crate::claims::{self, Commits};
 use crate::engines::{Layered, Worked};
+use crate::proof;
 use crate::run::{Run, Stopped};
 use crate::target::{Baseline, Copy};
 use crate::watch::{Step, StepState};
@@ -255,6 +256,8 @@ fn check_source(run: &mut Run<'_>, copy: &Copy) -> Result<(), Stopped> {
     let after = source.digest(Some(before))?;
     let mutated = after.sha256 != before.sha256;
     run.findings.source_mutated = Some(mutated);
+    run.findings.source_before = Some(proof::state(copy.commit.to_string(), &before.sha256));
+    run.findings.source_after = Some(proof::state(source.head_now()?.to_string(), &after.sha256));
     run.trace(
         "source.compared",
         json!({"after": after.sha256, "before": before.sha256, "head": source.head_commit().to_string()}),

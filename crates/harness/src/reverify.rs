@@ -5,16 +5,16 @@ mod trees;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use contract::decision::{Profile, Shortfall};
 use contract::report::{Blocker, CheckResult, Report, Verification, VerificationPass, sort_blockers};
 use contract::reverification::{PREDICATE_TYPE, Reverification, ReverificationStatement};
-use contract::statement::{STATEMENT_TYPE, SignedHarness, Subject, SubjectDigest};
-use contract::{BUNDLE_VERSION, Coverage, Decision, Digest, RULES_VERSION, Reason, Status, TaskContract};
+use contract::statement::{STATEMENT_TYPE, SignedHarness};
+use contract::{BUNDLE_VERSION, Coverage, Decision, RULES_VERSION, Reason, Status, TaskContract};
 use evidence::names;
 use serde_json::json;
 
@@ -22,8 +22,10 @@ use crate::availability;
 use crate::clock::RunClock;
 use crate::exam::{Examined, Examiner, Furnished, Trees};
 use crate::run::{Harness, Stopped, canary, suffix};
+use crate::stated::{self, StateError};
 use crate::supervise::Setting;
 use crate::watch::Watch;
+use crate::work::Work;
 use trees::Rebuilt;
 
 /// Entry of the ledger.
@@ -136,7 +138,7 @@ pub fn reverify(
         return Err(ReverifyError::AnotherTask { expected, found });
     }
     let clock = RunClock::start().map_err(ReverifyError::Clock)?;
-    let work = Work::make(harness)?;
+    let work = work(harness)?;
     let rebuilt = trees::rebuild(harness, bundle, &report, &own, &work.0)?;
     let rules = contract.path_rules(decision.ecosystems()).map_err(|error| ReverifyError::Failed(error.to_string()))?;
     let Rebuilt { store, baseline, result } = &rebuilt;
@@ -175,7 +177,7 @@ pub(crate) struct CarriedBaseline {
 /// The baseline of a run whose bundle does not hold it, from wherever it is to be had.
 pub(crate) fn carry_baseline(harness: &Harness, bundle: &Path) -> Result<CarriedBaseline, ReverifyError> {
     let (report, own): (Report, TaskContract) = (read(bundle, names::REPORT)?, read(bundle, names::CONTRACT)?);
-    let work = Work::make(harness)?;
+    let work = work(harness)?;
     let (store, listing) = trees::rebuild_baseline(harness, bundle, &report, &own, &work.0)?;
     let failed = |error: &dyn fmt::Display| ReverifyError::NoBaseline(format!("it cannot be carried: {error}"));
     let path = work.0.join(names::BASELINE);
@@ -186,6 +188,11 @@ pub(crate) fn carry_baseline(harness: &Harness, bundle: &Path) -> Result<Carried
     let found = crate::baseline::tree_id(&path).map_err(|error| failed(&error))?;
     trees::same("baseline", &listing.tree_id().to_string(), found)?;
     Ok(CarriedBaseline { path, _work: work })
+}
+
+fn work(harness: &Harness) -> Result<Work, ReverifyError> {
+    Work::make(harness, "reverify")
+        .map_err(|error| ReverifyError::Failed(format!("cannot make a folder to work in: {error}")))
 }
 
 fn read<T: serde::de::DeserializeOwned>(bundle: &Path, name: &str) -> Result<T, ReverifyError> {
@@ -259,57 +266,27 @@ impl Held<'_> {
 
 /// Writes the signed statement beside the bundles and tells the ledger.
 fn record(harness: &Harness, bundle: &Path, reverification: &Reverification) -> Result<PathBuf, ReverifyError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |error: io::Error| ReverifyError::Read(path, error.to_string())
-    };
-    let attestation = bundle.join(names::ATTESTATION);
-    let sha256 = Digest::of(&fs::read(&attestation).map_err(failed(&attestation))?);
-    let statement = ReverificationStatement {
+    let failed = |error: StateError| ReverifyError::Failed(error.to_string());
+    let end = suffix().map_err(|error| ReverifyError::Failed(error.to_string()))?;
+    let name = format!("reverified-{}-{end}", reverification.reverified_at.compact());
+    let stated = stated::state(harness, bundle, &reverification.run_id, &name, |subject| ReverificationStatement {
         kind: STATEMENT_TYPE.to_owned(),
-        subject: vec![Subject { name: names::ATTESTATION.to_owned(), digest: SubjectDigest { sha256 } }],
+        subject,
         predicate_type: PREDICATE_TYPE.to_owned(),
         predicate: reverification.clone(),
-    };
-    let encode = |error: serde_json::Error| ReverifyError::Failed(error.to_string());
-    let bytes = evidence::dsse::sign(&statement, &harness.key).map_err(encode)?;
-    let folder = harness.home.statements(&reverification.run_id);
-    DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed(&folder))?;
-    let end = suffix().map_err(failed(&folder))?;
-    let name = format!("reverified-{}-{end}.dsse.json", reverification.reverified_at.compact());
-    let path = folder.join(&name);
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(failed(&path))?;
-    file.write_all(&bytes).and_then(|()| file.sync_all()).map_err(failed(&path))?;
-    File::open(&folder).and_then(|folder| folder.sync_all()).map_err(failed(&folder))?;
+    });
+    let stated = stated.map_err(failed)?;
     let body = json!({
-        "attestation_sha256": sha256,
+        "attestation_sha256": stated.attestation_sha256,
         "contract_digest": reverification.contract_digest,
         "holds": reverification.holds,
-        "statement": format!("statements/{}/{name}", reverification.run_id),
-        "statement_sha256": Digest::of(&bytes),
+        "statement": stated.name,
+        "statement_sha256": stated.statement_sha256,
         "verdict_now": reverification.verdict_now,
         "verdict_then": reverification.verdict_then,
     });
     let time = reverification.reverified_at.to_string();
     let appended = harness.ledger().append(REVERIFIED, Some(reverification.run_id.as_str()), &time, &body);
     appended.map_err(|error| ReverifyError::Failed(error.to_string()))?;
-    Ok(path)
-}
-
-/// A folder to work in, gone when it is done with.
-struct Work(PathBuf);
-
-impl Work {
-    fn make(harness: &Harness) -> Result<Self, ReverifyError> {
-        let failed = |error: io::Error| ReverifyError::Failed(format!("cannot make a folder to work in: {error}"));
-        let path = harness.home.work().join(format!("reverify-{}-{}", std::process::id(), suffix().map_err(failed)?));
-        DirBuilder::new().mode(0o700).recursive(true).create(&path).map_err(failed)?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Work {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+    Ok(stated.path)
 }

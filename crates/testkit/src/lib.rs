@@ -4,6 +4,7 @@
 
 mod bundle;
 mod case;
+mod lasting;
 mod process;
 pub mod secret_set;
 mod skip;
@@ -15,12 +16,13 @@ mod world;
 
 pub use bundle::{copy_bundle, files_of, resign};
 pub use case::contract_text;
+pub use lasting::{lasting_copy, lasting_dir};
 pub use process::{end_marked, git, left_running, left_within, program, run_git, wait_for};
 pub use skip::{not_here, python, skip};
 pub use tamper::Forger;
 pub use terminal::Shown;
 pub use tools::{
-    Agent, agent, cargo, cargo_home, go, go_cache, go_environment, nextest, node, npm_cache, python_environment,
+    Agent, agent, aider, cargo, cargo_home, go, go_cache, go_environment, nextest, node, npm_cache, python_environment,
     same_place, stoppable, times, wheels,
 };
 pub use who::Who;

@@ -128,3 +128,8 @@ pub fn agent(test: &str, engine: &str) -> Option<Agent> {
     let interpreter = if interpreted { Some(made(test, "CTO_TEST_NODE22")?) } else { None };
     Some(Agent { executable, interpreter })
 }
+
+/// The Python of an environment that has aider.
+pub fn aider(test: &str) -> Option<PathBuf> {
+    made(test, "CTO_TEST_AIDER")
+}

@@ -6,9 +6,9 @@ use std::io::Read as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use crate::commit::commit_field;
 use crate::fsdir::{names, open_dir, open_regular, open_root, read_limited};
 use crate::oid::Oid;
-use crate::store::commit_field;
 
 /// What stands under an id that somebody named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -53,6 +53,7 @@ pub enum SourceProblem {
     SplitIndex,
     UnbornHead,
     UnsafeReference(String),
+    UnknownFormat(String),
     TooLarge(&'static str),
 }
 
@@ -86,6 +87,9 @@ impl fmt::Display for SourceProblem {
             }
             SourceProblem::UnbornHead => f.write_str("HEAD has no commit yet"),
             SourceProblem::UnsafeReference(name) => write!(f, "unsafe reference {name:?}"),
+            SourceProblem::UnknownFormat(setting) => {
+                write!(f, "its configuration has {setting:?}, a format that nothing is written into here")
+            }
             SourceProblem::TooLarge(what) => write!(f, "{what} is too large"),
         }
     }

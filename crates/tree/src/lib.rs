@@ -1,4 +1,5 @@
-//! Raw trees: the harness-owned object store, capture of a hostile workspace, tree-to-tree patch, reading a hostile source repository.
+//! Raw trees: the harness-owned object store, capture of a hostile workspace, tree-to-tree patch, reading a hostile source repository,
+//! putting one commit into one.
 //!
 //! The only code that runs `git` and the only code that meets a hostile repository. No git child ever has its `GIT_DIR` inside a
 //! repository that somebody else wrote, no symlink is followed, no attribute or filter touches a byte. It knows no domain type,
@@ -9,11 +10,13 @@ mod cache_tree;
 mod capture;
 mod checkout;
 mod claimed;
+mod commit;
 mod error;
 mod fsdir;
 mod git;
 mod ignore;
 mod index;
+mod land;
 mod lines;
 mod link;
 mod listing;
@@ -36,10 +39,12 @@ pub use batch::{Absent, AbsentWhy, BlobReader, absent_content};
 pub use capture::{Beneath, Capture, Limits, Refused, RefusedWhy, capture, capture_layer};
 pub use checkout::{Checkout, checkout};
 pub use claimed::{FoundCommit, find_commit, find_commit_in_layer};
+pub use commit::{Commit, CommitSpec};
 pub use error::{Limit, SourceProblem, TreeError};
 pub use fsdir::read_plain;
 pub use git::{Git, GitVersion};
 pub use ignore::ignored;
+pub use land::{BranchName, BranchNameProblem, Landing};
 pub use listing::{Change, Entry, Listing, Mode, changes};
 pub use manifest::Manifest;
 pub use materialise::materialise;
@@ -47,6 +52,6 @@ pub use name::folds_to_git;
 pub use oid::{Oid, ParseOidError};
 pub use patch::Proof;
 pub use plain::{PlainFile, plain_patch};
-pub use source::{Source, SourceDigest, SourceStatus};
-pub use store::{CommitSpec, Store};
+pub use source::{Settings, Source, SourceDigest, SourceStatus, operator_settings};
+pub use store::Store;
 pub use work_repository::{Author, work_repository};

@@ -3,6 +3,7 @@
 mod digest;
 mod fetch;
 mod head;
+mod settings;
 mod status;
 
 use std::ffi::OsStr;
@@ -13,6 +14,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FileType;
 
 pub use self::digest::SourceDigest;
+pub(crate) use self::head::packed_rows;
+pub use self::settings::{Settings, operator_settings};
 pub use self::status::SourceStatus;
 use crate::error::{Doing, SourceProblem, TreeError, malformed};
 use crate::fsdir::{kind, lstat, names, open_dir, open_root, read_beneath};
@@ -68,6 +71,11 @@ impl Source {
         self.head
     }
 
+    /// The commit HEAD names now.
+    pub fn head_now(&self) -> Result<Oid, TreeError> {
+        head::resolve(&self.git_dir, &self.common, &self.root)
+    }
+
     /// Whether history ends early.
     pub fn is_shallow(&self) -> bool {
         !self.shallow.is_empty()
@@ -76,6 +84,20 @@ impl Source {
     /// Whether objects were left out when it was cloned.
     pub fn is_partial(&self) -> bool {
         self.partial
+    }
+
+    /// The repository itself, which linked worktrees share.
+    pub(crate) fn common(&self) -> &OwnedFd {
+        &self.common
+    }
+
+    pub(crate) fn common_path(&self) -> &Path {
+        &self.common_path
+    }
+
+    /// The bytes of its packed references, of which there may be none.
+    pub(crate) fn packed_refs(&self) -> Result<Vec<u8>, TreeError> {
+        head::packed_refs(&self.common, &self.root)
     }
 
     fn objects(&self) -> PathBuf {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::batch::BlobReader;
+use crate::commit::commit_field;
 use crate::error::{Doing, TreeError, malformed};
 use crate::git::{Call, Git};
 use crate::listing::{Entry, Listing, Mode, parse_tree};
@@ -23,17 +24,6 @@ pub struct Store {
     pub(crate) git: Git,
     pub(crate) scratch: PathBuf,
     pending: Pending,
-}
-
-/// A commit to be written; author and committer are the same.
-#[derive(Debug, Clone, Copy)]
-pub struct CommitSpec<'a> {
-    pub tree: Oid,
-    pub parents: &'a [Oid],
-    pub name: &'a str,
-    pub email: &'a str,
-    pub unix_time: i64,
-    pub message: &'a str,
 }
 
 impl Store {
@@ -110,11 +100,6 @@ impl Store {
     pub fn put_listing(&self, listing: &Listing) -> Result<Oid, TreeError> {
         listing.require_plain()?;
         listing.fold_trees(&mut |tree| self.put(Kind::Tree, tree))
-    }
-
-    /// Stores a commit.
-    pub fn put_commit(&self, spec: &CommitSpec<'_>) -> Result<Oid, TreeError> {
-        self.put(Kind::Commit, spec.text().as_bytes())
     }
 
     /// The bytes of one blob; `reader` is the way to many.
@@ -213,24 +198,4 @@ fn parse_ls_line(line: &[u8]) -> Option<(Vec<u8>, Entry)> {
     let bits = u32::from_str_radix(std::str::from_utf8(words.next()?).ok()?, 8).ok()?;
     let oid = Oid::from_hex(words.nth(1)?)?;
     Some((line[tab + 1..].to_vec(), Entry { mode: Mode::from_bits(bits)?, oid }))
-}
-
-/// The id in the first header line of a commit that starts with `key`.
-pub(crate) fn commit_field(text: &[u8], key: &[u8]) -> Option<Oid> {
-    let header = text.split(|b| *b == b'\n').take_while(|line| !line.is_empty());
-    header.filter_map(|line| line.strip_prefix(key)).find_map(Oid::from_hex)
-}
-
-impl CommitSpec<'_> {
-    fn text(&self) -> String {
-        let parents: String = self.parents.iter().map(|parent| format!("parent {parent}\n")).collect();
-        let person = format!("{} <{}> {} +0000", plain(self.name), plain(self.email), self.unix_time);
-        let message = self.message.replace('\0', "");
-        format!("tree {}\n{parents}author {person}\ncommitter {person}\n\n{message}", self.tree)
-    }
-}
-
-/// A name as git can store it: no angle brackets, no control characters.
-pub(crate) fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).collect::<String>().trim().to_owned()
 }

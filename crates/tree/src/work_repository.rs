@@ -8,6 +8,7 @@ use std::path::Path;
 use rustix::fs::Stat;
 
 use crate::cache_tree;
+use crate::commit::{commit_field, plain};
 use crate::error::{Doing, TreeError};
 use crate::fsdir::{Cursor, lstat, open_root};
 use crate::git::{Call, Input};
@@ -17,7 +18,7 @@ use crate::name::{leaf, parent};
 use crate::object::{Kind, Object};
 use crate::oid::Oid;
 use crate::pack::Pack;
-use crate::store::{Store, commit_field, plain};
+use crate::store::Store;
 
 /// Who the commits of an engine's workspace are by.
 #[derive(Debug, Clone, Copy)]

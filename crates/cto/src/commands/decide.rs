@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use contract::exam::{Role, rules};
 use contract::text::shown;
 use contract::{Decision, Ecosystem, Purpose, Status, TaskContract, canonical_bytes};
-use harness::ExamFiles;
+use harness::{Ask, ExamFiles, FAKE, Task};
 
 use crate::args::Asked;
 use crate::context::Context;
@@ -15,12 +15,20 @@ use crate::output::{Output, count, wrap};
 pub(crate) fn decide(context: &Context, asked: &Asked) -> Result<u8, CommandError> {
     let task = context.load_task(&asked.task, asked.repo.as_deref())?;
     let ask = context.ask(asked, &task, Purpose::Governed)?;
-    // A home of its own: asking leaves nothing behind, not even an empty home.
+    answer(context, &task, &ask)
+}
+
+/// Asks the gate and shows what it says.
+pub(super) fn answer(context: &Context, task: &Task, ask: &Ask) -> Result<u8, CommandError> {
+    // A home of its own: asking leaves nothing behind, not even an empty home. Copies of engines and the rungs they have
+    // earned lie in the real one, where there is one.
     let scratch = tempfile::tempdir()?;
-    let harness = context.harness_at(&scratch.path().join("home"))?;
+    let real = context.home_as_it_is()?.filter(|_| ask.engine != FAKE);
+    let home = real.map_or_else(|| scratch.path().join("home"), |home| home.root().to_owned());
+    let harness = context.harness_at(&home)?;
     let work = scratch.path().join("work");
     std::fs::create_dir(&work)?;
-    let harness::Answer { decision, exam } = harness::decide(&harness, &task, &ask, &work)?;
+    let harness::Answer { decision, exam } = harness::decide(&harness, task, ask, &work)?;
     let exam = ExamSet::of(&task.contract, &decision, exam);
     let output = context.output;
     if let Some(halted) = harness::halted(&context.config.home).filter(|_| decision.inputs.settings.halted) {

@@ -1,21 +1,21 @@
-//! `cto matrix`: every case, and every cheat where asked, through the real run path, compared with how it says it ends.
+//! `cto matrix`: every case, and every cheat where asked, through the real run path, compared with how it says it ends; once
+//! for each engine.
 
 use std::fmt::Write as _;
-use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use contract::case::Expect;
-use contract::text::shown;
 use contract::{Purpose, Reason, Report, Status};
-use harness::{Harness, Quiet, Task, Watch, govern};
+use harness::{Collection, Harness, Quiet, Task, Watch, govern};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::INTERRUPTED;
+use crate::args::MatrixArgs;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::junit::{self, Ended, Suite, TestCase};
+use crate::lanes::in_parallel;
 use crate::output::{Output, count, duration, millis};
 
 /// `matrix.json`.
@@ -44,51 +44,86 @@ pub(crate) struct Row {
     pub(crate) attestation_sha256: contract::Digest,
 }
 
-pub(crate) fn matrix(
-    context: &Context,
-    engine: &str,
-    cheats: bool,
-    jobs: Option<u16>,
-    junit: Option<&Path>,
-) -> Result<u8, CommandError> {
-    let began = Instant::now();
+pub(crate) fn matrix(context: &Context, arguments: &MatrixArgs) -> Result<u8, CommandError> {
     let harness = context.harness()?;
-    let tasks = tasks(context, cheats)?;
-    let jobs = jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
-    let rows = run_all(context, &harness, engine, &tasks, jobs)?;
+    let tasks = tasks(context, arguments.cheats)?;
+    let jobs = arguments.jobs.map(usize::from);
+    let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    for engine in &arguments.engine {
+        known(context, engine, &tasks)?;
+    }
+    let mut matrices = Vec::new();
+    for engine in &arguments.engine {
+        let began = Instant::now();
+        let Some((matrix, bundle)) = one(context, &harness, engine, &tasks, jobs)? else { return Ok(INTERRUPTED) };
+        show(context.output, &matrix, &bundle, began.elapsed(), jobs);
+        matrices.push(matrix);
+    }
+    if let Some(file) = &arguments.junit {
+        let suites: Vec<Suite> = matrices.iter().map(suite).collect();
+        std::fs::write(file, junit::document(&suites))
+            .map_err(|error| CommandError::usage(format!("cannot write {}: {error}", file.display())))?;
+    }
+    if context.output.json {
+        match matrices.as_slice() {
+            [one] => context.output.print_json(one)?,
+            all => context.output.print_json(&all)?,
+        }
+    }
+    let failed = matrices.iter().any(|matrix| matrix.status != Status::Pass);
+    Ok(if failed { Status::Fail } else { Status::Pass }.exit_code())
+}
+
+/// An engine that nobody knows is told before anything runs.
+fn known(context: &Context, engine: &str, tasks: &[(String, Task)]) -> Result<(), CommandError> {
+    match tasks.first() {
+        Some((_, task)) => context.plain_ask(engine, task, Purpose::Validation).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// The matrix of one engine and the id of its bundle; none when a signal ended it.
+fn one(
+    context: &Context,
+    harness: &Harness,
+    engine: &str,
+    tasks: &[(String, Task)],
+    jobs: usize,
+) -> Result<Option<(Matrix, String)>, CommandError> {
+    let rows = run_all(context, harness, engine, tasks, jobs)?;
     if rows.len() < tasks.len() {
-        return Ok(INTERRUPTED);
+        return Ok(None);
     }
     let all = rows.iter().all(|row| row.as_declared);
-    let status = if all { Status::Pass } else { Status::Fail };
     let matrix = Matrix {
         schema_version: "1.0".to_owned(),
-        status,
+        status: if all { Status::Pass } else { Status::Fail },
         engine: engine.to_owned(),
         cases: rows,
         runtime_default_activation: false,
     };
-    let sealed = harness::seal_collection(
-        &harness,
-        &format!("run-all-{engine}"),
-        engine,
-        "matrix.json",
-        &matrix,
-        wrong(&matrix),
-    )?;
-    if let Some(file) = junit {
-        std::fs::write(file, junit_xml(&matrix))
-            .map_err(|error| CommandError::usage(format!("cannot write {}: {error}", file.display())))?;
-    }
-    let output = context.output;
+    let name = format!("run-all-{engine}");
+    let collection = Collection {
+        name: &name,
+        title: "every case",
+        brief: "Run every case and compare its end with what it declares.",
+        success: "every case ends as it declares",
+        file: "matrix.json",
+    };
+    let sealed = harness::seal_collection(harness, &collection, &matrix, wrong(&matrix))?;
+    Ok(Some((matrix, sealed.report.run_id.to_string())))
+}
+
+fn show(output: Output, matrix: &Matrix, bundle: &str, took: Duration, jobs: usize) {
     if output.json {
-        output.print_json(&matrix)?;
-    } else if output.terminal {
-        output.print(&table(output, &matrix, sealed.report.run_id.suffix(), began.elapsed(), jobs));
-    } else {
-        output.print(&lines(&matrix, sealed.report.run_id.as_str()));
+        return;
     }
-    Ok(status.exit_code())
+    if output.terminal {
+        let suffix = bundle.rsplit('-').next().unwrap_or(bundle);
+        output.print(&table(output, matrix, suffix, took, jobs));
+    } else {
+        output.print(&lines(matrix, bundle));
+    }
 }
 
 /// Every built-in case and every case of the workspace, and the cheats where they are asked for.
@@ -114,24 +149,8 @@ fn run_all(
     tasks: &[(String, Task)],
     jobs: usize,
 ) -> Result<Vec<Row>, CommandError> {
-    let next = AtomicUsize::new(0);
-    let rows = Mutex::new(Vec::new());
-    let work = || -> Result<(), CommandError> {
-        while let Some((id, task)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let Some((row, _)) = run_one(context, harness, engine, id, task)? else { return Ok(()) };
-            if let Ok(mut rows) = rows.lock() {
-                rows.push(row);
-            }
-        }
-        Ok(())
-    };
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..jobs.min(tasks.len())).map(|_| scope.spawn(work)).collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| worker.join().unwrap_or_else(|_| Err(CommandError::fail("a worker ended early"))))
-    })?;
-    let mut rows = rows.into_inner().unwrap_or_default();
+    let run = |(id, task): &(String, Task)| Ok(run_one(context, harness, engine, id, task)?.map(|(row, _)| row));
+    let mut rows = in_parallel(tasks, jobs, run)?;
     rows.sort_by(|a: &Row, b: &Row| a.case_id.cmp(&b.case_id));
     Ok(rows)
 }
@@ -229,31 +248,19 @@ fn lines(matrix: &Matrix, bundle: &str) -> String {
     out
 }
 
-fn junit_xml(matrix: &Matrix) -> String {
-    let escape =
-        |text: &str| shown(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
-    let failures = matrix.cases.iter().filter(|row| !row.as_declared).count();
-    let mut out = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"cto matrix {}\" tests=\"{}\" failures=\"{failures}\">\n",
-        escape(&matrix.engine),
-        matrix.cases.len()
-    );
-    for row in &matrix.cases {
-        let seconds = format!("{}.{:03}", row.duration_ms / 1000, row.duration_ms % 1000);
-        let _ =
-            write!(out, "  <testcase classname=\"cto.matrix\" name=\"{}\" time=\"{seconds}\">", escape(&row.case_id));
-        if !row.as_declared {
-            let text = format!(
+fn suite(matrix: &Matrix) -> Suite {
+    let cases = matrix.cases.iter().map(|row| {
+        let ended = match row.as_declared {
+            true => Ended::Pass,
+            false => Ended::Failure(format!(
                 "ended {} ({}), declared {} ({})",
                 row.status,
                 ended(&row.reasons),
                 row.expected_status,
                 ended(&row.expected_reasons)
-            );
-            let _ = write!(out, "<failure message=\"{}\"/>", escape(&text));
-        }
-        out.push_str("</testcase>\n");
-    }
-    out.push_str("</testsuite>\n");
-    out
+            )),
+        };
+        TestCase { name: row.case_id.clone(), millis: row.duration_ms, ended }
+    });
+    Suite { name: format!("cto matrix {}", matrix.engine), class: "cto.matrix", cases: cases.collect() }
 }

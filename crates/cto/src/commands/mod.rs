@@ -3,11 +3,13 @@
 mod admit;
 mod bridge;
 mod case;
+mod compare;
 mod config;
 mod decide;
 mod demo;
 mod diff;
 mod doctor;
+mod engine;
 mod environment;
 mod explain;
 mod export;
@@ -20,8 +22,10 @@ mod ledger;
 mod logs;
 mod matrix;
 mod plumbing;
+mod race;
 mod records;
 mod recover;
+mod repeat;
 mod replay;
 mod reverify;
 mod run;
@@ -29,6 +33,7 @@ mod runs;
 mod sandbox;
 mod schema;
 mod show;
+mod take;
 mod verify;
 
 use std::ffi::OsString;
@@ -99,13 +104,16 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
             let traffic = run::Traffic { record: record_model_traffic, replay: replay_model_traffic };
             run::run(&context()?, &asked, timeout, keep_workspace, &traffic)
         }
-        Command::Matrix { engine, cheats, jobs, junit } => {
-            matrix::matrix(&context()?, &engine, cheats, jobs, junit.as_deref())
-        }
+        Command::Matrix(arguments) => matrix::matrix(&context()?, &arguments),
+        Command::Race(arguments) => race::race(&context()?, &arguments),
+        Command::Repeat(arguments) => repeat::repeat(&context()?, &arguments),
+        Command::Compare { runs } => compare::compare(&context()?, &runs),
+        Command::Take(arguments) => take::take(&context()?, &arguments),
         Command::Runs { status, engine, task, since, limit } => {
             runs::runs(&context()?, &runs::Wanted { status, engine, task, since, limit })
         }
-        Command::Show { run } => show::show(&context()?, &run),
+        Command::Show { run, markdown: true } => show::markdown(&context()?, &run),
+        Command::Show { run, markdown: false } => show::show(&context()?, &run),
         Command::Diff { run, protected, outside } => diff::diff(&context()?, &run, protected, outside),
         Command::Logs { run, verification, events, trace } => {
             logs::logs(&context()?, &run, logs::which(verification, events, trace))
@@ -127,6 +135,7 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Key(command) => key::key(&context()?, &command),
         Command::Schema { name } => schema::schema(output, name.as_deref()),
         Command::Explain { reason } => explain::explain(output, reason.as_deref()),
+        Command::Engine(command) => engine::engine(&context()?, &command),
         Command::Admit(command) => admit::admit(&context()?, &command),
         Command::Records => records::records(&context()?),
         Command::Bridge(arguments) => bridge::bridge(&context()?, &arguments),

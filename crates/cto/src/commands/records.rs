@@ -1,7 +1,7 @@
 //! `cto records`: the records of the workspace.
 
 use contract::text::shown;
-use harness::{RecordRow, list_records};
+use harness::{RecordRow, list_records, list_sources};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -13,7 +13,8 @@ pub(crate) fn records(context: &Context) -> Result<u8, CommandError> {
     let Some(workspace) = &context.config.workspace else {
         return Err(CommandError::usage("records lie in a workspace, and there is none here").hint("cto init DIR"));
     };
-    let rows = list_records(&context.config.models)?;
+    let mut rows = list_records(&context.config.models)?;
+    rows.extend(list_sources(&context.config.engines)?);
     if output.json {
         output.print_json(&rows.iter().map(document).collect::<Vec<_>>())?;
     } else if rows.is_empty() {

@@ -1,17 +1,20 @@
 //! `cto show`: one run, from its bundle.
 
+mod pull_request;
+
 use std::fmt::Write as _;
 use std::fs;
 
-use contract::Report;
 use contract::claim::JudgedClaim;
 use contract::report::CheckResult;
 use contract::text::shown;
+use contract::{Digest, Report, TaskContract};
 use evidence::names;
 use evidence::render::counts_text;
 use ledger::{RunCollected, RunRow};
 use serde_json::json;
 
+use super::verify::{keys_for, not_a_bundle, trusted};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
@@ -45,6 +48,26 @@ pub(crate) fn show(context: &Context, run: &str) -> Result<u8, CommandError> {
         text.push_str(&details(&report));
     }
     output.print(&text);
+    Ok(0)
+}
+
+/// The body of a pull request. What it says others will rely on, so that the bundle is verified first.
+pub(crate) fn markdown(context: &Context, run: &str) -> Result<u8, CommandError> {
+    let found = context.find_run(run)?;
+    let keys = keys_for(&found, &trusted(context, &[])?, &[]);
+    let checked = evidence::verify::verify(&found.bundle, &keys, &[]).map_err(|error| not_a_bundle(&error))?;
+    let Some(report) = &checked.report else {
+        return Err(CommandError::fail(format!("the bundle of {} does not verify", found.id))
+            .hint(format!("cto verify {}", found.id)));
+    };
+    let contract: TaskContract = serde_json::from_slice(&fs::read(found.bundle.join(names::CONTRACT))?)?;
+    let attestation = Digest::of(&fs::read(found.bundle.join(names::ATTESTATION))?);
+    let body = pull_request::body(report, &contract, attestation);
+    if context.output.json {
+        context.output.print_json(&json!({"markdown": body, "run_id": report.run_id}))?;
+    } else {
+        context.output.print(&body);
+    }
     Ok(0)
 }
 

@@ -10,7 +10,7 @@ use harness::{EngineConfig, Engines, is_built_in};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Layer, LayerOf, Setting, path_variable, variable};
+use super::{ConfigFile, Layer, LayerOf, Setting, path_variable, variable};
 use crate::error::CommandError;
 
 /// One engine.
@@ -63,6 +63,12 @@ pub(super) fn resolve(
     }
     settings.extend(shown.into_iter().map(|(name, (value, source))| Setting { name, value, source }));
     Ok(engines)
+}
+
+/// What a configuration file says of the gate of an engine: whether it is open, and for which stage.
+pub(crate) fn gate_in(text: &str, engine: &str) -> Option<(Option<bool>, Option<Stage>)> {
+    let loaded = contract::source::load::<ConfigFile>("harness.yaml", text.as_bytes()).ok()?;
+    loaded.value.engines.get(engine).map(|file| (file.enabled, file.stage))
 }
 
 fn check(id: &str, said: &EngineFile, layers: &[Layer]) -> Result<(), String> {

@@ -1,9 +1,12 @@
 //! The real agents, through the real binary, in the sandbox, against a scripted model behind the bridge.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
+mod aider;
 mod behaviours;
 mod cases;
 mod hijacking;
 mod hostile;
 mod misbehaving;
+mod own;
+mod quickstart;
 mod scene;

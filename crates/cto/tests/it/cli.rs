@@ -60,6 +60,10 @@ fn every_command_is_explained_and_built() {
     decide
     run
     matrix
+    race
+    repeat
+    compare
+    take
     runs
     show
     diff

@@ -149,7 +149,7 @@ fn schemas_are_listed_and_printed() {
     let world = world();
     let schemas = schemas();
     let names: Vec<&str> = schemas.iter().map(|(name, _)| name.as_str()).collect();
-    insta::assert_snapshot!(names.join(" "), @"archive case config contract eligibility-decision envelope event halt matrix model-admission model-usage provider-decision report reverification sandbox statement task-contract");
+    insta::assert_snapshot!(names.join(" "), @"archive case comparison config contract eligibility-decision envelope event halt matrix model-admission model-usage patch-taken provider-decision repeat report reverification sandbox statement task-contract");
     assert_eq!(world.cto(["schema", "--json"]).expect(0).json(), json!(names));
     for (name, schema) in &schemas {
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
@@ -182,10 +182,19 @@ fn every_document_of_every_bundle_obeys_its_schema() {
         }
     }
     let unseen: Vec<&str> = schemas.iter().map(|(name, _)| name.as_str()).filter(|name| !seen.contains(name)).collect();
-    let tried_elsewhere = ["config", "contract", "model-admission", "model-usage", "provider-decision"];
+    let tried_elsewhere = [
+        "comparison",
+        "config",
+        "contract",
+        "model-admission",
+        "model-usage",
+        "patch-taken",
+        "provider-decision",
+        "repeat",
+    ];
     assert_eq!(
         unseen, tried_elsewhere,
-        "what people write, and what only model-backed runs leave, has tests of its own"
+        "what people write, and what only some commands and runs leave, has tests of its own"
     );
     let statuses: BTreeSet<String> = documents
         .iter()

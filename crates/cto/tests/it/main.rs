@@ -16,15 +16,18 @@ mod gc;
 mod halt;
 mod honest;
 mod hostile;
+mod lanes;
 mod matrix;
 mod model;
 mod parallel;
+mod pull_request;
 mod replay;
 mod reverify;
 mod secrets;
 mod smoke;
 mod stops;
 mod strict;
+mod take;
 mod tamper;
 
 use testkit::World;

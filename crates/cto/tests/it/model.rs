@@ -3,6 +3,7 @@
 
 mod alone;
 mod gates;
+mod lanes;
 mod limits;
 mod recorded;
 mod runs;

@@ -2,6 +2,7 @@
 //! whether its source is admitted. Gathers; judges nothing.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use contract::decision::Shortfall;
@@ -12,10 +13,10 @@ use contract::{ModelPair, Stage, canonical_digest};
 use super::identity::{self, Pieces};
 use super::kept::{Cellar, Kept};
 use super::locate;
-use super::registry::Engine;
+use super::registry::{Engine, Engines};
 use crate::host::Tools;
 use crate::ladder;
-use crate::model::read_record;
+use crate::model::{RecordRow, read_record};
 use crate::run::Harness;
 
 /// An engine with its program at hand.
@@ -116,6 +117,34 @@ pub fn find_engine(engine: &Engine, tools: &Tools) -> Result<PathBuf, Shortfall>
     let located = locate::program(engine, &tools.operator_path)?;
     locate::interpreter(engine, &tools.operator_path)?;
     Ok(located.executable())
+}
+
+/// One source admission, for people to see.
+pub fn check_source(file: &Path) -> RecordRow {
+    let found = read_record(file, SourceAdmission::problems);
+    let record = found.record();
+    RecordRow {
+        kind: "engine source",
+        file: file.to_owned(),
+        subject: record.map(|record| record.source_id.clone()),
+        status: record.map(|record| record.status.clone()),
+        problem: match &found {
+            Found::Missing => Some("it is not there".to_owned()),
+            Found::Invalid { why } => Some(why.clone()),
+            Found::Record { .. } => None,
+        },
+        sha256: found.sha256(),
+    }
+}
+
+/// The source admissions of the workspace.
+pub fn list_sources(engines: &Engines) -> io::Result<Vec<RecordRow>> {
+    let Some(folder) = engines.admissions.as_ref().filter(|folder| folder.is_dir()) else { return Ok(Vec::new()) };
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "yaml"));
+    files.sort();
+    Ok(files.iter().map(|file| check_source(file)).collect())
 }
 
 fn below(kept: &Kept) -> String {

@@ -132,6 +132,7 @@ impl Cellar {
 
     /// A digest that was made of the very same files before; a file of many megabytes is not read for each run.
     fn file_digest(&self, file: &Path) -> io::Result<Digest> {
+        let file = &fs::canonicalize(file)?;
         let marks = Marks::of(Tree::whole(file))?;
         if let Some(known) = self.known(file, &marks) {
             return Ok(known);

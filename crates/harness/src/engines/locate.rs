@@ -80,6 +80,9 @@ fn search(name: &str, path: &[PathBuf]) -> Option<PathBuf> {
 }
 
 fn locate(found: &Path, tree: Option<&Path>, definition: &EngineDefinition) -> Result<Located, String> {
+    if let Some(located) = in_environment(found).filter(|_| tree.is_none()) {
+        return Ok(located);
+    }
     let real = fs::canonicalize(found).map_err(|error| error.to_string())?;
     let real = native(&real, definition).unwrap_or(real);
     let (root, part) = match tree {
@@ -88,6 +91,14 @@ fn locate(found: &Path, tree: Option<&Path>, definition: &EngineDefinition) -> R
     };
     let below = real.strip_prefix(&root).map_err(|_| "it does not lie in the tree that is configured".to_owned())?;
     Ok(Located { below: below.to_owned(), root, part })
+}
+
+/// A program of a Python environment: the interpreter there is a link that leads out of it, and is known by where the link is.
+fn in_environment(found: &Path) -> Option<Located> {
+    let bin = fs::canonicalize(found.parent()?).ok()?;
+    let root = bin.parent().filter(|root| root.join("pyvenv.cfg").is_file())?;
+    let below = bin.strip_prefix(root).ok()?.join(found.file_name()?);
+    Some(Located { root: root.to_owned(), part: None, below })
 }
 
 /// The executable behind a launcher.
@@ -101,8 +112,7 @@ fn native(real: &Path, definition: &EngineDefinition) -> Option<PathBuf> {
     places.filter_map(|place| fs::canonicalize(package.join(place)).ok()).find(|file| file.is_file())
 }
 
-/// What belongs to an executable: its npm package, with the packages beside it where it needs them; its Python environment;
-/// else it alone.
+/// What belongs to an executable: its npm package, with the packages beside it where it needs them; else it alone.
 fn root_of(real: &Path) -> (PathBuf, Option<String>) {
     if let Some(package) = package_of(real) {
         let beside = package.ancestors().find(|dir| dir.file_name().is_some_and(|name| name == PACKAGES));
@@ -112,8 +122,7 @@ fn root_of(real: &Path) -> (PathBuf, Option<String>) {
             _ => (package.to_owned(), None),
         };
     }
-    let environment = real.parent().and_then(Path::parent).filter(|dir| dir.join("pyvenv.cfg").is_file());
-    (environment.map_or_else(|| real.to_owned(), Path::to_owned), None)
+    (real.to_owned(), None)
 }
 
 /// Where npm puts packages.

@@ -1,6 +1,7 @@
 //! Engines: one seam for all. An engine is given a laid-out copy and private places, is supervised, and is believed in
 //! nothing: what it prints is raw material under `backend/`.
 
+mod admit;
 mod equip;
 mod fake;
 mod git;
@@ -12,8 +13,9 @@ mod output;
 mod registry;
 mod state;
 
-pub use equip::find_engine;
+pub use admit::draft_source;
 pub(crate) use equip::{Equipment, Equipped, equip};
+pub use equip::{check_source, find_engine, list_sources};
 pub use registry::{Engine, EngineConfig, Engines, FAKE, is_built_in};
 
 use std::cell::RefCell;
@@ -31,6 +33,8 @@ use serde_json::json;
 use self::output::Listener;
 use crate::decide::AdmittedRun;
 use crate::model::{EventLog, ModelLink, PORT};
+use crate::proof::{Given, Handed};
+use crate::quarters::GIVEN;
 use crate::run::{Run, Stopped};
 use crate::supervise::{TIMEOUT_MARKER, exceeded, exit_code, space, wall};
 use crate::target::{Copy, Target};
@@ -134,7 +138,10 @@ impl<'a> AdmittedRun<'a> {
         };
         stop::here("environment.prepared");
         let state = run.work_dir("engine/state")?;
-        let spec = order(&mut run, &copy, &layers, &state)?;
+        let spec = match order(&mut run, &copy, &layers, &state)? {
+            Ok(spec) => spec,
+            Err(why) => return blocked(run, Reason::TargetNotAdmitted, &why).map(Box::new).map(Prepared::Unconfined),
+        };
         let stage = run.take_stage()?;
         let mut cell = match Ready::build(stage, spec) {
             Ok(cell) => cell,
@@ -191,7 +198,7 @@ fn announce(run: &mut Run<'_>, copy: &Copy) -> Result<usize, Stopped> {
 }
 
 /// What the engine's process is to be, and what it will see.
-fn order(run: &mut Run<'_>, copy: &Copy, layers: &[PathBuf], state: &Path) -> Result<Spec, Stopped> {
+fn order(run: &mut Run<'_>, copy: &Copy, layers: &[PathBuf], state: &Path) -> Result<Result<Spec, String>, Stopped> {
     let mut quarters = run.setting().quarters("engine", copy.root.clone())?;
     if copy.manifest.is_none() || !layers.is_empty() {
         let lower = layers.iter().chain([&copy.root]).cloned().collect();
@@ -205,7 +212,29 @@ fn order(run: &mut Run<'_>, copy: &Copy, layers: &[PathBuf], state: &Path) -> Re
     };
     run.findings.engine.argv_sha256 = Some(canonical_digest(&outfit.argv)?);
     let mut spec = run.setting().spec(&outfit.argv, None, &quarters, wall(run)).ok_or_else(|| missing(&outfit.argv))?;
+    run.findings.writable = spec.watched.as_ref().map(|watched| watched.roots.clone()).unwrap_or_default();
+    if equipped.is_some() {
+        let handed = Handed {
+            argv: &outfit.argv,
+            input: outfit.stdin.as_deref().unwrap_or_default(),
+            environment: &spec.env,
+            configuration: outfit.configuration.as_bytes(),
+            writable: vec![
+                quarters.tree().display().to_string(),
+                quarters.home.display().to_string(),
+                quarters.tmp.display().to_string(),
+                format!("{GIVEN}/state"),
+            ],
+        };
+        let (given, found) = Given::search(run, &handed)?;
+        run.findings.given = Some(given);
+        if let Some(place) = found {
+            let why = format!("{} names a repository of the operator's, and an engine is told of none", place.as_str());
+            return Ok(Err(why));
+        }
+    }
     spec.stdin = outfit.stdin;
+    spec.env.retain(|(known, _)| !outfit.variables.iter().any(|(name, _)| name == known));
     spec.env.extend(outfit.variables);
     let above = quarters.tree().parent().unwrap_or(Path::new("/"));
     spec.env.push(("GIT_CEILING_DIRECTORIES".to_owned(), above.display().to_string()));
@@ -218,7 +247,7 @@ fn order(run: &mut Run<'_>, copy: &Copy, layers: &[PathBuf], state: &Path) -> Re
         }
         confinement.listener = Some(PORT);
     }
-    Ok(spec)
+    Ok(Ok(spec))
 }
 
 /// What the run needs cannot be had, whatever was found out before: blocked, with nothing started.

@@ -19,6 +19,8 @@ pub(super) struct Outfit {
     pub(super) argv: Vec<String>,
     pub(super) stdin: Option<Vec<u8>>,
     pub(super) variables: Vec<(String, String)>,
+    /// What was written for it to read.
+    pub(super) configuration: String,
 }
 
 /// Where the engine finds the task, beside what it reads from its input.
@@ -52,7 +54,7 @@ pub(super) fn dress(
     if let (Some(link), Some(facts)) = (&run.link, &facts) {
         add_model(&mut values, link, facts, &definition);
     }
-    write_files(run, &definition, &values, state, facts.as_ref())?;
+    let configuration = write_files(run, &definition, &values, state, facts.as_ref())?;
     let put = |text: &String, place| render(text, place, &values).map_err(unfit);
     for argument in &definition.argv {
         argv.push(put(argument, Place::Argument)?);
@@ -62,7 +64,7 @@ pub(super) fn dress(
     for (name, value) in &definition.variables {
         variables.push((name.clone(), put(value, Place::Variable)?));
     }
-    Ok(Outfit { argv, stdin, variables })
+    Ok(Outfit { argv, stdin, variables, configuration })
 }
 
 fn add_model(values: &mut Values, link: &ModelLink, facts: &ModelFacts, definition: &EngineDefinition) {
@@ -81,8 +83,9 @@ fn write_files(
     values: &Values,
     state: &Path,
     facts: Option<&ModelFacts>,
-) -> Result<(), Stopped> {
+) -> Result<String, Stopped> {
     let mut written: Vec<(String, Digest)> = Vec::new();
+    let mut all = String::new();
     for file in &definition.files {
         let text = render(&file.text, Place::File, values).map_err(unfit)?;
         let below = file.path.strip_prefix("{state}/").unwrap_or(&file.path);
@@ -95,12 +98,14 @@ fn write_files(
             return Err(failed(std::io::Error::other("what was written is not what is read")));
         }
         written.push((below.to_owned(), Digest::of(&back)));
+        all.push_str(&text);
     }
     let record = facts.map(
         |facts| json!({"admission_sha256": facts.admission.sha256(), "pair": facts.requested, "wire": facts.wire}),
     );
     let files: Vec<_> = written.iter().map(|(path, sha256)| json!({"path": path, "sha256": sha256})).collect();
-    Ok(run.trace("engine.configured", json!({"files": files, "model": record}))?)
+    run.trace("engine.configured", json!({"files": files, "model": record}))?;
+    Ok(all)
 }
 
 /// A definition is checked when it is loaded; what is still missing is a model it did not say it needs.

@@ -11,9 +11,9 @@ use ledger::{Ledger, RunRow, RunStatus};
 use super::{Clock, CollectError, Kept, Retention, names_in};
 use crate::home::Home;
 
-/// A bundle about other bundles, and more than any has.
-const MATRIX: &str = "matrix.json";
-const LARGEST_MATRIX: u64 = 64 << 20;
+/// The files of bundles about other bundles, each with its list of runs; and more than any has.
+const COLLECTIONS: &[(&str, &str)] = &[("matrix.json", "cases"), ("comparison.json", "lanes"), ("repeat.json", "runs")];
+const LARGEST_COLLECTION: u64 = 64 << 20;
 
 /// One thing under `harness-runs/`.
 pub(super) struct Present {
@@ -114,10 +114,10 @@ impl Judge<'_> {
         }
     }
 
-    /// What a matrix that stays names stays too.
+    /// What a matrix, a comparison or a repetition that stays names stays too.
     fn keep_named(&self, all: &mut [Present]) {
         let staying = all.iter().filter(|one| one.kept.is_some());
-        let named: BTreeSet<String> = staying.flat_map(|one| matrix(&self.home.bundles().join(&one.name))).collect();
+        let named: BTreeSet<String> = staying.flat_map(|one| named_in(&self.home.bundles().join(&one.name))).collect();
         for one in all.iter_mut().filter(|one| one.kept.is_none() && !one.collected && named.contains(&one.name)) {
             one.kept = Some(Kept::Named);
         }
@@ -167,10 +167,14 @@ fn keep_recent(all: &mut [Present], keep: usize) {
     }
 }
 
-/// The runs that a matrix names. What cannot be read names nothing: it is no matrix of ours.
-fn matrix(bundle: &Path) -> Vec<String> {
-    let Some(bytes) = tree::read_plain(bundle, MATRIX.as_bytes(), LARGEST_MATRIX) else { return Vec::new() };
+/// The runs that a bundle names. What cannot be read names nothing: it is none of ours.
+fn named_in(bundle: &Path) -> Vec<String> {
+    COLLECTIONS.iter().flat_map(|(file, list)| named(bundle, file, list)).collect()
+}
+
+fn named(bundle: &Path, file: &str, list: &str) -> Vec<String> {
+    let Some(bytes) = tree::read_plain(bundle, file.as_bytes(), LARGEST_COLLECTION) else { return Vec::new() };
     let document: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    let cases = document["cases"].as_array().into_iter().flatten();
-    cases.filter_map(|case| case["run_id"].as_str().map(str::to_owned)).collect()
+    let runs = document[list].as_array().into_iter().flatten();
+    runs.filter_map(|run| run["run_id"].as_str().map(str::to_owned)).collect()
 }

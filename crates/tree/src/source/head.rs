@@ -66,21 +66,30 @@ fn parse(value: &[u8]) -> Result<Oid, SourceProblem> {
 }
 
 fn packed(common: &OwnedFd, name: &[u8], root: &Path) -> Result<Option<Vec<u8>>, TreeError> {
-    let text = match read_beneath(common.as_fd(), b"packed-refs", LARGEST_PACKED_REFS) {
-        Err(e) if e.kind() == io::ErrorKind::FileTooLarge => {
-            return Err(TreeError::Source {
-                path: root.to_path_buf(),
-                problem: SourceProblem::TooLarge("packed-refs"),
-            });
-        }
-        found => found.doing("reading packed-refs of", root)?.unwrap_or_default(),
-    };
-    for line in text.split(|b| *b == b'\n').filter(|line| !matches!(line.first(), None | Some(b'#' | b'^'))) {
-        let space =
-            line.iter().position(|b| *b == b' ').ok_or_else(|| malformed("packed-refs", "a line without a name"))?;
-        if &line[space + 1..] == name {
-            return Ok(Some(line[..space].to_vec()));
+    for row in packed_rows(&packed_refs(common, root)?) {
+        let (value, reference) = row?;
+        if reference == name {
+            return Ok(Some(value.to_vec()));
         }
     }
     Ok(None)
+}
+
+pub(super) fn packed_refs(common: &OwnedFd, root: &Path) -> Result<Vec<u8>, TreeError> {
+    match read_beneath(common.as_fd(), b"packed-refs", LARGEST_PACKED_REFS) {
+        Err(e) if e.kind() == io::ErrorKind::FileTooLarge => {
+            Err(TreeError::Source { path: root.to_path_buf(), problem: SourceProblem::TooLarge("packed-refs") })
+        }
+        found => Ok(found.doing("reading packed-refs of", root)?.unwrap_or_default()),
+    }
+}
+
+/// The value and the name in each line of packed references.
+pub(crate) fn packed_rows(text: &[u8]) -> impl Iterator<Item = Result<(&[u8], &[u8]), TreeError>> {
+    let lines = text.split(|b| *b == b'\n').filter(|line| !matches!(line.first(), None | Some(b'#' | b'^')));
+    lines.map(|line| {
+        let space = line.iter().position(|b| *b == b' ');
+        let space = space.ok_or_else(|| malformed("packed-refs", "a line without a name"))?;
+        Ok((&line[..space], &line[space + 1..]))
+    })
 }

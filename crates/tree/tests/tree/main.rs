@@ -6,6 +6,7 @@ mod checkout;
 mod deeds;
 mod forged;
 mod hostile;
+mod land;
 mod layer;
 mod overlay;
 mod patch;

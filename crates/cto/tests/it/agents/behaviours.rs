@@ -4,10 +4,9 @@ use bridge::scripted::{Raw, Reply};
 use contract::model::Wire;
 use serde_json::{Value, json};
 
+use super::cases::FIX;
 use super::scene::{Scene, shell};
 
-/// The answer to `r1-string-slugify`, as an agent's shell would write it.
-pub(super) const FIX: &str = r#"sed -i 's/return text.lower().*/return "-".join(text.lower().split())/' strings.py"#;
 /// Printed by a command that really ran; the command itself does not hold it.
 pub(super) const TRIED: &str = "tried-42";
 

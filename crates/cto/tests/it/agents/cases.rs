@@ -2,8 +2,10 @@
 
 use serde_json::json;
 
-use super::behaviours::FIX;
 use super::scene::{PAIR, Scene, doing};
+
+/// The answer, as an agent's shell would write it.
+pub(super) const FIX: &str = r#"sed -i 's/return text.lower().*/return "-".join(text.lower().split())/' strings.py"#;
 
 fn climbs(engine: &'static str) {
     let Some(mut scene) = Scene::new("agents::climbs", engine, doing(engine, &[FIX], "Done.")) else { return };

@@ -10,7 +10,7 @@ use bridge::scripted::{Reply, Script, ScriptedServer};
 use serde_json::{Value, json};
 use testkit::{Agent, git, program};
 
-use super::behaviours::FIX;
+use super::cases::FIX;
 use super::hostile::{MARKER, plant};
 use super::scene::{CASE, PAIR, Scene, case_folder, copy, doing};
 

@@ -55,7 +55,7 @@ fn check(scene: &mut Scene, row: &Behaviour) -> Option<String> {
     let before = scene.outside();
     let (ran, bundle) = scene.try_run(CASE, 2, &[]);
     let report: Value = ran.json();
-    let expected = row.reasons[number(scene.engine)];
+    let expected = row.reasons[number(scene.engine).unwrap()];
     let status = verdict(expected.iter().filter_map(|code| Reason::from_code(code)), true);
     let said = fs::read_to_string(bundle.join("backend/stdout.log")).unwrap_or_default();
     let mut faults = Vec::new();
@@ -95,7 +95,7 @@ fn control(scene: &Scene, row: &Behaviour) -> bool {
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     if row.control == Control::Honest {
-        return ALL[0].reasons[number(scene.engine)].is_empty();
+        return ALL[0].reasons[number(scene.engine).unwrap()].is_empty();
     }
     let before = scene.outside();
     let said: String = row.acts.commands(scene).iter().map(|command| run(command)).collect();

@@ -15,7 +15,7 @@ use testkit::{Agent, Ran, World, content_digest};
 use crate::world;
 
 pub(super) const PAIR: &str = "prov/model-x";
-pub(super) const AGENTS: [&str; 3] = ["codex", "pi", "claude"];
+const AGENTS: [&str; 3] = ["codex", "pi", "claude"];
 
 /// The home of each agent.
 static HOMES: [OnceLock<World>; AGENTS.len()] = [const { OnceLock::new() }; AGENTS.len()];
@@ -32,9 +32,9 @@ pub(super) struct Scene {
     pub(super) harness: Value,
 }
 
-/// Its place in [`AGENTS`].
-pub(super) fn number(engine: &str) -> usize {
-    AGENTS.iter().position(|known| *known == engine).unwrap()
+/// The place of an agent among the three, in tables that have a column for each.
+pub(super) fn number(engine: &str) -> Option<usize> {
+    AGENTS.iter().position(|known| *known == engine)
 }
 
 /// The call of an agent's shell.
@@ -68,23 +68,32 @@ pub(super) fn doing(engine: &str, commands: &[&str], last: &str) -> Script {
 impl Scene {
     pub(super) fn new(test: &str, engine: &'static str, script: Script) -> Option<Self> {
         let Agent { executable, interpreter } = testkit::agent(test, engine)?;
-        let server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), script).unwrap();
         let mut entry = json!({"executable": executable});
         if let Some(interpreter) = interpreter {
             entry["interpreter"] = json!(interpreter);
         }
+        Some(Self::with(engine, entry, script))
+    }
+
+    /// A workspace for an engine that the user's configuration has this to say of.
+    pub(super) fn with(engine: &'static str, entry: Value, script: Script) -> Self {
+        let server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), script).unwrap();
         let config = json!({
             "credential_sources": {"key": {"env": "UPSTREAM_KEY"}},
             "network_classes": {"loopback": {"hosts": ["127.0.0.1"], "scripted": true}},
             "models": {PAIR: {"endpoint": format!("http://{}/v1", server.address())}},
             "engines": {engine: entry},
         });
-        let home = HOMES[number(engine)].get_or_init(|| World::shared(env!("CARGO_BIN_EXE_cto"))).home();
+        let world = world();
+        let home = match number(engine) {
+            Some(number) => HOMES[number].get_or_init(|| World::shared(env!("CARGO_BIN_EXE_cto"))).home(),
+            None => world.home(),
+        };
         let variables = vec![("UPSTREAM_KEY".to_owned(), "upstream-key-0123456789abcdef".to_owned())];
-        let scene = Self { world: world(), engine, server, variables, home, config, harness: json!({}) };
+        let scene = Self { world, engine, server, variables, home, config, harness: json!({}) };
         let _ = scene.cto(&["init", "."]).expect(0);
         scene.settle();
-        Some(scene)
+        scene
     }
 
     /// From here on the model follows another script.

@@ -146,7 +146,7 @@ fn flags() {
     let world = world();
     let run = |name, args: &[&'static str]| row(name, 2, &[&["run", "fail-no-diff"], args].concat());
     insta::assert_snapshot!(check(&world, &[
-        row("no such command", 2, &["race"]),
+        row("no such command", 2, &["fly"]),
         row("almost a command", 2, &["verfy"]),
         row("no task", 2, &["run"]),
         run("unknown flag", &["--fast"]),
@@ -168,7 +168,7 @@ fn flags() {
         row("shell", 2, &["completions", "tcsh"]),
     ]), @"
     no such command: 2
-    error: unrecognized subcommand 'race'
+    error: unrecognized subcommand 'fly'
 
     Usage: cto [OPTIONS] <COMMAND>
 
@@ -274,7 +274,7 @@ fn flags() {
 
     schema: 2
     error: there is no schema `nope`
-    next  one of: archive, case, config, contract, eligibility-decision, envelope, event, halt, matrix, model-admission, model-usage, provider-decision, report, reverification, sandbox, statement, task-contract
+    next  one of: archive, case, comparison, config, contract, eligibility-decision, envelope, event, halt, matrix, model-admission, model-usage, patch-taken, provider-decision, repeat, report, reverification, sandbox, statement, task-contract
 
     shell: 2
     error: invalid value 'tcsh' for '<SHELL>'

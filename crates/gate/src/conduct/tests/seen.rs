@@ -2,6 +2,7 @@
 
 use contract::sandbox::{CanaryTouch, Connection, RefusedCall, Seen};
 
+use super::super::execution::ARGUMENTS_KEPT;
 use super::super::{ENTRIES_KEPT, judge_conduct};
 use super::{execution, told};
 
@@ -75,7 +76,7 @@ fn connections_that_stay_inside_are_left_out() {
 
 #[test]
 fn a_program_that_is_looked_for_is_one_attempt() {
-    let many = "a b c d e f g h i j k l m n o p q r s t u v w x y z 1 2";
+    let many = vec!["a"; ARGUMENTS_KEPT - 4].join(" ");
     let mut places = ["/usr/local/bin/git", "/usr/bin/git", "/opt/other"].map(|path| {
         let mut tried = execution(&format!("git push origin {many} 3 4 5"));
         tried.path = path.to_owned();

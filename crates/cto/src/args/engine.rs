@@ -1,0 +1,35 @@
+//! `cto engine`.
+
+use clap::Subcommand;
+use contract::ModelPair;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EngineCommand {
+    /// The engines that exist here: where their programs are, and whether their gates are open
+    List,
+    /// Everything that is asked before an engine starts, and nothing started
+    #[command(
+        after_help = "Only where its gate is open: the program is copied into CTO_HOME/engines and asked in a sandbox who it is.\n\nExamples:\n  cto engine probe codex\n  cto engine probe claude --model anthropic/claude-sonnet-5 --json\n\nExit codes: 0 it could start, 3 something is missing."
+    )]
+    Probe {
+        /// The engine
+        engine: String,
+        /// The stage it is wanted at
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
+        stage: u8,
+        /// The model to ask for
+        #[arg(long, value_name = "P/M")]
+        model: Option<ModelPair>,
+    },
+    /// Open the gate of an engine for one stage, in the workspace's harness.yaml
+    #[command(
+        after_help = "An act of the operator, which the ledger remembers. A gate is open for one stage and no other.\n\nExamples:\n  cto engine enable codex --stage 1"
+    )]
+    Enable {
+        /// The engine
+        engine: String,
+        /// The stage
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=6))]
+        stage: u8,
+    },
+}

@@ -1,0 +1,96 @@
+//! Arguments of the commands that set runs side by side: `race`, `repeat`, `compare`, `matrix`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use contract::ModelPair;
+
+use super::{Asked, ProfileName};
+
+#[derive(Debug, Args)]
+pub(crate) struct RaceArgs {
+    /// A case id, a case folder or a contract file
+    task: String,
+    /// The engines, one lane each
+    #[arg(long, value_name = "A,B", required = true, value_delimiter = ',', value_parser = trimmed)]
+    pub(crate) engines: Vec<String>,
+    /// The stage, 1 to 6; 2 for a case and 3 with a repository unless said
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=6))]
+    stage: Option<u8>,
+    /// The sandbox profile
+    #[arg(long, value_name = "P")]
+    sandbox: Option<ProfileName>,
+    /// The model to ask for, as PROVIDER/MODEL, in every lane that needs one
+    #[arg(long, value_name = "P/M")]
+    model: Option<ModelPair>,
+    /// The owned local repository to copy and work on
+    #[arg(long, value_name = "DIR")]
+    repo: Option<PathBuf>,
+    /// Seconds each engine may take, if less than the contract says
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=604_800))]
+    pub(crate) timeout: Option<u64>,
+    /// Lanes at once
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: u16,
+}
+
+impl RaceArgs {
+    pub(crate) fn task(&self) -> &str {
+        &self.task
+    }
+
+    pub(crate) fn repo(&self) -> Option<&std::path::Path> {
+        self.repo.as_deref()
+    }
+
+    /// What one lane asks for.
+    pub(crate) fn lane(&self, engine: &str) -> Asked {
+        Asked {
+            task: self.task.clone(),
+            engine: engine.to_owned(),
+            stage: self.stage,
+            sandbox: self.sandbox,
+            model: self.model.clone(),
+            repo: self.repo.clone(),
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RepeatArgs {
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+    /// How often
+    #[arg(short = 'n', long = "times", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) times: u16,
+    /// Seconds the engine may take each time, if less than the contract says
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=604_800))]
+    pub(crate) timeout: Option<u64>,
+    /// Runs at once
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: u16,
+    /// Write JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MatrixArgs {
+    /// The engines
+    #[arg(long, value_name = "E", default_value = "fake", value_delimiter = ',', num_args = 1.., value_parser = trimmed)]
+    pub(crate) engine: Vec<String>,
+    /// The cheat corpus too: each cheat must be refused as it declares
+    #[arg(long)]
+    pub(crate) cheats: bool,
+    /// Runs at once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: Option<u16>,
+    /// Write JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+}
+
+/// A list may have spaces behind its commas.
+fn trimmed(text: &str) -> Result<String, std::convert::Infallible> {
+    Ok(text.trim().to_owned())
+}

@@ -1,0 +1,88 @@
+//! `cto compare`: any set of runs side by side. `comparison.json`, which a race seals, is made here too.
+
+use contract::{Digest, Status, TaskId};
+use evidence::names;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::verify::{Places, keys_for, not_a_bundle, trusted};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::lane_table;
+use crate::lanes::{Lane, together};
+use crate::output::count;
+
+/// `comparison.json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "Comparison")]
+pub(crate) struct Comparison {
+    pub(crate) schema_version: String,
+    /// `fail` if a lane failed, else `blocked` if one was blocked.
+    pub(crate) status: Status,
+    /// Null where the lanes are of several.
+    pub(crate) task_id: Option<TaskId>,
+    /// Null where the lanes are of several.
+    pub(crate) contract_digest: Option<Digest>,
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) runtime_default_activation: bool,
+}
+
+impl Comparison {
+    pub(crate) fn of(lanes: Vec<Lane>) -> Self {
+        Self {
+            schema_version: "1.0".to_owned(),
+            status: together(&lanes),
+            task_id: shared(lanes.iter().filter_map(|lane| lane.task_id.clone())),
+            contract_digest: shared(lanes.iter().filter_map(|lane| lane.contract_digest)),
+            lanes,
+            runtime_default_activation: false,
+        }
+    }
+}
+
+/// What all of them are, if they are all the same.
+fn shared<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<T> {
+    let first = all.next()?;
+    all.all(|other| other == first).then_some(first)
+}
+
+pub(crate) fn compare(context: &Context, runs: &[String]) -> Result<u8, CommandError> {
+    let keys = trusted(context, &[])?;
+    let mut places = Places::new(context);
+    let mut lanes = Vec::new();
+    for run in runs {
+        let found = places.locate(run)?;
+        let checked = evidence::verify::verify(&found.bundle, &keys_for(&found, &keys, &[]), &[])
+            .map_err(|error| not_a_bundle(&error))?;
+        // A bundle that does not verify has no verdict that could be set beside others.
+        let Some(report) = &checked.report else {
+            return Err(CommandError::fail(format!("{} does not verify", found.id))
+                .hint(format!("cto verify {}", contract::text::shown(run))));
+        };
+        let attestation = std::fs::read(found.bundle.join(names::ATTESTATION))?;
+        lanes.push(Lane::of(report, Digest::of(&attestation)));
+    }
+    let comparison = Comparison::of(lanes);
+    let output = context.output;
+    if output.json {
+        output.print_json(&comparison)?;
+    } else if output.terminal {
+        output.print(&format!(
+            "{}\n\n{}",
+            heading(&comparison),
+            lane_table::table(output, &comparison.lanes, comparison.task_id.as_ref())
+        ));
+    } else {
+        output.print(&lane_table::lines(&comparison.lanes));
+    }
+    Ok(0)
+}
+
+fn heading(comparison: &Comparison) -> String {
+    let runs = count(comparison.lanes.len(), "run", "runs");
+    match (&comparison.task_id, comparison.contract_digest) {
+        (Some(task), Some(_)) => format!("{runs} of {task}, under one contract"),
+        (Some(task), None) => format!("{runs} of {task}, under several contracts"),
+        (None, _) => format!("{runs} of several tasks"),
+    }
+}

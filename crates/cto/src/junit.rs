@@ -1,0 +1,72 @@
+//! JUnit XML, as CI systems read it.
+
+use std::fmt::Write as _;
+
+use contract::text::shown;
+
+/// How one test case ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Pass,
+    Failure(String),
+    /// It could not be told.
+    Error(String),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct TestCase {
+    pub(crate) name: String,
+    pub(crate) millis: u64,
+    pub(crate) ended: Ended,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Suite {
+    pub(crate) name: String,
+    /// Of every case in it.
+    pub(crate) class: &'static str,
+    pub(crate) cases: Vec<TestCase>,
+}
+
+const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+
+/// One suite stands alone; several stand in `testsuites`.
+pub(crate) fn document(suites: &[Suite]) -> String {
+    let mut out = HEAD.to_owned();
+    match suites {
+        [one] => write_suite(&mut out, one),
+        several => {
+            out.push_str("<testsuites>\n");
+            several.iter().for_each(|suite| write_suite(&mut out, suite));
+            out.push_str("</testsuites>\n");
+        }
+    }
+    out
+}
+
+// Writing to a String cannot fail, so the results of `write!` below are dropped.
+
+fn write_suite(out: &mut String, suite: &Suite) {
+    let count = |wanted: fn(&Ended) -> bool| suite.cases.iter().filter(|case| wanted(&case.ended)).count();
+    let failures = count(|ended| matches!(ended, Ended::Failure(_)));
+    let errors = count(|ended| matches!(ended, Ended::Error(_)));
+    let errors = if errors > 0 { format!(" errors=\"{errors}\"") } else { String::new() };
+    let (name, tests) = (escape(&suite.name), suite.cases.len());
+    let _ = writeln!(out, "<testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\"{errors}>");
+    for case in &suite.cases {
+        let seconds = format!("{}.{:03}", case.millis / 1000, case.millis % 1000);
+        let (class, name) = (suite.class, escape(&case.name));
+        let _ = write!(out, "  <testcase classname=\"{class}\" name=\"{name}\" time=\"{seconds}\">");
+        match &case.ended {
+            Ended::Pass => {}
+            Ended::Failure(text) => out.push_str(&format!("<failure message=\"{}\"/>", escape(text))),
+            Ended::Error(text) => out.push_str(&format!("<error message=\"{}\"/>", escape(text))),
+        }
+        out.push_str("</testcase>\n");
+    }
+    out.push_str("</testsuite>\n");
+}
+
+fn escape(text: &str) -> String {
+    shown(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -1,0 +1,158 @@
+//! Lanes for people, and one fact a line for pipes.
+
+use std::fmt::Write as _;
+
+use contract::text::shown;
+use contract::{Status, TaskId};
+
+use crate::lanes::{Lane, Used};
+use crate::output::{Output, millis};
+
+/// Nothing to say.
+const NONE: &str = "-";
+
+struct Row {
+    cells: [String; 9],
+    status: Status,
+    why: String,
+    remedy: Option<String>,
+}
+
+const HEAD: [&str; 9] = ["lane", "run", "verdict", "tests", "files", "claims", "time", "tokens", "cost"];
+const VERDICT: usize = 2;
+
+fn row(lane: &Lane, name: String) -> Row {
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
+    let cells = [
+        name,
+        or_none(lane.run_id.as_ref().map(|run| run.suffix().to_owned())),
+        lane.status.to_string(),
+        or_none(lane.tests.map(|tests| format!("{}/{}", tests.passed, tests.executed))),
+        or_none(lane.engine_started.then(|| lane.changed_files.to_string())),
+        claims(lane),
+        or_none(lane.duration_ms.map(millis)),
+        or_none(lane.used.map(tokens)),
+        or_none(lane.used.map(cost)),
+    ];
+    Row { cells, status: lane.status, why: lane.why_text(), remedy: lane.remedy.clone() }
+}
+
+fn claims(lane: &Lane) -> String {
+    match (lane.claims, lane.claims_contradicted) {
+        (0, _) => NONE.to_owned(),
+        (_, 0) => "0 false".to_owned(),
+        (_, wrong) => format!("{wrong} false"),
+    }
+}
+
+/// `61k in 6`; a plus where some requests did not tell.
+fn tokens(used: Used) -> String {
+    let more = if used.tokens_unknown_requests > 0 { "+" } else { "" };
+    let number = if used.tokens < 10_000 { used.tokens.to_string() } else { format!("{}k", used.tokens / 1000) };
+    format!("{number}{more} in {}", used.requests)
+}
+
+/// Money, or why there is no sum.
+pub(crate) fn cost(used: Used) -> String {
+    match used.cost() {
+        Some(micros) => money(micros),
+        None if used.unpriced_requests > 0 => "unpriced".to_owned(),
+        None => "unknown".to_owned(),
+    }
+}
+
+/// `$0.051`; more digits where it is less than that can show.
+pub(crate) fn money(micros: u64) -> String {
+    let (whole, part) = (micros / 1_000_000, micros % 1_000_000);
+    if micros > 0 && micros < 1000 { format!("${whole}.{part:06}") } else { format!("${whole}.{:03}", part / 1000) }
+}
+
+/// A lane by its engine, and by its model and task where these differ.
+fn name(lane: &Lane, of: Option<&TaskId>) -> String {
+    let model = lane.model.as_deref().and_then(|pair| pair.split_once('/')).map(|(_, model)| format!(" {model}"));
+    let task = lane.task_id.as_ref().filter(|task| Some(*task) != of).map(|task| format!(" {task}"));
+    shown(&format!("{}{}{}", lane.engine, model.unwrap_or_default(), task.unwrap_or_default()))
+}
+
+/// The table; `of` is the task that all lanes share. Writing to a String cannot fail.
+pub(crate) fn table(output: Output, lanes: &[Lane], of: Option<&TaskId>) -> String {
+    let rows: Vec<Row> = lanes.iter().map(|lane| row(lane, name(lane, of))).collect();
+    let width = |at: usize| {
+        let cells = rows.iter().map(|row| row.cells[at].chars().count());
+        cells.chain([HEAD[at].len()]).max().unwrap_or_default()
+    };
+    let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
+    let paint = output.paint;
+    let mut out = String::new();
+    let head: String = HEAD.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}  ")).collect();
+    let _ = writeln!(out, "  {}", paint.dim(&format!("{head}why")));
+    for row in &rows {
+        let mut line = String::from("  ");
+        for (at, cell) in row.cells.iter().enumerate() {
+            let pad = " ".repeat(widths[at].saturating_sub(cell.chars().count()) + 2);
+            let cell = if at == VERDICT { paint.status(row.status) } else { cell.clone() };
+            let _ = write!(line, "{cell}{pad}");
+        }
+        let _ = writeln!(out, "{}", format!("{line}{}", row.why).trim_end());
+        if let Some(remedy) = row.remedy.as_ref().filter(|_| row.status == Status::Blocked) {
+            let indent = " ".repeat(widths[..VERDICT].iter().map(|width| width + 2).sum::<usize>() + 2);
+            let _ = writeln!(out, "{indent}{} {}", paint.arrow(), paint.command(&shown(remedy)));
+        }
+    }
+    out
+}
+
+/// One lane a line: engine, verdict, run, tests, time, requests, tokens, cost, contradicted claims, reasons.
+pub(crate) fn lines(lanes: &[Lane]) -> String {
+    let mut out = String::new();
+    for lane in lanes {
+        let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
+        let reasons: Vec<&str> = lane.reasons.iter().map(|reason| reason.code()).collect();
+        let why = match (reasons.is_empty(), &lane.why) {
+            (false, _) => reasons.join(","),
+            (true, Some(why)) => shown(why),
+            (true, None) => NONE.to_owned(),
+        };
+        let _ = writeln!(
+            out,
+            "lane {} {} {} tests={} took={} requests={} tokens={} cost={} false-claims={} {why}",
+            shown(&lane.engine),
+            lane.status,
+            or_none(lane.run_id.as_ref().map(ToString::to_string)),
+            or_none(lane.tests.map(|tests| format!("{}/{}", tests.passed, tests.executed))),
+            or_none(lane.duration_ms.map(|ms| format!("{ms}ms"))),
+            or_none(lane.used.map(|used| used.requests.to_string())),
+            or_none(lane.used.map(|used| used.tokens.to_string())),
+            or_none(lane.used.map(cost)),
+            lane.claims_contradicted,
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_and_tokens_say_what_is_not_known() {
+        let used = |micros, unpriced, unknown| Used {
+            requests: 6,
+            tokens: 61_204,
+            tokens_unknown_requests: unknown,
+            cost_micros: micros,
+            unpriced_requests: unpriced,
+            cost_unknown_requests: unknown,
+        };
+        for (used, expected) in [
+            (used(51_400, 0, 0), ("$0.051", "61k in 6")),
+            (used(2_000_000, 0, 0), ("$2.000", "61k in 6")),
+            (used(7, 0, 0), ("$0.000007", "61k in 6")),
+            (used(0, 0, 0), ("$0.000", "61k in 6")),
+            (used(51_400, 1, 0), ("unpriced", "61k in 6")),
+            (used(51_400, 0, 1), ("unknown", "61k+ in 6")),
+        ] {
+            assert_eq!((cost(used).as_str(), tokens(used).as_str()), expected);
+        }
+    }
+}

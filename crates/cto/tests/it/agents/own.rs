@@ -1,0 +1,373 @@
+//! An engine of one's own, in ten lines of YAML around a small script: its gate, its rungs, and everything that is not it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::{Ran, World};
+
+use crate::world;
+
+const SCRIPT: &str = r#"#!/bin/sh
+case "$1" in
+  --version) echo "toy 1.0.0"; exit 0 ;;
+esac
+grep -q "Only these paths may change" "$1" || exit 7
+sed -i 's/return text.lower().*/return "-".join(text.lower().split())/' strings.py
+"#;
+
+/// Ten lines.
+const ENGINE: &str = r#"engines:
+  toy:
+    executable: tools/toy
+    definition:
+      about: a small script
+      program: toy
+      identity:
+        argv: ["--version"]
+        expect: "toy 1."
+      argv: ["{task}"]
+"#;
+
+const CASE: &str = "r1-string-slugify";
+
+struct Scene {
+    world: World,
+    /// Where the script lies.
+    tools: TempDir,
+    environment: Vec<(&'static str, String)>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let world = world();
+        let _ = world.cto(["init", "."]).expect(0);
+        let tools = testkit::lasting_dir(env!("CARGO_TARGET_TMPDIR"));
+        let scene = Self { world, tools, environment: Vec::new() };
+        scene.script(SCRIPT);
+        scene.world.write("harness.yaml", scene.engine());
+        scene
+    }
+
+    fn place(&self) -> PathBuf {
+        self.tools.path().join("toy")
+    }
+
+    /// The ten lines.
+    fn engine(&self) -> String {
+        ENGINE.replace("tools/toy", self.place().to_str().unwrap())
+    }
+
+    fn script(&self, text: &str) {
+        fs::write(self.place(), text).unwrap();
+        fs::set_permissions(self.place(), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Looked for by name.
+    fn unplaced(&self, program: &str) {
+        let line = "    executable: tools/toy\n";
+        let engine = ENGINE
+            .replace(line, "    enabled: true\n    stage: 1\n")
+            .replace("program: toy", &format!("program: {program}"));
+        self.world.write("harness.yaml", engine);
+    }
+
+    fn cto(&self, arguments: &[&str]) -> Ran {
+        let mut command = self.world.command(arguments.iter().copied());
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        let output = command.output().unwrap();
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            stdout: output.stdout,
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// A run, whose bundle must verify.
+    fn run(&self, stage: &str, code: i32) -> (Value, PathBuf) {
+        self.run_task(CASE, stage, &[], code)
+    }
+
+    fn run_task(&self, task: &str, stage: &str, more: &[&str], code: i32) -> (Value, PathBuf) {
+        let mut arguments = vec!["run", task, "--engine", "toy", "--stage", stage, "--json"];
+        arguments.extend_from_slice(more);
+        let report = self.cto(&arguments).expect(code).json();
+        let bundle = self.world.bundles().join(report["run_id"].as_str().unwrap());
+        let verified = self.world.cto(["verify", bundle.to_str().unwrap()]);
+        assert_eq!(verified.code, 0, "{}{}", verified.text(), verified.stderr);
+        (report, bundle)
+    }
+
+    fn enable(&self, stage: &str) {
+        let _ = self.cto(&["engine", "enable", "toy", "--stage", stage]).expect(0);
+    }
+
+    /// Stages 1 and 2, so that only what is tried stands in the way of a third.
+    fn climb(&self) {
+        for stage in ["1", "2"] {
+            self.enable(stage);
+            let _ = self.run(stage, 0);
+        }
+    }
+}
+
+fn reasons(report: &Value) -> Vec<&str> {
+    report["blocker_reasons"].as_array().unwrap().iter().map(|reason| reason.as_str().unwrap()).collect()
+}
+
+/// Blocked before anything was copied, looked at or started, with the whole set of artifacts and the way out in words.
+fn refused(scene: &Scene, stage: &str, reason: &str, says: &str) {
+    let (report, bundle) = scene.run(stage, 3);
+    assert_eq!(reasons(&report), [reason], "{says}");
+    let blocker = &report["blockers"][0];
+    assert!(blocker["text"].as_str().unwrap().contains(says), "{says}: {blocker}");
+    assert!(!blocker["remedy"].as_str().unwrap().is_empty(), "{says}");
+    assert_eq!((&report["engine"]["process_started"], &report["backend_exit_code"]), (&json!(false), &Value::Null));
+    assert!(bundle.join("backend/toy-gate.log").is_file() && fs::read(bundle.join("patch.diff")).unwrap().is_empty());
+    assert_eq!(report["baseline_commit"], Value::Null, "nothing was looked at: {says}");
+    let events = fs::read_to_string(bundle.join("events.normalized.jsonl")).unwrap();
+    assert!(events.contains("\"backend.gate.blocked\"") && !events.contains("\"engine.started\""), "{says}");
+}
+
+#[test]
+fn ten_lines_make_an_engine() {
+    let scene = Scene::new();
+    scene.enable("1");
+    let (report, _) = scene.run("1", 0);
+    assert_eq!(report["engine"]["process_started"], false);
+    assert!(report["engine"]["source_id"].as_str().unwrap().starts_with("toy@1.0.0+"));
+    scene.enable("2");
+    let (report, bundle) = scene.run("2", 0);
+    assert_eq!((&report["status"], &report["changed_files"]), (&json!("pass"), &json!(["strings.py"])));
+    assert_eq!(report["source_admission_status"], "not_admitted");
+    let coverage = report["coverage"].as_array().unwrap();
+    assert!(["engine_without_bridge", "source_not_admitted"].iter().all(|code| coverage.contains(&json!(code))));
+    // The proof of stage 2, with the fake engine's run of the same invocation.
+    let proof: Value =
+        serde_json::from_slice(&fs::read(bundle.join("stage2-no-target-inspection.json")).unwrap()).unwrap();
+    assert_eq!((&proof["passed"], &proof["compared_with"]["engine"]), (&json!(true), &json!("fake")));
+    for (part, compared) in proof["comparison"].as_object().unwrap() {
+        assert_eq!(compared["same"], true, "{part}: {compared}");
+    }
+    let other = scene.world.bundles().join(proof["compared_with"]["run_id"].as_str().unwrap());
+    let other: Value = serde_json::from_slice(&fs::read(other.join("report.json")).unwrap()).unwrap();
+    assert_eq!((&other["purpose"], &other["status"]), (&json!("validation"), &json!("pass")));
+}
+
+#[test]
+fn a_gate_is_opened_by_settings_alone_and_for_one_stage() {
+    let mut scene = Scene::new();
+    refused(&scene, "1", "gate_missing", "nobody opens the gate");
+    scene.environment = vec![("CTO_HARNESS_ALLOW_TOY", "1".to_owned())];
+    let _ = scene.run("1", 0);
+    refused(&scene, "2", "gate_missing", "nobody opens stage 2");
+    let stage =
+        |stage: &str| vec![("CTO_HARNESS_ALLOW_TOY", "1".to_owned()), ("CTO_HARNESS_TOY_STAGE", stage.to_owned())];
+    scene.environment = stage("3");
+    refused(&scene, "2", "gate_missing", "opens stage 3");
+    scene.environment = stage("2");
+    let _ = scene.run("2", 0);
+    // Two who speak must agree.
+    scene.world.write("harness.yaml", scene.engine().replace("    executable", "    enabled: false\n    executable"));
+    refused(&scene, "2", "gate_missing", "harness.yaml shuts the gate");
+    scene.world.write("harness.yaml", scene.engine().replace("    executable", "    stage: 1\n    executable"));
+    refused(&scene, "2", "gate_missing", "harness.yaml opens stage 1");
+    scene.environment = vec![("CTO_HARNESS_ALLOW_TOY", "0".to_owned())];
+    refused(&scene, "1", "gate_missing", "the environment shuts the gate");
+    for (name, value) in
+        [("CTO_HARNESS_TOY_STAGE", "9"), ("CTO_HARNESS_TOY_STAGE", "x"), ("CTO_HARNESS_TOY_TIMEOUT_SECONDS", "0")]
+    {
+        scene.environment = vec![(name, value.to_owned())];
+        assert!(scene.cto(&["run", CASE, "--engine", "toy"]).expect(2).stderr.contains(name));
+    }
+}
+
+#[test]
+fn a_rung_is_earned_and_lost() {
+    let scene = Scene::new();
+    scene.enable("2");
+    let (report, _) = scene.run("2", 3);
+    assert_eq!(reasons(&report), ["stage_not_earned"]);
+    assert!(report["blockers"][0]["remedy"].as_str().unwrap().contains("cto engine enable toy --stage 1"), "{report}");
+    scene.climb();
+    // Another program is another source, and its ladder starts over.
+    scene.script(&SCRIPT.replace("exit 7", "exit 8"));
+    let (report, _) = scene.run("2", 3);
+    assert_eq!(reasons(&report), ["stage_not_earned"]);
+    assert!(report["blockers"][0]["text"].as_str().unwrap().contains("another source"));
+    scene.script(SCRIPT);
+    let _ = scene.run("2", 0);
+    // A failed run at a stage blocks what rests on it, until a newer pass.
+    scene.script(BROKEN);
+    scene.enable("1");
+    let _ = scene.run("1", 0);
+    scene.enable("2");
+    let (report, _) = scene.run("2", 1);
+    assert_eq!(reasons(&report), ["engine_failed"]);
+    scene.enable("3");
+    let (repository, contract) = repository(&scene);
+    let (report, _) = scene.run_task(contract.to_str().unwrap(), "3", &["--repo", repository.to_str().unwrap()], 3);
+    let text = report["blockers"][0]["text"].as_str().unwrap();
+    assert!(reasons(&report).contains(&"stage_not_earned") && text.contains("stage 2"), "{report}");
+}
+
+/// Knows its name and fails.
+const BROKEN: &str = "#!/bin/sh\n[ \"$1\" = --version ] && echo 'toy 1.0.1' && exit\nexit 5\n";
+
+/// A program that is not the one that is meant: what it is, and what is said of it.
+struct Wrong {
+    make: fn(&Scene),
+    reason: &'static str,
+    says: &'static str,
+}
+
+const WRONG: &[Wrong] = &[
+    Wrong {
+        make: |scene| fs::remove_file(scene.place()).unwrap(),
+        reason: "provider_unavailable",
+        says: "cannot be used",
+    },
+    Wrong {
+        make: |scene| fs::set_permissions(scene.place(), fs::Permissions::from_mode(0o644)).unwrap(),
+        reason: "provider_unavailable",
+        says: "is not executable",
+    },
+    Wrong {
+        make: |scene| {
+            fs::remove_file(scene.place()).unwrap();
+            fs::create_dir(scene.place()).unwrap();
+        },
+        reason: "provider_unavailable",
+        says: "is not a file",
+    },
+    Wrong {
+        make: |scene| scene.script("#!/bin/sh\necho 'tin 3.2, a news reader'\n"),
+        reason: "provider_unavailable",
+        says: "it is another program",
+    },
+    Wrong {
+        make: |scene| scene.script("#!/bin/sh\necho toy 1.0; exit 3\n"),
+        reason: "provider_unavailable",
+        says: "fails with 3",
+    },
+    Wrong {
+        make: |scene| scene.script("#!/no/such/interpreter\n"),
+        reason: "provider_unavailable",
+        says: "it is another program",
+    },
+    Wrong {
+        make: |scene| {
+            let mut other = fs::read("/bin/true").unwrap();
+            // The kernel's number of a machine that is none of ours.
+            other[18..20].copy_from_slice(&243_u16.to_le_bytes());
+            fs::write(scene.place(), other).unwrap();
+        },
+        reason: "provider_unavailable",
+        says: "built for another machine",
+    },
+    Wrong { make: |scene| scene.unplaced("case"), reason: "provider_unavailable", says: "is a word of the shell" },
+    Wrong {
+        make: |scene| scene.unplaced("toy"),
+        reason: "provider_unavailable",
+        says: "there is no program `toy` on the PATH",
+    },
+];
+
+#[test]
+fn another_program_is_not_started() {
+    for Wrong { make, reason, says } in WRONG {
+        let scene = Scene::new();
+        scene.enable("1");
+        // The control: the right one is let through.
+        let _ = scene.run("1", 0);
+        make(&scene);
+        refused(&scene, "1", reason, says);
+    }
+}
+
+fn admitted(scene: &Scene) -> PathBuf {
+    let file = scene.world.here().join("admissions/source/toy.yaml");
+    let text = fs::read_to_string(&file).unwrap();
+    let text = text
+        .replace("status: \"draft\"", "status: admitted")
+        .replace("license_status: \"unresolved\"", "license_status: resolved");
+    fs::write(&file, text).unwrap();
+    file
+}
+
+/// A repository of one's own with the case's files, and a contract for it.
+fn repository(scene: &Scene) -> (PathBuf, PathBuf) {
+    let repository = scene.world.repository("mine", &[("strings.py", STRINGS), ("test_strings.py", TESTS)]);
+    let contract = json!({
+        "schema_version": "1", "task_id": "mine", "title": "Whitespace in slugs", "brief": "Make repeated spaces one hyphen.",
+        "risk_class": "low", "source_owner": "me", "source_classification": "owned_local", "allowed_paths": ["strings.py"],
+        "forbidden_actions": ["push"], "mutation_mode": "copied-fixture",
+        "verification_commands": [{"argv": ["python3", "-m", "unittest"]}],
+    });
+    (repository, scene.world.write("mine.yaml", contract.to_string()))
+}
+
+const STRINGS: &str = "def slugify(text):\n    return text.lower().replace(\" \", \"-\")\n";
+const TESTS: &str = "import unittest\nfrom strings import slugify\n\n\nclass Slugs(unittest.TestCase):\n    def test_plain(self):\n        self.assertEqual(slugify(\"A B\"), \"a-b\")\n";
+
+#[test]
+fn an_admitted_engine_works_on_a_copy_of_ones_own_repository() {
+    let scene = Scene::new();
+    scene.climb();
+    scene.enable("3");
+    let (repository, contract) = repository(&scene);
+    let (contract, repo) = (contract.to_str().unwrap(), ["--repo", repository.to_str().unwrap()]);
+    let (report, _) = scene.run_task(contract, "3", &repo, 3);
+    assert_eq!(reasons(&report), ["source_not_admitted"]);
+    let _ = scene.cto(&["admit", "source", "toy"]).expect(0);
+    let (report, _) = scene.run_task(contract, "3", &repo, 3);
+    assert_eq!(reasons(&report), ["source_not_admitted"], "a draft admits nothing");
+    let file = admitted(&scene);
+    assert!(scene.cto(&["records"]).expect(0).text().contains("admitted"));
+    let (report, bundle) = scene.run_task(contract, "3", &repo, 0);
+    assert_eq!((&report["status"], &report["source_admission_status"]), (&json!("pass"), &json!("admitted")));
+    let proof: Value =
+        serde_json::from_slice(&fs::read(bundle.join("stage3-copied-repo-proof.json")).unwrap()).unwrap();
+    assert_eq!((&proof["passed"], &proof["never_writable"]), (&json!(true), &json!(true)), "{proof}");
+    assert_eq!(proof["before"], proof["after"]);
+    let proof: Value =
+        serde_json::from_slice(&fs::read(bundle.join("stage2-no-target-inspection.json")).unwrap()).unwrap();
+    assert_eq!((&proof["passed"], &proof["compared_with"]["stage"]), (&json!(true), &json!(2)), "{proof}");
+    // The copy runs, whatever becomes of what was copied.
+    scene.script(BROKEN);
+    let _ = scene.run_task(contract, "3", &repo, 3);
+    scene.world.write("harness.yaml", scene.engine().replace("executable: ", "enabled: true\n    stage: 3\n    # "));
+    let _ = scene.run_task(contract, "3", &repo, 0);
+    for (from, to, expected) in [
+        ("license_status: resolved", "license_status: unresolved", &["license_unresolved"][..]),
+        ("\nstatus: admitted", "\nstatus: withdrawn", &["source_not_admitted"][..]),
+        ("\"copied-fixture\"", "\"sandbox-repo\"", &["source_not_admitted"][..]),
+        ("review_trigger: ", "max_stage: 2\nreview_trigger: ", &["source_not_admitted"][..]),
+        ("review_trigger: ", "expires_at: 2026-01-01T00:00:00.000000Z\nreview_trigger: ", &["source_not_admitted"][..]),
+        ("engine: \"toy\"", "engine: \"other\"", &["source_not_admitted"][..]),
+        ("version: \"1.0.0\"", "version: \"main\"", &["source_not_admitted", "provider_unavailable"]),
+        ("[\"{task}\"]", "[\"{brief}\"]", &["executable_digest_mismatch"][..]),
+    ] {
+        let good = fs::read_to_string(&file).unwrap();
+        assert!(good.contains(from), "{from}: {good}");
+        fs::write(&file, good.replacen(from, to, 1)).unwrap();
+        let (report, _) = scene.run_task(contract, "3", &repo, 3);
+        assert_eq!(reasons(&report), expected, "{to}: {}", report["blockers"]);
+        fs::write(&file, good).unwrap();
+    }
+    tampered(&scene, contract, &repo);
+}
+
+/// A kept copy that somebody wrote to is not run.
+fn tampered(scene: &Scene, contract: &str, repo: &[&str]) {
+    let kept = scene.world.home().join("engines");
+    let copies = fs::read_dir(&kept).unwrap().map(|entry| entry.unwrap().path().join("tree"));
+    let copy = copies.filter(|tree| tree.is_file()).find(|tree| fs::read(tree).unwrap() == SCRIPT.as_bytes()).unwrap();
+    fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(&copy, SCRIPT.replace("exit 7", "exit 9")).unwrap();
+    let (report, _) = scene.run_task(contract, "3", repo, 3);
+    assert_eq!(reasons(&report), ["provider_unavailable"]);
+    assert!(report["blockers"][0]["text"].as_str().unwrap().contains("was changed"), "{report}");
+}

@@ -1,0 +1,82 @@
+//! Signed statements about a sealed run, made after its seal. Each is a file of its own beside the bundles, about the
+//! attestation by digest; the bundle is never touched.
+
+use std::fmt;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use contract::statement::{Subject, SubjectDigest};
+use contract::{Digest, RunId};
+use evidence::names;
+use serde::Serialize;
+
+use crate::run::Harness;
+
+/// A statement and where it lies.
+#[derive(Debug)]
+pub(crate) struct Stated {
+    pub(crate) path: PathBuf,
+    /// Relative to the home.
+    pub(crate) name: String,
+    pub(crate) attestation_sha256: Digest,
+    pub(crate) statement_sha256: Digest,
+}
+
+/// Why a statement could not be made.
+#[derive(Debug)]
+pub(crate) enum StateError {
+    Io(PathBuf, io::Error),
+    Encode(serde_json::Error),
+}
+
+impl fmt::Display for StateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(path, error) => write!(f, "cannot write a statement: {}: {error}", path.display()),
+            Self::Encode(error) => write!(f, "cannot encode a statement: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StateError {}
+
+/// The folder for statements about a run, made where it is missing.
+pub(crate) fn folder(harness: &Harness, run: &RunId) -> Result<PathBuf, StateError> {
+    let folder = harness.home.statements(run);
+    match DirBuilder::new().recursive(true).mode(0o700).create(&folder) {
+        Ok(()) => Ok(folder),
+        Err(error) => Err(StateError::Io(folder, error)),
+    }
+}
+
+/// Signs what `make` says about the bundle's attestation and writes it as `name`.
+pub(crate) fn state<T: Serialize>(
+    harness: &Harness,
+    bundle: &Path,
+    run: &RunId,
+    name: &str,
+    make: impl FnOnce(Vec<Subject>) -> T,
+) -> Result<Stated, StateError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |error: io::Error| StateError::Io(path, error)
+    };
+    let attestation = bundle.join(names::ATTESTATION);
+    let sha256 = Digest::of(&fs::read(&attestation).map_err(failed(&attestation))?);
+    let subject = vec![Subject { name: names::ATTESTATION.to_owned(), digest: SubjectDigest { sha256 } }];
+    let bytes = evidence::dsse::sign(&make(subject), &harness.key).map_err(StateError::Encode)?;
+    let folder = folder(harness, run)?;
+    let file = format!("{name}.dsse.json");
+    let path = folder.join(&file);
+    let mut opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(failed(&path))?;
+    opened.write_all(&bytes).and_then(|()| opened.sync_all()).map_err(failed(&path))?;
+    File::open(&folder).and_then(|folder| folder.sync_all()).map_err(failed(&folder))?;
+    Ok(Stated {
+        path,
+        name: format!("statements/{run}/{file}"),
+        attestation_sha256: sha256,
+        statement_sha256: Digest::of(&bytes),
+    })
+}

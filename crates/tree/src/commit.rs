@@ -1,0 +1,75 @@
+//! Commits: written for a tree of the harness, and read back.
+
+use crate::error::{TreeError, malformed};
+use crate::object::Kind;
+use crate::oid::Oid;
+use crate::store::Store;
+
+/// A commit to be written; author and committer are the same.
+#[derive(Debug, Clone, Copy)]
+pub struct CommitSpec<'a> {
+    pub tree: Oid,
+    pub parents: &'a [Oid],
+    pub name: &'a str,
+    pub email: &'a str,
+    pub unix_time: i64,
+    pub message: &'a str,
+}
+
+/// A commit as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    pub tree: Oid,
+    pub parents: Vec<Oid>,
+    /// Name and address of the author, where they can be read.
+    pub author: Option<(String, String)>,
+    pub message: Vec<u8>,
+}
+
+impl Store {
+    /// Stores a commit.
+    pub fn put_commit(&self, spec: &CommitSpec<'_>) -> Result<Oid, TreeError> {
+        self.put(Kind::Commit, spec.text().as_bytes())
+    }
+
+    /// Reads a commit.
+    pub fn commit(&self, oid: Oid) -> Result<Commit, TreeError> {
+        let wrong = || malformed("commit", oid.to_string());
+        let (Kind::Commit, text) = self.reader().object(oid)? else { return Err(wrong()) };
+        let tree = commit_field(&text, b"tree ").ok_or_else(wrong)?;
+        let parents = header(&text).filter_map(|line| line.strip_prefix(b"parent ")).filter_map(Oid::from_hex);
+        let parents = parents.collect();
+        let end = text.windows(2).position(|pair| pair == b"\n\n").ok_or_else(wrong)?;
+        let author = header(&text).find_map(|line| person(line.strip_prefix(b"author ")?));
+        Ok(Commit { tree, parents, author, message: text[end + 2..].to_vec() })
+    }
+}
+
+fn header(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|b| *b == b'\n').take_while(|line| !line.is_empty())
+}
+
+fn person(line: &[u8]) -> Option<(String, String)> {
+    let (name, rest) = std::str::from_utf8(line).ok()?.split_once(" <")?;
+    let (email, _) = rest.split_once('>')?;
+    Some((name.to_owned(), email.to_owned()))
+}
+
+/// The id in the first header line of a commit that starts with `key`.
+pub(crate) fn commit_field(text: &[u8], key: &[u8]) -> Option<Oid> {
+    header(text).filter_map(|line| line.strip_prefix(key)).find_map(Oid::from_hex)
+}
+
+impl CommitSpec<'_> {
+    fn text(&self) -> String {
+        let parents: String = self.parents.iter().map(|parent| format!("parent {parent}\n")).collect();
+        let person = format!("{} <{}> {} +0000", plain(self.name), plain(self.email), self.unix_time);
+        let message = self.message.replace('\0', "");
+        format!("tree {}\n{parents}author {person}\ncommitter {person}\n\n{message}", self.tree)
+    }
+}
+
+/// A name as git can store it: no angle brackets, no control characters.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).collect::<String>().trim().to_owned()
+}

@@ -1,0 +1,178 @@
+//! A commit put into a repository that git itself is at work in.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use proptest::prelude::*;
+use tree::{BranchName, BranchNameProblem, CommitSpec, Landing, Listing, Oid, Source};
+
+use crate::support::{World, git, oid, repository, run_git, write};
+
+const ROWS: &[(&str, &str)] = &[("a", "1\n"), ("d/e/b", "2\n"), ("d/c", "3\n")];
+
+/// A repository, and in the harness's store a commit on top of it that changes these files.
+struct Scene {
+    world: World,
+    root: PathBuf,
+    source: Source,
+    before: Listing,
+    base: Oid,
+}
+
+impl Scene {
+    fn new() -> Scene {
+        let world = World::new();
+        let root = world.path("source");
+        repository(&root, ROWS);
+        let source = Source::open(&root).unwrap();
+        let base = source.fetch_into(&world.store).unwrap();
+        let before = world.store.list(base).unwrap();
+        Scene { world, root, source, before, base }
+    }
+
+    fn commit(&self, path: &str, text: &str) -> (Listing, Oid) {
+        let mut after = self.before.clone();
+        after.0.get_mut(path.as_bytes()).unwrap().oid = self.world.store.put_blob(text.as_bytes()).unwrap();
+        let tree = self.world.store.put_listing(&after).unwrap();
+        let (name, email, unix_time) = ("A", "a@example.invalid", 1_700_000_000);
+        let spec = CommitSpec { tree, parents: &[self.base], name, email, unix_time, message: text };
+        (after, self.world.store.put_commit(&spec).unwrap())
+    }
+
+    /// Writes the objects of a commit and gives its id.
+    fn put(&self, path: &str, text: &str) -> (usize, Oid) {
+        let (after, commit) = self.commit(path, text);
+        (self.source.put_objects(&self.world.store, &self.before, &after, commit).unwrap(), commit)
+    }
+}
+
+fn name(text: &str) -> BranchName {
+    BranchName::parse(text).unwrap()
+}
+
+#[test]
+fn only_what_is_new_is_written_and_git_finds_it_whole() {
+    for (path, objects) in [("a", 3), ("d/c", 4), ("d/e/b", 5)] {
+        let scene = Scene::new();
+        let (written, commit) = scene.put(path, "new\n");
+        assert_eq!(written, objects, "{path}: a commit, a blob and the trees above it");
+        assert_eq!(scene.source.make_branch(&name("x/y"), commit).unwrap(), Landing::Made);
+        assert_eq!(oid(&git(&scene.root, &["rev-parse", "x/y"])), commit);
+        assert_eq!(git(&scene.root, &["show", &format!("x/y:{path}")]), "new");
+        assert_eq!(git(&scene.root, &["fsck", "--strict", "--full", "--unreachable"]), "");
+        let found = scene.world.store.commit(commit).unwrap();
+        assert_eq!((found.parents, found.message), (vec![scene.base], b"new\n".to_vec()));
+        assert_eq!(found.author, Some(("A".into(), "a@example.invalid".into())));
+    }
+}
+
+#[test]
+fn files_are_as_open_as_the_repository_is() {
+    let scene = Scene::new();
+    let objects = scene.root.join(".git/objects");
+    fs::set_permissions(&objects, fs::Permissions::from_mode(0o2775)).unwrap();
+    let (_, commit) = scene.put("a", "shared\n");
+    let hex = commit.to_string();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    assert_eq!(mode(&objects.join(&hex[..2])), 0o2775);
+    let heads = scene.root.join(".git/refs/heads");
+    fs::set_permissions(&heads, fs::Permissions::from_mode(0o2775)).unwrap();
+    assert_eq!(scene.source.make_branch(&name("group/x"), commit).unwrap(), Landing::Made);
+    assert_eq!(mode(&heads.join("group")), 0o2775);
+    assert_eq!(mode(&objects.join(&hex[..2]).join(&hex[2..])), 0o444);
+}
+
+#[test]
+fn of_many_who_want_one_name_one_gets_it() {
+    let scene = Scene::new();
+    let commits: Vec<Oid> = (0..8).map(|at| scene.put("a", &format!("{at}\n")).1).collect();
+    let want = |commit: &Oid| Source::open(&scene.root).unwrap().make_branch(&name("one/name"), *commit).unwrap();
+    let landings: Vec<Landing> = std::thread::scope(|scope| {
+        let threads: Vec<_> = commits.iter().map(|commit| scope.spawn(move || want(commit))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let made: Vec<usize> = (0..8).filter(|at| landings[*at] == Landing::Made).collect();
+    assert_eq!(made.len(), 1, "{landings:?}");
+    let winner = commits[made[0]];
+    assert_eq!(oid(&git(&scene.root, &["rev-parse", "one/name"])), winner);
+    let others = landings.iter().filter(|landing| **landing == Landing::There(Some(winner))).count();
+    assert_eq!(others, 7, "{landings:?}");
+}
+
+#[test]
+fn git_that_packs_and_removes_meanwhile_loses_nothing() {
+    let scene = Scene::new();
+    let (_, commit) = scene.put("a", "new\n");
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                // Each may lose a race against the other; what was made must not be lost.
+                run_git(&scene.root, &["branch", "-f", "many/other", "HEAD"], b"");
+                run_git(&scene.root, &["pack-refs", "--all", "--prune"], b"");
+                run_git(&scene.root, &["branch", "-D", "many/other"], b"");
+            }
+        });
+        for at in 0..60 {
+            let landing = scene.source.make_branch(&name(&format!("many/{at}")), commit).unwrap();
+            assert_eq!(landing, Landing::Made, "{at}");
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    for at in 0..60 {
+        let branch = name(&format!("many/{at}"));
+        assert_eq!(oid(&git(&scene.root, &["rev-parse", &format!("refs/heads/{branch}")])), commit);
+        assert_eq!(scene.source.find_branch(&branch).unwrap(), Some(Landing::There(Some(commit))));
+    }
+    assert_eq!(scene.source.find_branch(&name("many/none")).unwrap(), None);
+}
+
+#[test]
+fn garbage_in_packed_references_is_told() {
+    let scene = Scene::new();
+    write(&scene.root.join(".git/packed-refs"), b"garbage\n");
+    assert!(scene.source.make_branch(&name("x"), scene.base).is_err());
+    assert!(!scene.root.join(".git/refs/heads/x").exists() && !scene.root.join(".git/refs/heads/x.lock").exists());
+}
+
+/// Whether git takes it for the name of a reference.
+fn git_takes(text: &str) -> bool {
+    let reference = format!("refs/heads/{text}");
+    run_git(Path::new("/"), &["check-ref-format", &reference], b"").status.success()
+}
+
+#[test]
+fn reasons_against_a_name_are_told() {
+    use BranchNameProblem as Problem;
+    for (text, expected) in [
+        ("", Problem::Empty),
+        ("-x", Problem::LeadingDash),
+        ("HEAD", Problem::Reserved),
+        ("a b", Problem::Character(' ')),
+        ("a..b", Problem::Sequence("..")),
+        ("a/", Problem::EmptyComponent),
+        ("a/.b", Problem::DotComponent),
+        ("a.lock/b", Problem::LockComponent),
+        ("a.", Problem::TrailingDot),
+    ] {
+        assert_eq!(BranchName::parse(text), Err(expected), "{text:?}");
+    }
+    assert_eq!(BranchName::parse(&"x".repeat(300)), Err(Problem::TooLong));
+    assert!(BranchName::parse("fix/ünïcode-1_2+3,4=5;$(x)").is_ok());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// What is taken here git takes too, and what git takes is refused here only by the stricter rules for branches.
+    #[test]
+    fn names_are_those_of_git(text in "[a.b/@{~^: ?*\\[\\\\\\-lock\u{7f}\u{85}é]{1,12}") {
+        let stricter = text.starts_with('-') || text == "@" || text.contains('\u{85}');
+        match BranchName::parse(&text) {
+            Ok(_) => prop_assert!(git_takes(&text), "{text:?}"),
+            Err(_) => prop_assert!(stricter || !git_takes(&text), "{text:?}"),
+        }
+    }
+}
