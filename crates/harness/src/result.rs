@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::os::fd::AsFd as _;
 
-use contract::paths::{PathRules, PathVerdict};
+use contract::paths::{PathRules, PathSet, PathVerdict};
 use contract::text::{path_text, shown};
 use contract::{Decision, Digest, Ecosystem, EventKind, Reason};
 use evidence::{names, stop};
@@ -22,6 +22,8 @@ pub(crate) const CAPTURE_LIMITS: Limits =
     Limits { entries: 200_000, total_bytes: 1 << 30, file_bytes: 256 << 20, depth: 128 };
 const LARGEST_PATCH: usize = 64 << 20;
 const MOST_FILES: usize = 20_000;
+/// Files of an engine's litter that are kept; the others are named.
+const MOST_LITTER: usize = 500;
 
 /// A result the harness took itself.
 pub(crate) struct Captured<'a> {
@@ -76,6 +78,7 @@ fn take(run: &mut Run<'_>, copy: &Copy, layers: Option<&Layered>) -> Result<(Lis
     let dirty = leftovers(run, &captured);
     let Capture { listing, mut refused, .. } = captured;
     let listing = without_litter(run, copy, listing)?;
+    let listing = without_engine_litter(run, copy, listing)?;
     // What the baseline's own rules ignore is not carried, so that it can do no harm.
     let litter: HashSet<&String> = run.findings.litter.iter().collect();
     refused.retain(|refused| !(may_be_litter(refused.why) && litter.contains(&path_text(&refused.path))));
@@ -159,6 +162,27 @@ fn without_litter(run: &mut Run<'_>, copy: &Copy, mut listing: Listing) -> Resul
             continue;
         }
         listing.0.remove(path);
+    }
+    Ok(listing)
+}
+
+/// What the engine is known to leave in a repository is no part of its work: it is moved to `backend/`.
+fn without_engine_litter(run: &mut Run<'_>, copy: &Copy, mut listing: Listing) -> Result<Listing, Stopped> {
+    let patterns = run.equipped.as_ref().map(|equipped| equipped.engine.definition.litter.clone()).unwrap_or_default();
+    if patterns.is_empty() {
+        return Ok(listing);
+    }
+    let litter = PathSet::rooted(&patterns)?;
+    let is_new = |path: &Vec<u8>| !copy.baseline.listing.0.contains_key(path) && litter.is_match(path);
+    let left: Vec<Vec<u8>> = listing.0.keys().filter(|path| is_new(path)).cloned().collect();
+    for (number, path) in left.iter().enumerate() {
+        let Some(entry) = listing.0.remove(path) else { continue };
+        let name = path_text(path);
+        if number < MOST_LITTER && matches!(entry.mode, tree::Mode::File | tree::Mode::Executable) {
+            let bytes = copy.baseline.store.blob(entry.oid)?;
+            run.write(&format!("backend/litter/{name}"), &bytes)?;
+        }
+        run.findings.litter.push(name);
     }
     Ok(listing)
 }

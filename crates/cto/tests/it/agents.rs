@@ -9,4 +9,5 @@ mod hostile;
 mod misbehaving;
 mod own;
 mod quickstart;
+mod race;
 mod scene;

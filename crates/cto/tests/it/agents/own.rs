@@ -104,11 +104,15 @@ impl Scene {
         let _ = self.cto(&["engine", "enable", "toy", "--stage", stage]).expect(0);
     }
 
+    fn climb_to(&self, stage: &str) {
+        self.enable(stage);
+        let _ = self.run(stage, 0);
+    }
+
     /// Stages 1 and 2, so that only what is tried stands in the way of a third.
     fn climb(&self) {
         for stage in ["1", "2"] {
-            self.enable(stage);
-            let _ = self.run(stage, 0);
+            self.climb_to(stage);
         }
     }
 }
@@ -154,6 +158,26 @@ fn ten_lines_make_an_engine() {
     let other = scene.world.bundles().join(proof["compared_with"]["run_id"].as_str().unwrap());
     let other: Value = serde_json::from_slice(&fs::read(other.join("report.json")).unwrap()).unwrap();
     assert_eq!((&other["purpose"], &other["status"]), (&json!("validation"), &json!("pass")));
+}
+
+/// Notes of its own beside its work.
+const NOTES: &str = r#"mkdir -p .toy/logs && echo thinking > .toy/logs/a.txt
+"#;
+
+#[test]
+fn what_an_engine_is_known_to_leave_is_no_part_of_its_work() {
+    let scene = Scene::new();
+    scene.script(&format!("{SCRIPT}{NOTES}"));
+    scene.climb_to("1");
+    scene.enable("2");
+    // The control: notes that nobody spoke of are a change outside the allowed paths.
+    let (report, _) = scene.run("2", 1);
+    assert_eq!(reasons(&report), ["disallowed_file_change"]);
+    let text = fs::read_to_string(scene.world.here().join("harness.yaml")).unwrap();
+    scene.world.write("harness.yaml", text.replace("      program: toy", "      litter: [.toy/]\n      program: toy"));
+    let (report, bundle) = scene.run("2", 0);
+    assert_eq!((&report["litter"], &report["changed_files"]), (&json!([".toy/logs/a.txt"]), &json!(["strings.py"])));
+    assert_eq!(fs::read_to_string(bundle.join("backend/litter/.toy/logs/a.txt")).unwrap(), "thinking\n");
 }
 
 #[test]
