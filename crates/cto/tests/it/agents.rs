@@ -8,6 +8,7 @@ mod hijacking;
 mod hostile;
 mod misbehaving;
 mod own;
+mod projects;
 mod quickstart;
 mod race;
 mod scene;

@@ -14,6 +14,8 @@ struct System {
     retry_delay_ms: Option<f64>,
     error_status: Option<u64>,
     error: Option<String>,
+    description: Option<String>,
+    status: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -92,6 +94,9 @@ fn system(system: System) -> Option<Vec<Note>> {
             );
             Some(vec![Note::new(NoteKind::Error, text)])
         }
+        "task_started" => Some(vec![Note::new(NoteKind::Tool, format!("task {}", system.description?))]),
+        "task_notification" => Some(vec![Note::new(NoteKind::Tool, format!("task {}", system.status?))]),
+        "background_tasks_changed" | "task_updated" | "task_progress" => Some(Vec::new()),
         _ => None,
     }
 }

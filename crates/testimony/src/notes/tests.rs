@@ -183,6 +183,15 @@ fn claude() {
                 "error: API Error: 403 scripted",
             ),
             (r#"{"type":"result","subtype":"error_max_turns","is_error":false}"#, "error: error_max_turns"),
+            (
+                r#"{"type":"system","subtype":"task_started","task_id":"a17","tool_use_id":"toolu_1","description":"look","subagent_type":"general-purpose","is_backgrounded":true}"#,
+                "tool: task look",
+            ),
+            (
+                r#"{"type":"system","subtype":"task_notification","task_id":"a17","tool_use_id":"toolu_1","status":"completed","output_file":"/tmp/x"}"#,
+                "tool: task completed",
+            ),
+            (r#"{"type":"system","subtype":"background_tasks_changed","tasks":[]}"#, ""),
             (r#"{"type":"system","subtype":"something_new"}"#, "as it is"),
         ],
     );

@@ -8,7 +8,7 @@ use super::cases::FIX;
 use super::scene::{Scene, shell};
 
 /// Printed by a command that really ran; the command itself does not hold it.
-pub(super) const TRIED: &str = "tried-42";
+const TRIED: &str = "tried-42";
 
 /// What must be said of each agent: codex, pi, claude.
 pub(super) type Reasons = [&'static [&'static str]; 3];
@@ -20,16 +20,15 @@ pub(super) struct Behaviour {
     pub(super) wall: Option<u64>,
     pub(super) reasons: Reasons,
     pub(super) control: Control,
-    /// Must stand in what the agent printed.
-    pub(super) prints: &'static [&'static str],
 }
 
 /// The model's part.
 pub(super) enum Acts {
     /// These commands, then these words. `$VICTIM` and the like are filled in by the scene.
     Runs(&'static [&'static str], &'static str),
-    /// A question that the agent's shell puts to the model's server, then the work.
-    Asks(fn(Wire) -> Value),
+    /// A question that the agent puts to the model's server, then the work. It puts it by a tool of its own where it has one,
+    /// else its shell does.
+    Asks(fn(Wire) -> Value, fn(&str) -> Option<Reply>),
     /// The same reply, to whatever is asked.
     Always(fn(&'static str) -> Reply),
 }
@@ -73,18 +72,16 @@ pub(super) const ALL: &[Behaviour] = &[
     },
     Behaviour {
         does: "asks for another model",
-        acts: Acts::Asks(another_model),
+        acts: Acts::Asks(another_model, a_subagent),
         reasons: [&["model_fallback_blocked"]; 3],
         control: Control::Answered,
-        prints: &["status 403"],
         ..HONEST
     },
     Behaviour {
         does: "uses a hosted tool",
-        acts: Acts::Asks(hosted_tool),
+        acts: Acts::Asks(hosted_tool, a_search),
         reasons: [&["hosted_tool_refused"]; 3],
         control: Control::Answered,
-        prints: &["status 403"],
         ..HONEST
     },
     Behaviour {
@@ -172,14 +169,8 @@ pub(super) const ALL: &[Behaviour] = &[
     },
 ];
 
-const HONEST: Behaviour = Behaviour {
-    does: "",
-    acts: Acts::Runs(&[], ""),
-    wall: None,
-    reasons: [&[]; 3],
-    control: Control::Honest,
-    prints: &[],
-};
+const HONEST: Behaviour =
+    Behaviour { does: "", acts: Acts::Runs(&[], ""), wall: None, reasons: [&[]; 3], control: Control::Honest };
 
 /// Pi ends well whatever its model's server says; the others fail.
 const REFUSED: Reasons = [
@@ -197,28 +188,40 @@ const TRIES_AGAIN: Reasons = [
 impl Acts {
     /// The replies, the last one for all that comes after.
     pub(super) fn replies(&self, scene: &Scene) -> Vec<Reply> {
-        let said = |words: &str| Reply::text(words);
+        let mut replies: Vec<Reply> = self.commands(scene).iter().map(|command| shell(scene.engine, command)).collect();
         match self {
-            Self::Runs(..) | Self::Asks(_) => {
-                let words = if let Self::Runs(_, words) = self { words } else { "Done." };
-                let commands = self.commands(scene);
-                commands.iter().map(|command| shell(scene.engine, command)).chain([said(words)]).collect()
+            Self::Runs(_, words) => replies.push(Reply::text(*words)),
+            Self::Asks(_, own) => {
+                if let (Some(first), Some(own)) = (replies.first_mut(), own(scene.engine)) {
+                    *first = own;
+                }
+                replies.push(Reply::text("Done."));
             }
-            Self::Always(reply) => vec![reply(scene.engine)],
+            Self::Always(reply) => replies.push(reply(scene.engine)),
+        }
+        replies
+    }
+
+    /// What the agent's shell gets, and what a control's shell gets instead.
+    pub(super) fn commands(&self, scene: &Scene) -> Vec<String> {
+        let saying = |command: &str| format!("{SAY}{command}");
+        match self {
+            Self::Runs(commands, _) => commands.iter().map(|command| saying(&scene.fill(command))).collect(),
+            Self::Asks(body, _) => {
+                let wire = scene.wire();
+                let path = format!("/v1{}", wire.path());
+                vec![ASK.replace("PATH", &path).replace("BODY", &body(wire).to_string()), saying(FIX)]
+            }
+            Self::Always(_) => Vec::new(),
         }
     }
 
-    /// What the agent's shell gets.
-    pub(super) fn commands(&self, scene: &Scene) -> Vec<String> {
+    /// What must stand in the agent's output, to show that it was tried.
+    pub(super) fn traces(&self, engine: &str) -> &'static [&'static str] {
         match self {
-            Self::Runs(commands, _) => commands.iter().map(|command| format!("{SAY}{}", scene.fill(command))).collect(),
-            Self::Asks(body) => {
-                let wire = scene.wire();
-                let asking =
-                    ASK.replace("PATH", &format!("/v1{}", wire.path())).replace("BODY", &body(wire).to_string());
-                vec![format!("{SAY}{asking}"), FIX.to_owned()]
-            }
-            Self::Always(_) => Vec::new(),
+            Self::Runs([], _) | Self::Always(_) => &[],
+            Self::Asks(_, own) if own(engine).is_none() => &[TRIED, "status 403"],
+            Self::Runs(..) | Self::Asks(..) => &[TRIED],
         }
     }
 }
@@ -252,4 +255,15 @@ fn hosted_tool(wire: Wire) -> Value {
     let mut question = question(wire, "model-x");
     question["tools"] = json!([{"type": kind, "name": "web_search"}]);
     question
+}
+
+/// Claude gives a part of its work to another model.
+fn a_subagent(engine: &str) -> Option<Reply> {
+    let task = json!({"description": "look", "prompt": "Look.", "subagent_type": "general-purpose", "model": "haiku"});
+    (engine == "claude").then(|| Reply::call("Task", task))
+}
+
+/// Claude's search is the provider's.
+fn a_search(engine: &str) -> Option<Reply> {
+    (engine == "claude").then(|| Reply::call("WebSearch", json!({"query": "slugify"})))
 }

@@ -9,7 +9,7 @@ use contract::reason::verdict;
 use serde_json::{Value, json};
 use testkit::{end_marked, left_running, left_within, program};
 
-use super::behaviours::{ALL, Behaviour, Control, TRIED};
+use super::behaviours::{ALL, Behaviour, Control};
 use super::scene::{CASE, Scene, number, script};
 
 /// What every bundle of a run that reached its engine holds.
@@ -37,11 +37,11 @@ fn misbehaves(engine: &'static str) {
     for row in ALL {
         let began = Instant::now();
         wrong.extend(check(&mut scene, row));
-        eprintln!("{engine} {}: {:.1} s", row.does, began.elapsed().as_secs_f32());
+        println!("{engine} {}: {:.1} s", row.does, began.elapsed().as_secs_f32());
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
-    for row in ALL {
-        assert!(control(&scene, row), "control: {}", row.does);
+    for row in ALL.iter().filter(|row| row.control != Control::Honest) {
+        assert!(works(&scene, row), "control: {}", row.does);
     }
 }
 
@@ -73,9 +73,8 @@ fn check(scene: &mut Scene, row: &Behaviour) -> Option<String> {
     for name in ARTIFACTS {
         must(bundle.join(name).is_file(), format!("no {name}"));
     }
-    must(row.acts.commands(scene).is_empty() || said.contains(TRIED), "it was not even tried".to_owned());
-    for words in row.prints {
-        must(said.contains(words), format!("it does not print {words:?}"));
+    for words in row.acts.traces(scene.engine) {
+        must(said.contains(words), format!("it was not tried: no {words:?}"));
     }
     must(scene.outside() == before, "something outside is not what it was".to_owned());
     let left = left_within(Duration::from_secs(1), || left_running(report["run_id"].as_str().unwrap()));
@@ -83,8 +82,8 @@ fn check(scene: &mut Scene, row: &Behaviour) -> Option<String> {
     (!faults.is_empty()).then(|| format!("{} {}: {}\n{}", scene.engine, row.does, faults.join("; "), scene.told(&ran)))
 }
 
-/// The same thing works where nothing stops it.
-fn control(scene: &Scene, row: &Behaviour) -> bool {
+/// Control: the same thing works where nothing stops it.
+fn works(scene: &Scene, row: &Behaviour) -> bool {
     let tree = scene.plain_tree();
     let marker = format!("control-{}", scene.engine);
     let run = |command: &str| {
@@ -94,9 +93,6 @@ fn control(scene: &Scene, row: &Behaviour) -> bool {
         let output = shell.stderr(Stdio::null()).output().unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    if row.control == Control::Honest {
-        return ALL[0].reasons[number(scene.engine).unwrap()].is_empty();
-    }
     let before = scene.outside();
     let said: String = row.acts.commands(scene).iter().map(|command| run(command)).collect();
     match row.control {

@@ -24,6 +24,8 @@ pub(super) struct Scene {
     pub(super) world: World,
     pub(super) engine: &'static str,
     pub(super) server: ScriptedServer,
+    /// The rungs that one pair has climbed are no other's.
+    pub(super) pair: &'static str,
     /// For every call of the binary.
     pub(super) variables: Vec<(String, String)>,
     home: PathBuf,
@@ -81,7 +83,6 @@ impl Scene {
         let config = json!({
             "credential_sources": {"key": {"env": "UPSTREAM_KEY"}},
             "network_classes": {"loopback": {"hosts": ["127.0.0.1"], "scripted": true}},
-            "models": {PAIR: {"endpoint": format!("http://{}/v1", server.address())}},
             "engines": {engine: entry},
         });
         let world = world();
@@ -90,7 +91,7 @@ impl Scene {
             None => world.home(),
         };
         let variables = vec![("UPSTREAM_KEY".to_owned(), "upstream-key-0123456789abcdef".to_owned())];
-        let scene = Self { world, engine, server, variables, home, config, harness: json!({}) };
+        let scene = Self { world, engine, server, pair: PAIR, variables, home, config, harness: json!({}) };
         let _ = scene.cto(&["init", "."]).expect(0);
         scene.settle();
         scene
@@ -99,7 +100,6 @@ impl Scene {
     /// From here on the model follows another script.
     pub(super) fn follow(&mut self, script: Script) {
         self.server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), script).unwrap();
-        self.config["models"][PAIR]["endpoint"] = json!(format!("http://{}/v1", self.server.address()));
         self.settle();
     }
 
@@ -153,7 +153,7 @@ impl Scene {
 
     /// Writes records and configuration as they stand now.
     pub(super) fn settle(&self) {
-        let (provider, model) = PAIR.split_once('/').unwrap();
+        let (provider, model) = self.pair.split_once('/').unwrap();
         let admission = json!({
             "admission_timestamp": "2026-01-01T00:00:00Z", "allowed_network_class": "loopback", "approval_source": "tests",
             "credential_source_class": "key", "model": model, "provider": provider, "review_trigger": "never",
@@ -162,7 +162,9 @@ impl Scene {
         self.world.write("admissions/model/prov.json", admission.to_string());
         let folder = self.world.user().join(".config/cto");
         fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("config.yaml"), self.config.to_string()).unwrap();
+        let mut config = self.config.clone();
+        config["models"] = json!({self.pair: {"endpoint": format!("http://{}/v1", self.server.address())}});
+        fs::write(folder.join("config.yaml"), config.to_string()).unwrap();
         self.world.write("harness.yaml", self.harness.to_string());
     }
 
@@ -194,7 +196,8 @@ impl Scene {
     pub(super) fn try_run(&mut self, task: &str, stage: u8, more: &[&str]) -> (Ran, PathBuf) {
         self.open(stage);
         let number = stage.to_string();
-        let mut arguments = vec!["run", task, "--engine", self.engine, "--stage", &number, "--model", PAIR, "--json"];
+        let mut arguments =
+            vec!["run", task, "--engine", self.engine, "--stage", &number, "--model", self.pair, "--json"];
         arguments.extend_from_slice(more);
         let ran = self.cto(&arguments);
         let report: Value = serde_json::from_slice(&ran.stdout).unwrap_or_default();
