@@ -41,7 +41,7 @@ fn rung(harness: &Harness, engine: &str, source_id: &str, pair: Option<&ModelPai
     for row in rows.iter().filter(governed) {
         match row.status {
             RunStatus::Running => {}
-            RunStatus::Pass => match pass(harness, row) {
+            RunStatus::Pass => match report(harness, row).filter(|report| report.status == Status::Pass) {
                 Some(report) => match other_identity(&report, source_id, pair) {
                     None => return RungFact::Validated { stage, run_id: row.run_id.clone() },
                     Some(why) => stale = stale.or(Some(RungFact::Stale { stage, run_id: row.run_id.clone(), why })),
@@ -50,7 +50,11 @@ fn rung(harness: &Harness, engine: &str, source_id: &str, pair: Option<&ModelPai
                 None => {}
             },
             RunStatus::Fail | RunStatus::Blocked if counts_against(row) && stale.is_none() => {
-                return RungFact::Blocked { stage, run_id: row.run_id.clone() };
+                // The failure of another is told by its bundle; one that tells nothing counts against everybody.
+                let other = report(harness, row).and_then(|report| other_identity(&report, source_id, pair));
+                if other.is_none() {
+                    return RungFact::Blocked { stage, run_id: row.run_id.clone() };
+                }
             }
             RunStatus::Fail | RunStatus::Blocked => {}
         }
@@ -59,10 +63,10 @@ fn rung(harness: &Harness, engine: &str, source_id: &str, pair: Option<&ModelPai
 }
 
 /// The report of a bundle that verifies, as the ledger knows it.
-fn pass(harness: &Harness, row: &RunRow) -> Option<Report> {
+fn report(harness: &Harness, row: &RunRow) -> Option<Report> {
     let bundle = harness.home.root().join(row.bundle.as_ref()?);
     let checked = evidence::verify::verify(&bundle, &[harness.key.public()], &[]).ok()?;
-    let report = checked.report.filter(|report| report.status == Status::Pass)?;
+    let report = checked.report?;
     let as_told = report.run_id.as_str() == row.run_id
         && report.stage.number() == row.stage
         && report.purpose == Purpose::Governed;

@@ -48,9 +48,7 @@ fn misbehaves(engine: &'static str) {
 /// What is not as it must be.
 fn check(scene: &mut Scene, row: &Behaviour) -> Option<String> {
     scene.follow(script(row.acts.replies(scene)));
-    let limit = format!("CTO_HARNESS_{}_TIMEOUT_SECONDS", scene.engine.to_uppercase());
-    scene.variables.retain(|(name, _)| *name != limit);
-    scene.variables.extend(row.wall.map(|seconds| (limit, seconds.to_string())));
+    scene.give_time(row.wall);
     scene.open(2);
     let before = scene.outside();
     let (ran, bundle) = scene.try_run(CASE, 2, &[]);

@@ -103,6 +103,13 @@ impl Scene {
         self.settle();
     }
 
+    /// How long the agent may work; without a number, as long as the contract says.
+    pub(super) fn give_time(&mut self, seconds: Option<u64>) {
+        let name = format!("CTO_HARNESS_{}_TIMEOUT_SECONDS", self.engine.to_uppercase());
+        self.variables.retain(|(known, _)| *known != name);
+        self.variables.extend(seconds.map(|seconds| (name, seconds.to_string())));
+    }
+
     /// What lies outside of a run and must stay as it is.
     pub(super) fn furnish(&self) {
         for (file, text) in [(self.victim().join("file"), "as it was\n"), (self.credentials(), "the operator's own\n")]
