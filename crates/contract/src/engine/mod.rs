@@ -14,6 +14,7 @@ pub use template::{Place, RenderError, Values, render};
 
 use crate::claim::Speech;
 use crate::model::Wire;
+use crate::paths::PathSet;
 
 /// An engine that is not part of the harness.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -53,6 +54,9 @@ pub struct EngineDefinition {
     /// What it leaves in the repository that is no part of its work: moved to `backend/`, no part of diff or cleanliness.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub litter: Vec<String>,
+    /// Globs of files below `{state}` that are not kept with the run: keys that it makes for itself and means to remove.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_kept: Vec<String>,
     /// Whose words its output is in.
     #[serde(default = "plain")]
     pub events: Speech,
@@ -110,6 +114,9 @@ impl EngineDefinition {
                 .filter(|path| !rooted(path) || path.split('/').any(|part| part == ".."))
                 .map(|path| format!("files.path: `{path}` does not lie below {{state}}")),
         );
+        if let Err(error) = PathSet::rooted(&self.not_kept) {
+            problems.push(format!("not_kept: {error}"));
+        }
         if self.program.trim().is_empty() || self.program.contains('/') {
             problems.push("program: a name without a slash; a path is configured as `executable`".to_owned());
         }
@@ -165,6 +172,7 @@ mod tests {
             files: vec![ConfigTemplate { path: "{state}/c.json".to_owned(), text: "{\"m\": \"{model}\"}".to_owned() }],
             variables: BTreeMap::from([("KEY".to_owned(), "{token}".to_owned())]),
             litter: Vec::new(),
+            not_kept: Vec::new(),
             events: Speech::default(),
         }
     }

@@ -9,6 +9,7 @@ mod identity;
 mod kept;
 mod locate;
 mod outfit;
+mod output;
 mod registry;
 mod state;
 
@@ -24,12 +25,12 @@ use std::path::{Path, PathBuf};
 
 use contract::text::shown;
 use contract::{Coverage, EventKind, Gate, Reason, canonical_digest};
-use evidence::censor::Lines;
 use evidence::{names, stop};
 use gate::conduct::{GitState, judge_conduct, judge_git_changes};
-use sandbox::{Confined, Ended, How, Line, Spec, Stage, Stream, SuperviseError, Upper, WorkspaceFrom};
+use sandbox::{Confined, Ended, How, Line, Spec, Stage, SuperviseError, Upper, WorkspaceFrom};
 use serde_json::json;
 
+use self::output::Listener;
 use crate::decide::AdmittedRun;
 use crate::model::{EventLog, ModelLink, PORT};
 use crate::proof::{Given, Handed};
@@ -38,13 +39,11 @@ use crate::run::{Run, Stopped};
 use crate::supervise::{TIMEOUT_MARKER, exceeded, exit_code, space, wall};
 use crate::target::{Copy, Target};
 use crate::watch::{Step, StepState};
-use crate::{environment, posture};
+use crate::{claims, environment, posture};
 
 /// The engine's cell in `sandbox.json`.
 const ENGINE: &str = "engine";
-/// Output lines that become events, and how long each may be.
-const OUTPUT_EVENTS: usize = 200;
-const OUTPUT_CHARS: usize = 2000;
+
 /// A copy that an engine may work in, with its sandbox built and probed: the gates passed.
 pub(crate) struct Workspace<'a> {
     run: Run<'a>,
@@ -306,25 +305,17 @@ fn missing(argv: &[String]) -> Stopped {
     Stopped::Io(program.into(), std::io::Error::from(std::io::ErrorKind::NotFound))
 }
 
-/// Supervises the engine; its first lines and its model requests become events as they come.
+/// Supervises the engine; what it prints and its model requests become events as they come.
 fn supervise(run: &mut Run<'_>, cell: Ready) -> Result<Ended, Stopped> {
-    let mut lines = 0;
-    let mut before = [Lines::default(), Lines::default()];
+    let mut listener = Listener::new(claims::speech(run));
     let (clock, cancel) = (run.clock, run.watch.cancel);
     let over = run.link.as_ref().map(ModelLink::over);
     let (link, usage) = (run.link.as_ref(), &mut run.findings.usage);
     let log = RefCell::new(EventLog { draft: &mut run.draft, clock, failed: None });
     let mut on_line = |line: Line<'_>| {
-        lines += 1;
-        if lines > OUTPUT_EVENTS {
-            return;
-        }
         let mut log = log.borrow_mut();
         log.learn(link);
-        let (stream, number) = if line.stream == Stream::Stderr { ("stderr", 1) } else { ("stdout", 0) };
-        let clean = log.draft.censor_mut().line(names::EVENTS, &mut before[number], line.bytes);
-        let text: String = shown(&String::from_utf8_lossy(&clean)).chars().take(OUTPUT_CHARS).collect();
-        log.add(EventKind::EngineOutput, json!({"stream": stream, "text": text}));
+        listener.hear(&mut log, line);
     };
     let mut on_tick = || {
         let mut log = log.borrow_mut();

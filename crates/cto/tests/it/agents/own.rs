@@ -235,6 +235,10 @@ fn a_rung_is_earned_and_lost() {
     let (report, _) = scene.run_task(contract.to_str().unwrap(), "3", &["--repo", repository.to_str().unwrap()], 3);
     let text = report["blockers"][0]["text"].as_str().unwrap();
     assert!(reasons(&report).contains(&"stage_not_earned") && text.contains("stage 2"), "{report}");
+    // It blocks nobody else: the rung of the other source stands.
+    scene.script(SCRIPT);
+    let (report, _) = scene.run_task(contract.to_str().unwrap(), "3", &["--repo", repository.to_str().unwrap()], 3);
+    assert_eq!(reasons(&report), ["source_not_admitted"], "{report}");
 }
 
 /// Knows its name and fails.
