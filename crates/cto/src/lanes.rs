@@ -76,9 +76,9 @@ impl Used {
         add(&mut self.cost_unknown_requests, other.cost_unknown_requests);
     }
 
-    /// The sum, if everything in it has a price and is known.
+    /// The sum of what is known, if everything in it has a price; it is at least that where some requests did not tell.
     pub(crate) fn cost(self) -> Option<u64> {
-        (self.unpriced_requests == 0 && self.cost_unknown_requests == 0).then_some(self.cost_micros)
+        (self.unpriced_requests == 0).then_some(self.cost_micros)
     }
 }
 
