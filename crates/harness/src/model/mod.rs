@@ -15,7 +15,7 @@ mod values;
 pub(crate) use facts::facts;
 pub(crate) use link::{ModelLink, PORT};
 pub(crate) use records::read as read_record;
-pub(crate) use signed::Signers;
 pub use records::{RecordRow, check_record, list_records};
 pub use settings::{ModelAsk, ModelSetting, ModelSettings, ProxySetting};
+pub(crate) use signed::Signers;
 pub(crate) use used::{EventLog, cover, report};

@@ -214,7 +214,8 @@ impl Scene {
         arguments.extend_from_slice(more);
         let ran = self.cto(&arguments);
         let report: Value = serde_json::from_slice(&ran.stdout).unwrap_or_default();
-        let run_id = report["run_id"].as_str().unwrap_or_else(|| panic!("no report: {}", self.told(&ran)));
+        let run_id = report["run_id"].as_str().unwrap_or_default();
+        assert!(!run_id.is_empty(), "no report: {}", self.told(&ran));
         let bundle = self.home.join("harness-runs").join(run_id);
         let verified = self.cto(&["verify", bundle.to_str().unwrap()]);
         assert_eq!(verified.code, 0, "{}{}", verified.text(), verified.stderr);
