@@ -62,11 +62,6 @@ impl Censor {
         }
     }
 
-    /// Gets the rules ready, which takes a few milliseconds the first time; for a thread that has nothing else to do.
-    pub fn warm() {
-        RuleSet::standard();
-    }
-
     /// From here on this value is looked for as well.
     pub fn know(&mut self, value: Known) {
         self.known.push(value);

@@ -23,11 +23,6 @@ pub struct ContractSecret {
     pub rule: String,
 }
 
-/// Gets ready in the background what every run needs and takes a while.
-pub fn warm_up() {
-    std::thread::spawn(Censor::warm);
-}
-
 /// The censor of a run whose decoys hold this.
 pub(crate) fn censor(canary: &str) -> Censor {
     Censor::new(vec![Known::new(CANARY, KnownClass::Canary, canary.as_bytes())])
