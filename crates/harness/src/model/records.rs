@@ -66,7 +66,10 @@ fn json_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Reads a record strictly. Its file is named, and never what stands in it.
-fn read<T: DeserializeOwned + schemars::JsonSchema>(file: &Path, problems: fn(&T) -> Vec<String>) -> Found<T> {
+fn read<T: DeserializeOwned + schemars::JsonSchema + 'static>(
+    file: &Path,
+    problems: fn(&T) -> Vec<String>,
+) -> Found<T> {
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
     let invalid = |why: String| Found::Invalid { why: format!("{name}: {why}") };
     let bytes = match bounded(file) {
