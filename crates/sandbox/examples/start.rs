@@ -194,8 +194,10 @@ impl World {
     fn supervised(&self, supervisor: &Supervisor, row: &Row) -> Outcome<Duration> {
         let spec = self.spec(row);
         let mut started = Instant::now();
-        let stage = supervisor.prepare().map_err(|error| error.to_string())?;
-        if matches!(row.way, Way::Ahead | Way::ProductAhead) {
+        let ahead = matches!(row.way, Way::Ahead | Way::ProductAhead);
+        let stage = if ahead { supervisor.prepare_confined() } else { supervisor.prepare() };
+        let stage = stage.map_err(|error| error.to_string())?;
+        if ahead {
             std::thread::sleep(AHEAD);
             started = Instant::now();
         }

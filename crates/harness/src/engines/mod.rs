@@ -21,7 +21,7 @@ use serde_json::json;
 use crate::decide::AdmittedRun;
 use crate::model::{EventLog, ModelLink, PORT};
 use crate::run::{Run, Stopped};
-use crate::supervise::{TIMEOUT_MARKER, exceeded, exit_code, space, wall};
+use crate::supervise::{TIMEOUT_MARKER, exceeded, exit_code, prepare, space, wall};
 use crate::target::{Copy, Target};
 use crate::watch::{Step, StepState};
 use crate::{environment, posture};
@@ -235,8 +235,6 @@ impl<'a> Workspace<'a> {
         run.findings.engine.started = true;
         let seconds = wall(&run).as_secs();
         run.event(EventKind::EngineStarted, json!({"engine": run.ask.engine, "wall_seconds": seconds}))?;
-        // The verification's stage starts while the engine works.
-        run.prepare_stage()?;
         stop::here("engine.starting");
         let ended = supervise(&mut run, cell)?;
         stop::here("engine.ended");
@@ -278,7 +276,12 @@ fn supervise(run: &mut Run<'_>, cell: Ready) -> Result<Ended, Stopped> {
         let text: String = shown(&String::from_utf8_lossy(&clean)).chars().take(OUTPUT_CHARS).collect();
         log.add(EventKind::EngineOutput, json!({"stream": stream, "text": text}));
     };
+    let (supervisor, profile, stage) = (&run.harness.supervisor, run.ask.sandbox, &mut run.stage);
     let mut on_tick = || {
+        // The verification's stage starts while the engine works. One that cannot is tried again when it is needed.
+        if stage.is_none() {
+            *stage = prepare(supervisor, profile).ok();
+        }
         for event in link.iter().flat_map(|link| link.reported()) {
             log.borrow_mut().add_model(event, usage);
         }

@@ -48,6 +48,31 @@ pub(super) enum Event {
 }
 
 impl Cell {
+    /// A first process of which nothing is known yet.
+    pub(super) fn new(init: Pid, channel: Channel, applied: Applied) -> Self {
+        Self {
+            init: Some(init),
+            channel,
+            calls: None,
+            canaries: None,
+            cgroup: None,
+            applied,
+            listener: None,
+            upper: None,
+            announced: false,
+        }
+    }
+
+    /// Moves the first process into the run's own control group, if there is one.
+    pub(super) fn join(&mut self, cgroup: Option<Cgroup>) -> io::Result<()> {
+        if let (Some(cgroup), Some(init)) = (&cgroup, self.init) {
+            cgroup.add(init)?;
+            self.applied.limits.extend(&cgroup.rules);
+        }
+        self.cgroup = cgroup;
+        Ok(())
+    }
+
     /// Tells the harness what was built, once.
     pub(super) fn announce(&mut self, mut control: &UnixStream) -> io::Result<()> {
         if std::mem::replace(&mut self.announced, true) {
