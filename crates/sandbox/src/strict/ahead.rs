@@ -7,10 +7,11 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use super::build::{NAMESPACES, give_output, unbuilt};
+use super::birth::bear;
+use super::build::{give_output, rlimits};
 use super::cell::Cell;
 use super::cgroup::Cgroup;
-use super::channel::{Channel, Told};
+use super::channel::Told;
 use super::failure::{At, ConfineFailure, ConfineStep};
 use super::given::Given;
 use super::identity::Identity;
@@ -18,7 +19,6 @@ use super::idmap::Translations;
 use super::init;
 use crate::LimitRule;
 use crate::confinement::{Confinement, HOME_DEFAULT};
-use crate::kernel::process::{Forked, fork_into};
 use crate::wire::Order;
 
 /// A directory that nobody can name in a confinement, so that the new root can lie over it while what was named is opened.
@@ -27,7 +27,7 @@ const STAGING: &str = "/sys";
 /// Dropped, everything that was begun is gone.
 #[derive(Debug)]
 pub(crate) struct Ahead {
-    pub(super) identity: Identity,
+    identity: Identity,
     cell: Cell,
     translations: Translations,
 }
@@ -37,17 +37,8 @@ impl Ahead {
     pub(crate) fn begin() -> Option<Self> {
         let identity = Identity::choose(None).ok().filter(|_| Path::new(STAGING).is_dir())?;
         give_output(&identity).ok()?;
-        let (channel, theirs) = Channel::pair().ok()?;
-        let init = match fork_into(NAMESPACES).ok()? {
-            Forked::Child => {
-                drop(channel);
-                init::run_ahead(identity, &theirs, Path::new(STAGING))
-            }
-            Forked::Parent(pid) => pid,
-        };
-        let cell = Cell::new(init, channel, unbuilt(&identity));
-        identity.write_maps(init).ok()?;
-        cell.channel.release().ok()?;
+        let live = |channel: &_| init::run_ahead(identity, channel, Path::new(STAGING));
+        let cell = bear(&identity, Cgroup::begin(), live).ok()?;
         let mut translations = Translations::new(identity.uid);
         if identity.root {
             // What root names is mostly root's own. Where it cannot be translated, that is found out again.
@@ -56,21 +47,27 @@ impl Ahead {
         Some(Self { identity, cell, translations })
     }
 
-    /// Whether what was begun is what this confinement begins with.
-    pub(super) fn fits(&self, confinement: &Confinement) -> bool {
-        confinement.uid.is_none() && confinement.home == Path::new(HOME_DEFAULT)
+    /// Whether what was begun is what this confinement, with these limits, begins with.
+    pub(super) fn fits(&self, confinement: &Confinement, rules: &[LimitRule]) -> bool {
+        let grouped = self.cell.cgroup.as_ref().is_none_or(|cgroup| cgroup.fits(rules));
+        grouped && confinement.uid.is_none() && confinement.home == Path::new(HOME_DEFAULT)
     }
 
-    /// Goes on with an order. `None` where it cannot be told.
+    /// Goes on with an order. `None` where it cannot be told, or its limits cannot be set here.
     pub(super) fn go_on(
         mut self,
         order: &Order,
         confinement: &Confinement,
         stdin: &File,
-        cgroup: Option<Cgroup>,
-        rlimits: Vec<LimitRule>,
+        rules: &[LimitRule],
     ) -> Result<Option<Cell>, ConfineFailure> {
-        self.cell.join(cgroup).at(ConfineStep::Cgroup, "moving the run into its control group")?;
+        if let Some(cgroup) = &mut self.cell.cgroup {
+            if cgroup.enforce(rules).is_err() {
+                return Ok(None);
+            }
+            self.cell.applied.limits = cgroup.rules.clone();
+        }
+        let rlimits = rlimits(rules, &self.cell.applied.limits, &self.identity);
         // One that is gone, or an order too long for it, is none to go on with.
         if !self.cell.channel.tell(&Told { order, rlimits }, stdin.as_fd()).unwrap_or(false) {
             return Ok(None);

@@ -12,33 +12,25 @@ use rustix::process::{Gid, Uid};
 
 use super::ahead::Ahead;
 use super::all_refused;
+use super::birth::bear;
 use super::canary::CanaryLog;
 use super::cell::{Cell, Event, TICK};
 use super::cgroup::Cgroup;
-use super::channel::{Built, Channel, Confined, Said};
+use super::channel::{Built, Confined, Said};
 use super::failure::{At, ConfineFailure, ConfineStep};
 use super::given::Given;
 use super::identity::Identity;
 use super::idmap::Translations;
 use super::init::{self, Init};
 use super::seccomp::CallLog;
-use crate::applied::{Applied, Namespace, Ownership, Probe, Recorder, RecorderState, Seccomp, Seen};
-use crate::confinement::{Canary, Confinement, Profile};
+use crate::applied::{Probe, Recorder, RecorderState};
+use crate::confinement::{Canary, Confinement};
 use crate::host::kernel_is_at_least;
-use crate::kernel::process::{Forked, fork_into};
 use crate::wire::Order;
 use crate::{LimitBy, LimitKind, LimitRule};
 
 /// Building takes milliseconds; a machine under heavy load is given a thousand times that.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(15);
-/// The cgroup namespace is entered later, when the run's own group is there.
-pub(super) const NAMESPACES: i32 = libc::CLONE_NEWUSER
-    | libc::CLONE_NEWNS
-    | libc::CLONE_NEWPID
-    | libc::CLONE_NEWNET
-    | libc::CLONE_NEWIPC
-    | libc::CLONE_NEWUTS;
-
 /// With what the probe found, if it got that far.
 pub(super) type BuildError = (ConfineFailure, Vec<Probe>);
 
@@ -63,60 +55,24 @@ fn begin(
 ) -> Result<Cell, ConfineFailure> {
     let stdin = stdin.map_or_else(|| File::open("/dev/null"), Ok).at(ConfineStep::Devices, "/dev/null")?;
     let rules = asked(order, confinement);
-    if let Some(ahead) = ahead.filter(|ahead| ahead.fits(confinement)) {
-        let (cgroup, rlimits) = held(&rules, &ahead.identity);
-        if let Some(cell) = ahead.go_on(order, confinement, &stdin, cgroup, rlimits)? {
-            return Ok(cell);
-        }
+    if let Some(ahead) = ahead.filter(|ahead| ahead.fits(confinement, &rules))
+        && let Some(cell) = ahead.go_on(order, confinement, &stdin, &rules)?
+    {
+        return Ok(cell);
     }
-    fork(order, confinement, stdin, &rules)
-}
-
-/// What each rule is held by: a control group, or else a limit of the process.
-fn held(rules: &[LimitRule], identity: &Identity) -> (Option<Cgroup>, Vec<LimitRule>) {
-    let cgroup = Cgroup::make(rules);
-    let grouped = cgroup.as_ref().map(|cgroup| cgroup.rules.clone()).unwrap_or_default();
-    let rlimits = rlimits(rules, &grouped, identity);
-    (cgroup, rlimits)
-}
-
-fn fork(order: &Order, confinement: &Confinement, stdin: File, rules: &[LimitRule]) -> Result<Cell, ConfineFailure> {
     let identity = Identity::choose(confinement.uid)?;
     give_output(&identity).at(ConfineStep::Identity, "giving the output to the run")?;
-    let (cgroup, rlimits) = held(rules, &identity);
-    let (channel, theirs) = Channel::pair().at(ConfineStep::Namespaces, "channel")?;
-    let init = match fork_into(NAMESPACES).at(ConfineStep::Namespaces, "making namespaces")? {
-        Forked::Child => {
-            drop(channel);
-            init::run(&Init { order, confinement, identity, stdin, channel: &theirs, rlimits })
-        }
-        Forked::Parent(pid) => pid,
-    };
-    // From here on a failure takes the new process with it, because the cell kills it when it is dropped.
-    let mut cell = Cell::new(init, channel, unbuilt(&identity));
-    identity.write_maps(init).at(ConfineStep::IdMap, "mapping the user")?;
-    cell.join(cgroup).at(ConfineStep::Cgroup, "moving the run into its control group")?;
-    cell.channel.release().at(ConfineStep::Lost, "letting the first process go on")?;
+    let cgroup = Cgroup::make(&rules);
+    let grouped = cgroup.as_ref().map(|cgroup| cgroup.rules.clone()).unwrap_or_default();
+    let rlimits = rlimits(&rules, &grouped, &identity);
+    let mut cell =
+        bear(&identity, cgroup, |channel| init::run(&Init { order, confinement, identity, stdin, channel, rlimits }))?;
+    cell.applied.limits = grouped;
     if identity.root {
         let given = Given::open(confinement, &identity, Translations::new(identity.uid))?;
         cell.channel.hand(&given).at(ConfineStep::Lost, "handing mounts over")?;
     }
     Ok(cell)
-}
-
-pub(super) fn unbuilt(identity: &Identity) -> Applied {
-    Applied {
-        profile: Profile::Strict,
-        namespaces: Namespace::ALL.to_vec(),
-        ids: identity.ids(Ownership::Same),
-        landlock_abi: None,
-        seccomp: Seccomp { instructions: 0, recorded: false },
-        mounts: Vec::new(),
-        limits: Vec::new(),
-        recorders: Vec::new(),
-        probes: Vec::new(),
-        seen: Seen::default(),
-    }
 }
 
 /// The pipes are the harness' user's; a program that opens `/dev/stdout` again needs them to be its own.
@@ -141,7 +97,7 @@ fn asked(order: &Order, confinement: &Confinement) -> Vec<LimitRule> {
 
 /// What no group enforces. Where the kernel counts an ordinary user's processes outside the namespace too, a limit on them
 /// would hit the wrong ones, and is left out.
-fn rlimits(rules: &[LimitRule], grouped: &[LimitRule], identity: &Identity) -> Vec<LimitRule> {
+pub(super) fn rlimits(rules: &[LimitRule], grouped: &[LimitRule], identity: &Identity) -> Vec<LimitRule> {
     let counted_apart = identity.root || kernel_is_at_least(5, 14);
     let is_grouped = |rule: &LimitRule| grouped.iter().any(|grouped| grouped.kind == rule.kind);
     let is_sound = |rule: &LimitRule| rule.kind != LimitKind::Processes || counted_apart;

@@ -49,28 +49,18 @@ pub(super) enum Event {
 
 impl Cell {
     /// A first process of which nothing is known yet.
-    pub(super) fn new(init: Pid, channel: Channel, applied: Applied) -> Self {
+    pub(super) fn new(init: Pid, channel: Channel, cgroup: Option<Cgroup>, applied: Applied) -> Self {
         Self {
             init: Some(init),
             channel,
             calls: None,
             canaries: None,
-            cgroup: None,
+            cgroup,
             applied,
             listener: None,
             upper: None,
             announced: false,
         }
-    }
-
-    /// Moves the first process into the run's own control group, if there is one.
-    pub(super) fn join(&mut self, cgroup: Option<Cgroup>) -> io::Result<()> {
-        if let (Some(cgroup), Some(init)) = (&cgroup, self.init) {
-            cgroup.add(init)?;
-            self.applied.limits.extend(&cgroup.rules);
-        }
-        self.cgroup = cgroup;
-        Ok(())
     }
 
     /// Tells the harness what was built, once.

@@ -5,6 +5,7 @@
 //! stage's side, [`init`] and [`program`] the other two.
 
 mod ahead;
+mod birth;
 mod build;
 mod canary;
 mod cell;
