@@ -276,10 +276,11 @@ fn supervise(run: &mut Run<'_>, cell: Ready) -> Result<Ended, Stopped> {
         let text: String = shown(&String::from_utf8_lossy(&clean)).chars().take(OUTPUT_CHARS).collect();
         log.add(EventKind::EngineOutput, json!({"stream": stream, "text": text}));
     };
-    let (supervisor, profile, stage) = (&run.harness.supervisor, run.ask.sandbox, &mut run.stage);
+    let (supervisor, profile) = (&run.harness.supervisor, run.ask.sandbox);
+    let mut next = Some(&mut run.stage);
     let mut on_tick = || {
         // The verification's stage starts while the engine works. One that cannot is tried again when it is needed.
-        if stage.is_none() {
+        if let Some(stage) = next.take() {
             *stage = prepare(supervisor, profile).ok();
         }
         for event in link.iter().flat_map(|link| link.reported()) {
