@@ -90,7 +90,12 @@ fn every_command_is_explained_and_built() {
     key show
     schema
     explain
+    engine
+    engine list
+    engine probe
+    engine enable
     admit
+    admit source
     admit model
     records
     bridge

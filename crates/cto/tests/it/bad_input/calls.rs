@@ -150,7 +150,7 @@ fn flags() {
         row("almost a command", 2, &["verfy"]),
         row("no task", 2, &["run"]),
         run("unknown flag", &["--fast"]),
-        run("engine", &["--engine", "claude"]),
+        run("engine", &["--engine", "nobody"]),
         run("stage 0", &["--stage", "0"]),
         run("stage seven", &["--stage", "seven"]),
         run("sandbox", &["--sandbox", "weak"]),
