@@ -6,6 +6,7 @@ mod equip;
 mod fake;
 mod git;
 mod identity;
+mod idle;
 mod kept;
 mod locate;
 mod outfit;
@@ -18,10 +19,11 @@ pub(crate) use equip::{Equipment, Equipped, equip};
 pub use equip::{check_source, find_engine, list_sources};
 pub use registry::{Engine, EngineConfig, Engines, FAKE, is_built_in};
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::net::TcpListener;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use contract::text::shown;
 use contract::{Coverage, EventKind, Gate, Reason, canonical_digest};
@@ -30,6 +32,7 @@ use gate::conduct::{GitState, judge_conduct, judge_git_changes};
 use sandbox::{Confined, Ended, How, Line, Spec, Stage, SuperviseError, Upper, WorkspaceFrom};
 use serde_json::json;
 
+use self::idle::Idle;
 use self::output::Listener;
 use crate::decide::AdmittedRun;
 use crate::model::{EventLog, ModelLink, PORT};
@@ -38,8 +41,8 @@ use crate::quarters::GIVEN;
 use crate::run::{Run, Stopped};
 use crate::supervise::{TIMEOUT_MARKER, exceeded, exit_code, prepare, space, wall};
 use crate::target::{Copy, Target};
-use crate::watch::{Step, StepState};
-use crate::{claims, environment, posture};
+use crate::watch::{Step, StepState, Told};
+use crate::{claims, environment, posture, replay};
 
 /// The engine's cell in `sandbox.json`.
 const ENGINE: &str = "engine";
@@ -282,7 +285,7 @@ impl<'a> Workspace<'a> {
         let seconds = wall(&run).as_secs();
         run.event(EventKind::EngineStarted, json!({"engine": run.ask.engine, "wall_seconds": seconds}))?;
         stop::here("engine.starting");
-        let ended = supervise(&mut run, cell)?;
+        let ended = supervise(&mut run, cell, &copy.root, layers.as_ref())?;
         stop::here("engine.ended");
         run.close_link()?;
         record_end(&mut run, &ended)?;
@@ -304,7 +307,13 @@ fn missing(argv: &[String]) -> Stopped {
 }
 
 /// Supervises the engine; what it prints and its model requests become events as they come.
-fn supervise(run: &mut Run<'_>, cell: Ready) -> Result<Ended, Stopped> {
+fn supervise(run: &mut Run<'_>, cell: Ready, root: &Path, layers: Option<&Layered>) -> Result<Ended, Stopped> {
+    let observer = run.watch.observer;
+    let mut idle = run.equipped.as_ref().map(|equipped| {
+        let after = equipped.engine.config.idle_seconds.map_or(idle::AFTER, Duration::from_secs);
+        Idle::new(after, vec![layers.map_or_else(|| root.to_owned(), Layered::path)], run.clock.elapsed())
+    });
+    let stirred = Cell::new(false);
     let mut listener = Listener::new(claims::speech(run));
     let (clock, cancel) = (run.clock, run.watch.cancel);
     let over = run.link.as_ref().map(ModelLink::over);
@@ -312,6 +321,7 @@ fn supervise(run: &mut Run<'_>, cell: Ready) -> Result<Ended, Stopped> {
     let log = RefCell::new(EventLog { draft: &mut run.draft, clock, failed: None });
     let mut on_line = |line: Line<'_>| {
         let mut log = log.borrow_mut();
+        stirred.set(true);
         log.learn(link);
         listener.hear(&mut log, line);
     };
@@ -325,8 +335,17 @@ fn supervise(run: &mut Run<'_>, cell: Ready) -> Result<Ended, Stopped> {
         let mut log = log.borrow_mut();
         let events: Vec<_> = link.iter().flat_map(|link| link.reported()).collect();
         log.learn(link);
+        let stirred = stirred.take() || !events.is_empty();
         for event in events {
             log.add_model(event, usage);
+        }
+        let Some(idle) = &mut idle else { return };
+        if stirred {
+            idle.stir(clock.elapsed());
+        } else if let Some(seconds) = idle.look(clock.elapsed()) {
+            let text = format!("nothing for {seconds} s: no output, no model request, no changed file");
+            log.trace(replay::STEP, json!({"detail": text, "state": StepState::Idle, "step": Step::Engine}));
+            observer.step(&Told::new(Step::Engine, StepState::Idle, &text, clock.started(), clock.now()));
         }
     };
     let ended = cell.start(&mut sandbox::Watch {

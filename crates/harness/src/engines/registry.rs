@@ -29,6 +29,8 @@ pub struct EngineConfig {
     pub interpreter: Option<PathBuf>,
     pub wire: Option<Wire>,
     pub timeout_seconds: Option<u64>,
+    /// Of doing nothing before that is told.
+    pub idle_seconds: Option<u64>,
     /// Makes it an engine, where none of that name comes with the harness.
     pub definition: Option<EngineDefinition>,
 }

@@ -188,6 +188,29 @@ fn what_an_engine_is_known_to_leave_is_no_part_of_its_work() {
     assert_eq!(fs::read_to_string(bundle.join("backend/litter/.toy/logs/a.txt")).unwrap(), "thinking\n");
 }
 
+/// What was told of an engine that sleeps, and of one that talks in its sleep.
+#[test]
+fn doing_nothing_is_told_while_it_goes_on() {
+    for (meanwhile, told) in [
+        ("sleep 3", true),
+        ("for i in 1 2 3 4 5 6; do sleep 0.5; echo $i; done", false),
+        (
+            "for i in 1 2 3 4 5 6; do sleep 0.5; echo $i > /tmp/a; echo $i >> strings.py; git checkout -q strings.py; done",
+            false,
+        ),
+    ] {
+        let scene = Scene::new();
+        scene.script(&SCRIPT.replace("grep -q", &format!("{meanwhile}\ngrep -q")));
+        scene
+            .world
+            .write("harness.yaml", scene.engine().replace("    definition:", "    idle_seconds: 1\n    definition:"));
+        scene.climb();
+        let trace = fs::read_to_string(scene.run("2", 0).1.join("trace.jsonl")).unwrap();
+        let words = "no output, no model request, no changed file";
+        assert_eq!(trace.contains(words), told, "{meanwhile}: {trace}");
+    }
+}
+
 #[test]
 fn a_gate_is_opened_by_settings_alone_and_for_one_stage() {
     let mut scene = Scene::new();
