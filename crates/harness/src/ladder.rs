@@ -41,15 +41,16 @@ fn rung(harness: &Harness, engine: &str, source_id: &str, pair: Option<&ModelPai
     for row in rows.iter().filter(governed) {
         match row.status {
             RunStatus::Running => {}
-            RunStatus::Pass => match report(harness, row).filter(|report| report.status == Status::Pass) {
-                Some(report) => match other_identity(&report, source_id, pair) {
-                    None => return RungFact::Validated { stage, run_id: row.run_id.clone() },
-                    Some(why) => stale = stale.or(Some(RungFact::Stale { stage, run_id: row.run_id.clone(), why })),
-                },
-                // A bundle that is gone or does not verify proves nothing.
-                None => {}
-            },
-            RunStatus::Fail | RunStatus::Blocked if counts_against(row) && stale.is_none() => {
+            // A bundle that is gone or does not verify proves nothing.
+            RunStatus::Pass => {
+                if let Some(report) = report(harness, row).filter(|report| report.status == Status::Pass) {
+                    let Some(why) = other_identity(&report, source_id, pair) else {
+                        return RungFact::Validated { stage, run_id: row.run_id.clone() };
+                    };
+                    stale = stale.or(Some(RungFact::Stale { stage, run_id: row.run_id.clone(), why }));
+                }
+            }
+            RunStatus::Fail | RunStatus::Blocked if counts_against(row) => {
                 // The failure of another is told by its bundle; one that tells nothing counts against everybody.
                 let other = report(harness, row).and_then(|report| other_identity(&report, source_id, pair));
                 if other.is_none() {

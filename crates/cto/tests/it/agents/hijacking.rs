@@ -59,6 +59,9 @@ fn stays(engine: &'static str) {
 
     let tree = scene.plain_tree();
     plant(&tree, &address);
+    let output = program("bash", &tree).args(["-c", &reach]).output().unwrap();
+    let reached = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(reached.matches("reached 127").count(), 2, "control: both can be reached from outside");
     assert!(follows(&scene, &tree, &trap), "control: without the harness the repository is followed");
 }
 
@@ -67,7 +70,7 @@ fn trap() -> ScriptedServer {
     ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), script).unwrap()
 }
 
-/// A shut gate stays shut, whatever the repository says of it.
+/// A shut gate stays shut, whatever the repository says of it, and wherever one stands.
 fn no_authority(scene: &mut Scene) {
     scene.harness = json!({});
     scene.settle();
@@ -77,23 +80,14 @@ fn no_authority(scene: &mut Scene) {
     git(&repository, ["init", "-q"]);
     git(&repository, ["add", "-Af"]);
     git(&repository, ["commit", "-qm", "first"]);
-    let place = repository.to_str().unwrap();
-    let arguments = [
-        "run",
-        task.to_str().unwrap(),
-        "--engine",
-        scene.engine,
-        "--stage",
-        "3",
-        "--repo",
-        place,
-        "--model",
-        PAIR,
-        "--json",
-    ];
-    let report: Value = scene.cto(&arguments).expect(3).json();
-    assert!(report["blocker_reasons"].as_array().unwrap().contains(&json!("gate_missing")), "{}", report["blockers"]);
-    assert_eq!(report["engine"]["process_started"], false);
+    let mut wanted = vec!["run", task.to_str().unwrap(), "--engine", scene.engine, "--stage", "3", "--model", PAIR];
+    wanted.extend(["--json", "--repo", repository.to_str().unwrap()]);
+    for folder in [scene.world.here(), repository.clone()] {
+        let report: Value = scene.cto_in(&folder, &wanted).expect(3).json();
+        let reasons = report["blocker_reasons"].as_array().unwrap();
+        assert!(reasons.contains(&json!("gate_missing")), "{}", report["blockers"]);
+        assert_eq!(report["engine"]["process_started"], false);
+    }
 }
 
 fn task() -> String {

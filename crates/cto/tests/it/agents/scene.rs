@@ -182,7 +182,13 @@ impl Scene {
     }
 
     pub(super) fn cto(&self, arguments: &[&str]) -> Ran {
+        self.cto_in(&self.world.here(), arguments)
+    }
+
+    /// The same from another folder than the workspace.
+    pub(super) fn cto_in(&self, folder: &Path, arguments: &[&str]) -> Ran {
         let mut command = self.world.command(arguments.iter().copied());
+        command.current_dir(folder);
         command.env("CTO_HOME", &self.home).envs(self.variables.iter().map(|(name, value)| (name, value)));
         let output = command.output().unwrap();
         Ran {
@@ -208,8 +214,8 @@ impl Scene {
         arguments.extend_from_slice(more);
         let ran = self.cto(&arguments);
         let report: Value = serde_json::from_slice(&ran.stdout).unwrap_or_default();
-        let run_id = report["run_id"].as_str().unwrap_or_else(|| panic!("no report: {}", self.told(&ran)));
-        let bundle = self.home.join("harness-runs").join(run_id);
+        assert!(report["run_id"].is_string(), "no report: {}", self.told(&ran));
+        let bundle = self.home.join("harness-runs").join(report["run_id"].as_str().unwrap());
         let verified = self.cto(&["verify", bundle.to_str().unwrap()]);
         assert_eq!(verified.code, 0, "{}{}", verified.text(), verified.stderr);
         (ran, bundle)
