@@ -2,7 +2,7 @@
 //! itself, and the repository has no say.
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -48,8 +48,8 @@ fn stays(engine: &'static str) {
     assert!(!sandbox.contains(&address), "nobody even tried: {sandbox}");
 
     // What does as AGENTS.md says gets nowhere either.
-    let reach = REACH.replace("$TRAP", &address).replace("$SERVER", &scene.server.address().to_string());
-    scene.follow(doing(engine, &[&reach, FIX], "Done."));
+    let reach = |server: SocketAddr| REACH.replace("$TRAP", &address).replace("$SERVER", &server.to_string());
+    scene.follow_at(|server| doing(engine, &[&reach(server), FIX], "Done."));
     let (_, bundle) = scene.run("./hijack", 2, &[], 0);
     let said = fs::read_to_string(bundle.join("backend/stdout.log")).unwrap();
     assert!(said.contains("refused ConnectionRefusedError") && !said.contains("reached 127"), "{said}");
@@ -59,7 +59,7 @@ fn stays(engine: &'static str) {
 
     let tree = scene.plain_tree();
     plant(&tree, &address);
-    let output = program("bash", &tree).args(["-c", &reach]).output().unwrap();
+    let output = program("bash", &tree).args(["-c", &reach(scene.server.address())]).output().unwrap();
     let reached = String::from_utf8(output.stdout).unwrap();
     assert_eq!(reached.matches("reached 127").count(), 2, "control: both can be reached from outside");
     assert!(follows(&scene, &tree, &trap), "control: without the harness the repository is followed");
