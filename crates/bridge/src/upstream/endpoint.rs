@@ -49,6 +49,11 @@ impl Endpoint {
         &self.host
     }
 
+    /// Whether certificates are checked on the way.
+    pub fn uses_tls(&self) -> bool {
+        self.tls
+    }
+
     /// `http[s]://HOST[:PORT][/PREFIX]`. Without a prefix it is `/v1`.
     pub fn parse(text: &str) -> Result<Self, ParseEndpointError> {
         let (scheme, rest) = text.split_once("://").ok_or(ParseEndpointError::Scheme)?;
@@ -68,18 +73,29 @@ impl Endpoint {
         Ok(Self { tls, host, port, prefix: prefix.to_owned() })
     }
 
+    /// What gives it away: the whole address, and host with port. The host alone may be a word that everybody uses.
+    pub fn values(&self) -> [String; 2] {
+        let scheme = if self.tls { "https" } else { "http" };
+        let dialled = format!("{}:{}", bracketed(&self.host), self.port);
+        [format!("{scheme}://{}{}", self.authority(), self.prefix), dialled]
+    }
+
     pub(crate) fn target(&self, route: &str) -> String {
         format!("{}{route}", self.prefix)
     }
 
     /// The `host` header.
     pub(crate) fn authority(&self) -> String {
-        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         match (self.tls, self.port) {
-            (true, 443) | (false, 80) => host,
-            (_, port) => format!("{host}:{port}"),
+            (true, 443) | (false, 80) => bracketed(&self.host),
+            (_, port) => format!("{}:{port}", bracketed(&self.host)),
         }
     }
+}
+
+/// A host as it stands before a port.
+pub(crate) fn bracketed(host: &str) -> String {
+    if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
 pub(crate) fn parse_authority(authority: &str, usual: u16) -> Result<(String, u16), ParseEndpointError> {
@@ -112,6 +128,18 @@ pub(crate) fn parse_authority(authority: &str, usual: u16) -> Result<(String, u1
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_gives_an_endpoint_away() {
+        let rows = [
+            ("https://API.example.com", ["https://api.example.com/v1", "api.example.com:443"]),
+            ("http://gpu:8000/v1/", ["http://gpu:8000/v1", "gpu:8000"]),
+            ("https://[::1]:9/x", ["https://[::1]:9/x", "[::1]:9"]),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(Endpoint::parse(text).unwrap().values(), expected, "{text}");
+        }
+    }
 
     fn check(text: &str) -> Result<String, ParseEndpointError> {
         Endpoint::parse(text).map(|endpoint| format!("{} {}", endpoint.authority(), endpoint.target("/x")))

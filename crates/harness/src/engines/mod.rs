@@ -312,10 +312,17 @@ fn supervise(run: &mut Run<'_>, cell: Ready) -> Result<Ended, Stopped> {
     let over = run.link.as_ref().map(ModelLink::over);
     let (link, usage) = (run.link.as_ref(), &mut run.findings.usage);
     let log = RefCell::new(EventLog { draft: &mut run.draft, clock, failed: None });
-    let mut on_line = |line: Line<'_>| listener.hear(&mut log.borrow_mut(), line);
+    let mut on_line = |line: Line<'_>| {
+        let mut log = log.borrow_mut();
+        log.learn(link);
+        listener.hear(&mut log, line);
+    };
     let mut on_tick = || {
-        for event in link.iter().flat_map(|link| link.reported()) {
-            log.borrow_mut().add_model(event, usage);
+        let mut log = log.borrow_mut();
+        let events: Vec<_> = link.iter().flat_map(|link| link.reported()).collect();
+        log.learn(link);
+        for event in events {
+            log.add_model(event, usage);
         }
     };
     let ended = cell.start(&mut sandbox::Watch {

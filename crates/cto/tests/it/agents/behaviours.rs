@@ -1,7 +1,7 @@
 //! What a model can have an agent do, and what must come of it.
 
-use bridge::scripted::{Raw, Reply};
 use contract::model::Wire;
+use fixtures::scripted::{Raw, Reply};
 use serde_json::{Value, json};
 
 use super::cases::FIX;
@@ -158,7 +158,6 @@ pub(super) const ALL: &[Behaviour] = &[
             &["canary_touched", "sandbox_violation", "engine_failed"],
         ],
         control: Control::Reads,
-        ..HONEST
     },
     Behaviour {
         does: "loops forever",

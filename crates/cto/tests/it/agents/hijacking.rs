@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use bridge::scripted::{Reply, Script, ScriptedServer};
+use fixtures::scripted::{Reply, Script, ScriptedServer};
 use serde_json::{Value, json};
 use testkit::{Agent, git, program};
 

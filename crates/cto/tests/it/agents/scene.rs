@@ -6,9 +6,9 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use bridge::scripted::{Reply, Script, ScriptedServer, Step, When};
 use contract::Digest;
 use contract::model::Wire;
+use fixtures::scripted::{Reply, Script, ScriptedServer, Step, When};
 use serde_json::{Value, json};
 use testkit::{Agent, Ran, World, content_digest};
 
@@ -221,8 +221,9 @@ impl Scene {
         arguments.extend_from_slice(more);
         let ran = self.cto(&arguments);
         let report: Value = serde_json::from_slice(&ran.stdout).unwrap_or_default();
-        assert!(report["run_id"].is_string(), "no report: {}", self.told(&ran));
-        let bundle = self.home.join("harness-runs").join(report["run_id"].as_str().unwrap());
+        let run_id = report["run_id"].as_str().unwrap_or_default();
+        assert!(!run_id.is_empty(), "no report: {}", self.told(&ran));
+        let bundle = self.home.join("harness-runs").join(run_id);
         let verified = self.cto(&["verify", bundle.to_str().unwrap()]);
         assert_eq!(verified.code, 0, "{}{}", verified.text(), verified.stderr);
         (ran, bundle)
