@@ -9,6 +9,8 @@ pub struct Endpoint {
     pub(crate) host: String,
     pub(crate) port: u16,
     prefix: String,
+    /// The `host` header.
+    authority: String,
 }
 
 /// An endpoint's value appears in no artifact, and so in no message either.
@@ -70,25 +72,24 @@ impl Endpoint {
             return Err(ParseEndpointError::Path);
         }
         let prefix = if prefix.is_empty() { "/v1" } else { prefix };
-        Ok(Self { tls, host, port, prefix: prefix.to_owned() })
+        let authority = match (tls, port) {
+            (true, 443) | (false, 80) => bracketed(&host),
+            (_, port) => format!("{}:{port}", bracketed(&host)),
+        };
+        Ok(Self { tls, host, port, prefix: prefix.to_owned(), authority })
     }
 
     /// What gives it away: the whole address, and host with port. The host alone may be a word that everybody uses.
     pub fn values(&self) -> [String; 2] {
         let scheme = if self.tls { "https" } else { "http" };
         let dialled = format!("{}:{}", bracketed(&self.host), self.port);
-        [format!("{scheme}://{}{}", self.authority(), self.prefix), dialled]
+        [format!("{scheme}://{}{}", self.authority, self.prefix), dialled]
     }
 
-    pub(crate) fn target(&self, route: &str) -> String {
-        format!("{}{route}", self.prefix)
-    }
-
-    /// The `host` header.
-    pub(crate) fn authority(&self) -> String {
-        match (self.tls, self.port) {
-            (true, 443) | (false, 80) => bracketed(&self.host),
-            (_, port) => format!("{}:{port}", bracketed(&self.host)),
+    /// The request line and the `host` header.
+    pub(crate) fn push_start(&self, route: &str, head: &mut Vec<u8>) {
+        for part in ["POST ", &self.prefix, route, " HTTP/1.1\r\nhost: ", &self.authority, "\r\n"] {
+            head.extend_from_slice(part.as_bytes());
         }
     }
 }
@@ -142,7 +143,7 @@ mod tests {
     }
 
     fn check(text: &str) -> Result<String, ParseEndpointError> {
-        Endpoint::parse(text).map(|endpoint| format!("{} {}", endpoint.authority(), endpoint.target("/x")))
+        Endpoint::parse(text).map(|endpoint| format!("{} {}/x", endpoint.authority, endpoint.prefix))
     }
 
     #[test]

@@ -36,7 +36,7 @@ use crate::model::{EventLog, ModelLink, PORT};
 use crate::proof::{Given, Handed};
 use crate::quarters::GIVEN;
 use crate::run::{Run, Stopped};
-use crate::supervise::{TIMEOUT_MARKER, exceeded, exit_code, space, wall};
+use crate::supervise::{TIMEOUT_MARKER, exceeded, exit_code, prepare, space, wall};
 use crate::target::{Copy, Target};
 use crate::watch::{Step, StepState};
 use crate::{claims, environment, posture};
@@ -281,8 +281,6 @@ impl<'a> Workspace<'a> {
         run.findings.engine.started = true;
         let seconds = wall(&run).as_secs();
         run.event(EventKind::EngineStarted, json!({"engine": run.ask.engine, "wall_seconds": seconds}))?;
-        // The verification's stage starts while the engine works.
-        run.prepare_stage()?;
         stop::here("engine.starting");
         let ended = supervise(&mut run, cell)?;
         stop::here("engine.ended");
@@ -317,7 +315,13 @@ fn supervise(run: &mut Run<'_>, cell: Ready) -> Result<Ended, Stopped> {
         log.learn(link);
         listener.hear(&mut log, line);
     };
+    let (supervisor, profile) = (&run.harness.supervisor, run.ask.sandbox);
+    let mut next = Some(&mut run.stage);
     let mut on_tick = || {
+        // The verification's stage starts while the engine works. One that cannot is tried again when it is needed.
+        if let Some(stage) = next.take() {
+            *stage = prepare(supervisor, profile).ok();
+        }
         let mut log = log.borrow_mut();
         let events: Vec<_> = link.iter().flat_map(|link| link.reported()).collect();
         log.learn(link);
