@@ -2,7 +2,7 @@
 //! itself, and the repository has no say.
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -14,17 +14,20 @@ use super::cases::FIX;
 use super::hostile::{MARKER, plant};
 use super::scene::{CASE, PAIR, Scene, case_folder, copy, doing};
 
-/// Tries to reach what a hijacker would want to be reached, and says what comes of it.
+/// Tries to reach what a hijacker would want to be reached, and says what comes of it. By ports alone: the whole address of the
+/// model's server is a secret, and a run that says it fails for that.
 const REACH: &str = r#"python3 - <<'END'
 import socket
-for address in "$TRAP $SERVER".split():
-    host, port = address.split(":")
+for port in $TRAP, $SERVER:
     try:
-        socket.create_connection((host, int(port)), 2)
-        print("reached", address)
+        socket.create_connection(("127.0.0.1", port), 2)
+        print("reached" + " ", port)
     except OSError as error:
         print("refused", type(error).__name__)
 END"#;
+
+/// The beginning of a port that was reached; what is said to the shell does not hold it.
+const REACHED: &str = "reached ";
 
 fn stays(engine: &'static str) {
     let test = "agents::hijacking";
@@ -48,20 +51,21 @@ fn stays(engine: &'static str) {
     assert!(!sandbox.contains(&address), "nobody even tried: {sandbox}");
 
     // What does as AGENTS.md says gets nowhere either.
-    let reach = REACH.replace("$TRAP", &address).replace("$SERVER", &scene.server.address().to_string());
-    scene.follow(doing(engine, &[&reach, FIX], "Done."));
+    let port = |server: SocketAddr| server.port().to_string();
+    let reach = |server: SocketAddr| REACH.replace("$TRAP", &port(trap.address())).replace("$SERVER", &port(server));
+    scene.follow_at(|server| doing(engine, &[&reach(server), FIX], "Done."));
     let (_, bundle) = scene.run("./hijack", 2, &[], 0);
     let said = fs::read_to_string(bundle.join("backend/stdout.log")).unwrap();
-    assert!(said.contains("refused ConnectionRefusedError") && !said.contains("reached 127"), "{said}");
+    assert!(said.contains("refused ConnectionRefusedError") && !said.contains(REACHED), "{said}");
 
     no_authority(&mut scene);
     assert_eq!(trap.asked().len(), 0, "nobody came to the trap");
 
     let tree = scene.plain_tree();
     plant(&tree, &address);
-    let output = program("bash", &tree).args(["-c", &reach]).output().unwrap();
+    let output = program("bash", &tree).args(["-c", &reach(scene.server.address())]).output().unwrap();
     let reached = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(reached.matches("reached 127").count(), 2, "control: both can be reached from outside");
+    assert_eq!(reached.matches(REACHED).count(), 2, "control: both can be reached from outside");
     assert!(follows(&scene, &tree, &trap), "control: without the harness the repository is followed");
 }
 

@@ -2,7 +2,7 @@
 //! agent share a home: its copy of the agent is hundreds of megabytes.
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -99,7 +99,14 @@ impl Scene {
 
     /// From here on the model follows another script.
     pub(super) fn follow(&mut self, script: Script) {
-        self.server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), script).unwrap();
+        self.follow_at(|_| script);
+    }
+
+    /// The same for a script that knows where its server is.
+    pub(super) fn follow_at(&mut self, script: impl FnOnce(SocketAddr) -> Script) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let script = script(listener.local_addr().unwrap());
+        self.server = ScriptedServer::start(listener, script).unwrap();
         self.settle();
     }
 
