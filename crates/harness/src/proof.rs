@@ -27,7 +27,7 @@ pub(crate) struct Handed<'a> {
     pub(crate) argv: &'a [String],
     pub(crate) input: &'a [u8],
     /// Without the run's token, which is worth nothing and stands nowhere.
-    pub(crate) environment: &'a [(String, String)],
+    pub(crate) environment: Vec<(String, String)>,
     pub(crate) configuration: &'a [u8],
     pub(crate) writable: Vec<String>,
 }

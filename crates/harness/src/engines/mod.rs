@@ -216,11 +216,16 @@ fn order(run: &mut Run<'_>, copy: &Copy, layers: &[PathBuf], state: &Path) -> Re
     run.findings.engine.argv_sha256 = Some(canonical_digest(&outfit.argv)?);
     let mut spec = run.setting().spec(&outfit.argv, None, &quarters, wall(run)).ok_or_else(|| missing(&outfit.argv))?;
     run.findings.writable = spec.watched.as_ref().map(|watched| watched.roots.clone()).unwrap_or_default();
+    spec.stdin = outfit.stdin;
+    spec.env.retain(|(known, _)| !outfit.variables.iter().any(|(name, _)| name == known));
+    spec.env.extend(outfit.variables);
     if equipped.is_some() {
+        let token = run.link.as_ref().map(ModelLink::token);
+        let named = |(_, value): &&(String, String)| token.is_none_or(|token| !value.contains(token));
         let handed = Handed {
             argv: &outfit.argv,
-            input: outfit.stdin.as_deref().unwrap_or_default(),
-            environment: &spec.env,
+            input: outfit.brief.as_bytes(),
+            environment: spec.env.iter().filter(named).cloned().collect(),
             configuration: outfit.configuration.as_bytes(),
             writable: vec![
                 quarters.tree().display().to_string(),
@@ -236,9 +241,6 @@ fn order(run: &mut Run<'_>, copy: &Copy, layers: &[PathBuf], state: &Path) -> Re
             return Ok(Err(why));
         }
     }
-    spec.stdin = outfit.stdin;
-    spec.env.retain(|(known, _)| !outfit.variables.iter().any(|(name, _)| name == known));
-    spec.env.extend(outfit.variables);
     let above = quarters.tree().parent().unwrap_or(Path::new("/"));
     spec.env.push(("GIT_CEILING_DIRECTORIES".to_owned(), above.display().to_string()));
     let facts = run.findings.decision.as_ref().and_then(|decision| decision.inputs.settings.model.as_ref());

@@ -21,6 +21,8 @@ pub(super) struct Outfit {
     pub(super) variables: Vec<(String, String)>,
     /// What was written for it to read.
     pub(super) configuration: String,
+    /// What it is told to do.
+    pub(super) brief: String,
 }
 
 /// Where the engine finds the task, beside what it reads from its input.
@@ -48,7 +50,7 @@ pub(super) fn dress(
         ("tree", equipped.pieces.tree()),
         ("workspace", text(quarters.tree())),
         ("task", text(&quarters.show(&task, TASK, Access::ReadOnly))),
-        ("brief", brief),
+        ("brief", brief.clone()),
     ]);
     let facts = run.findings.decision.as_ref().and_then(|decision| decision.inputs.settings.model.clone());
     if let (Some(link), Some(facts)) = (&run.link, &facts) {
@@ -64,7 +66,7 @@ pub(super) fn dress(
     for (name, value) in &definition.variables {
         variables.push((name.clone(), put(value, Place::Variable)?));
     }
-    Ok(Outfit { argv, stdin, variables, configuration })
+    Ok(Outfit { argv, stdin, variables, configuration, brief })
 }
 
 fn add_model(values: &mut Values, link: &ModelLink, facts: &ModelFacts, definition: &EngineDefinition) {

@@ -392,6 +392,12 @@ fn an_admitted_engine_works_on_a_copy_of_ones_own_repository() {
     assert_eq!(proof["before"], proof["after"]);
     let proof = proved(&scene, &bundle, "stage2-no-target-inspection");
     assert_eq!((&proof["passed"], &proof["compared_with"]["stage"]), (&json!(true), &json!(2)), "{proof}");
+    // An engine is told of no repository: what is in its task is in its prompts.
+    let told =
+        fs::read_to_string(contract).unwrap().replace("Make repeated", &format!("In {}: make repeated", repo[1]));
+    let told = scene.world.write("told.yaml", told);
+    let (report, _) = scene.run_task(told.to_str().unwrap(), "3", &repo, 3);
+    assert_eq!((reasons(&report), &report["engine"]["process_started"]), (vec!["target_not_admitted"], &json!(false)));
     // The copy runs, whatever becomes of what was copied.
     scene.script(BROKEN);
     let _ = scene.run_task(contract, "3", &repo, 3);
