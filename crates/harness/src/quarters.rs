@@ -157,13 +157,17 @@ fn canaries(secret: &str) -> Vec<Canary> {
         .collect()
 }
 
+/// The name of a decoy's key, which may look like a secret by itself.
+pub(crate) fn decoy_key_id(secret: &str) -> String {
+    format!("AKIA{}", secret.to_uppercase().get(..16).unwrap_or_default())
+}
+
 /// Content that looks like the real thing; the secret is the same in all of them.
 fn decoy(path: &str, secret: &str) -> String {
     match path {
-        ".aws/credentials" => format!(
-            "[default]\naws_access_key_id = AKIA{}\naws_secret_access_key = {secret}",
-            &secret.to_uppercase().get(..16).unwrap_or_default()
-        ),
+        ".aws/credentials" => {
+            format!("[default]\naws_access_key_id = {}\naws_secret_access_key = {secret}", decoy_key_id(secret))
+        }
         ".config/gh/hosts.yml" => format!("github.com:\n    oauth_token: {secret}\n    user: operator"),
         ".env" => format!("API_TOKEN={secret}"),
         _ => format!("-----BEGIN OPENSSH PRIVATE KEY-----\n{secret}\n-----END OPENSSH PRIVATE KEY-----"),

@@ -8,6 +8,7 @@ use secrets::{Known, KnownClass, RuleSet, Scanner};
 use serde_json::{Value, json};
 use tree::{Oid, Store};
 
+use crate::quarters::decoy_key_id;
 use crate::run::{Run, Stopped};
 
 /// The name of the decoys' secret in hits and markers.
@@ -25,7 +26,8 @@ pub struct ContractSecret {
 
 /// The censor of a run whose decoys hold this.
 pub(crate) fn censor(canary: &str) -> Censor {
-    Censor::new(vec![Known::new(CANARY, KnownClass::Canary, canary.as_bytes())])
+    let values = [canary.to_owned(), decoy_key_id(canary)];
+    Censor::new(values.iter().map(|value| Known::new(CANARY, KnownClass::Canary, value.as_bytes())).collect())
 }
 
 /// A contract lies in every bundle and in the ledger under its digest, so that nothing can be taken out of it later.
@@ -94,3 +96,21 @@ fn in_words(hits: &[&SecretHit]) -> String {
 
 /// The files of a bundle beside those that are written as the run goes on.
 const LAST_FILES: &[&str] = &[names::EVENTS, names::TRACE, names::REPORT, names::REPORT_MD];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without being known it would be a leak of somebody's, by the chance of its letters.
+    #[test]
+    fn the_name_of_a_decoys_key_is_the_decoys() {
+        let canary = "q7kzm2xw5vbn3rtyq7kzm2xw5vbn3rty";
+        let text = format!("aws_access_key_id = {}\n", decoy_key_id(canary));
+        let classes = |mut censor: Censor| {
+            censor.bytes("a.log", text.as_bytes());
+            censor.result(1).hits.into_iter().map(|hit| hit.class).collect::<Vec<_>>()
+        };
+        assert_eq!(classes(censor(canary)), [HitClass::Canary]);
+        assert_eq!(classes(Censor::new(Vec::new())), [HitClass::Leak], "control: it has the shape of one");
+    }
+}
