@@ -23,11 +23,13 @@ pub struct BridgeConfig {
     pub source: Source,
     pub token: RunToken,
     pub limits: Limits,
+    /// What is left of a day's limits; nothing where there are none.
+    pub day: Limits,
     pub prices: PriceTable,
     pub shim: ShapeShim,
     pub sizes: Sizes,
     pub deadlines: Deadlines,
-    /// Values that must not leave in a request, such as decoys; encodings are the caller's to add.
+    /// Values that must not leave in a request, such as decoys, in any usual encoding.
     pub forbidden: Vec<Secret>,
     /// Keeps redacted bodies when the operator asked for it.
     pub recorder: Option<Recorder>,
@@ -44,6 +46,7 @@ impl BridgeConfig {
             source,
             token,
             limits: Limits::default(),
+            day: Limits::default(),
             prices: PriceTable::default(),
             shim: ShapeShim::default(),
             sizes: Sizes::default(),

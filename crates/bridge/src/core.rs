@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use secrets::{Known, KnownClass, RuleSet, Scanner};
 use tokio::sync::Semaphore;
 
 use crate::admission::{Admission, NetworkClass};
@@ -43,12 +44,13 @@ pub(crate) struct Core {
     pub(crate) shim: ShapeShim,
     pub(crate) sizes: Sizes,
     pub(crate) deadlines: Deadlines,
-    pub(crate) forbidden: Vec<Secret>,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) clock: Clock,
     pub(crate) reporter: Reporter,
     /// Kilobytes of bodies that may still be held.
     pub(crate) bodies: Arc<Semaphore>,
+    /// Finds what must not leave.
+    forbidden: Scanner,
     token: RunToken,
     price: Option<Price>,
     stopped: AtomicBool,
@@ -88,15 +90,15 @@ impl Core {
             admission: Arc::new(config.admission),
             network: config.network,
             way,
-            budget: Budget::new(config.limits),
+            budget: Budget::new(config.limits, config.day),
             shim: config.shim,
             sizes: config.sizes,
             deadlines: config.deadlines,
-            forbidden: config.forbidden,
             recorder: config.recorder,
             clock: Clock::new(config.started),
             reporter,
             bodies: Arc::new(Semaphore::new((config.sizes.in_flight / PERMIT).min(Semaphore::MAX_PERMITS))),
+            forbidden: lookout_for(&config.forbidden),
             token: config.token,
             price,
             stopped: AtomicBool::new(false),
@@ -118,6 +120,11 @@ impl Core {
 
     pub(crate) fn accepts<'a>(&self, mut presented: impl Iterator<Item = &'a [u8]>) -> bool {
         !self.stopped.load(Ordering::SeqCst) && presented.any(|token| self.token.is(token))
+    }
+
+    /// Whether bytes that are about to leave hold a value that must not.
+    pub(crate) fn forbids(&self, bytes: &[u8]) -> bool {
+        !self.forbidden.scan(bytes).is_empty()
     }
 
     pub(crate) fn count_unsent(&self) {
@@ -175,4 +182,9 @@ impl Core {
     pub(crate) fn was_issued(&self, id: &str) -> bool {
         self.issued.lock().unwrap_or_else(PoisonError::into_inner).contains(id)
     }
+}
+
+fn lookout_for(values: &[Secret]) -> Scanner {
+    let known = |value: &Secret| Known::new("forbidden", KnownClass::Canary, value.bytes());
+    Scanner::new(&values.iter().map(known).collect::<Vec<_>>(), RuleSet::none())
 }

@@ -20,6 +20,9 @@ use crate::secret::Secret;
 /// A function that gives the credential; it may block.
 pub type AskCredential = Arc<dyn Fn() -> Result<Secret, FetchCredentialError> + Send + Sync>;
 
+/// Told of each credential before it is used; false refuses it.
+pub type WatchCredential = Arc<dyn Fn(&Secret) -> bool + Send + Sync>;
+
 /// A source of the provider's credential.
 #[derive(Clone)]
 pub enum Credential {
@@ -32,6 +35,8 @@ pub enum Credential {
     /// A token file that somebody else's login keeps; only read, never refreshed.
     OauthFile(PathBuf),
     Asked(AskCredential),
+    /// Another source, each value of which somebody is told of.
+    Watched(Box<Credential>, WatchCredential),
 }
 
 impl fmt::Debug for Credential {
@@ -42,6 +47,7 @@ impl fmt::Debug for Credential {
             Self::File(_) => "Credential::File",
             Self::OauthFile(_) => "Credential::OauthFile",
             Self::Asked(_) => "Credential::Asked",
+            Self::Watched(..) => "Credential::Watched",
         })
     }
 }
@@ -59,6 +65,8 @@ pub enum FetchCredentialError {
     Unprintable,
     /// The caller's source failed.
     Source(String),
+    /// Whoever is told of each credential takes no more.
+    TooMany,
 }
 
 impl fmt::Display for FetchCredentialError {
@@ -69,6 +77,7 @@ impl fmt::Display for FetchCredentialError {
             Self::Shape => f.write_str("the token file has no access token"),
             Self::Expired => f.write_str("the login has expired: log in again"),
             Self::Unprintable => f.write_str("the credential holds a byte that no header can carry"),
+            Self::TooMany => f.write_str("the credential source gave too many different values"),
             Self::Source(text) => write!(f, "the credential source failed: {text}"),
         }
     }
@@ -79,12 +88,20 @@ impl std::error::Error for FetchCredentialError {}
 impl Credential {
     /// Whether getting it can wait for something.
     pub(crate) fn may_block(&self) -> bool {
-        matches!(self, Self::File(_) | Self::OauthFile(_) | Self::Asked(_))
+        match self {
+            Self::None | Self::Held(_) => false,
+            Self::File(_) | Self::OauthFile(_) | Self::Asked(_) => true,
+            Self::Watched(source, _) => source.may_block(),
+        }
     }
 
     /// OAuth tokens go into `authorization` on every wire.
     pub(crate) fn is_oauth(&self) -> bool {
-        matches!(self, Self::OauthFile(_))
+        match self {
+            Self::OauthFile(_) => true,
+            Self::Watched(source, _) => source.is_oauth(),
+            Self::None | Self::Held(_) | Self::File(_) | Self::Asked(_) => false,
+        }
     }
 
     /// Whether it can be had now.
@@ -100,6 +117,7 @@ impl Credential {
             Self::File(path) => Secret::new(read(path)?.trim_ascii()),
             Self::OauthFile(path) => access_token(&read(path)?, now)?,
             Self::Asked(ask) => Secret::new(ask()?.bytes().trim_ascii()),
+            Self::Watched(source, watch) => return watched(source.fetch(now)?, watch),
         };
         let value = secret.bytes();
         if value.is_empty() {
@@ -110,6 +128,11 @@ impl Credential {
         }
         Ok(Some(secret))
     }
+}
+
+fn watched(fetched: Option<Secret>, watch: &WatchCredential) -> Result<Option<Secret>, FetchCredentialError> {
+    let taken = fetched.as_ref().is_none_or(|secret| watch(secret));
+    if taken { Ok(fetched) } else { Err(FetchCredentialError::TooMany) }
 }
 
 /// Longer than any token file; a credential is never a large file.
@@ -211,5 +234,23 @@ mod tests {
         assert!(matches!(Credential::Held(Secret::new(" ")).fetch(now()), Err(FetchCredentialError::Unprintable)));
         assert!(matches!(Credential::Held(Secret::new("")).fetch(now()), Err(FetchCredentialError::Empty)));
         assert!(Credential::None.fetch(now()).unwrap().is_none());
+    }
+
+    #[test]
+    fn who_watches_sees_each_value_and_can_refuse_it() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let told = Arc::clone(&seen);
+        let watch: WatchCredential = Arc::new(move |secret| {
+            told.lock().unwrap().push(secret.bytes().to_vec());
+            secret.bytes() != b"third"
+        });
+        let credential = Credential::Watched(Box::new(Credential::File(file.path().to_owned())), watch);
+        assert!(credential.may_block() && !credential.is_oauth());
+        for (value, taken) in [("first", true), ("second", true), ("third", false)] {
+            std::fs::write(file.path(), value).unwrap();
+            assert_eq!(credential.fetch(now()).is_ok(), taken, "{value}");
+        }
+        assert_eq!(*seen.lock().unwrap(), [b"first".to_vec(), b"second".to_vec(), b"third".to_vec()]);
     }
 }

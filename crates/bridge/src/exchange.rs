@@ -125,7 +125,7 @@ pub(crate) async fn exchange(
     headers: &HeaderMap,
     body: Bytes,
 ) -> Result<Reply, Refusal> {
-    let order = order::judge(core, ticket, wire, body)?;
+    let order = order::judge(core, ticket, wire, headers, body)?;
     if core.budget.limits_money() && !core.has_price() {
         core.budget.exceed(RefusalCode::ModelUnpriced);
         return Err(RefusalCode::ModelUnpriced.into());

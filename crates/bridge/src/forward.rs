@@ -6,7 +6,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use tokio::time::{Instant, timeout, timeout_at};
-use zeroize::Zeroizing;
 
 use crate::core::{Core, LiveWay, Way};
 use crate::credential::Credential;
@@ -15,7 +14,7 @@ use crate::order::Order;
 use crate::refusal::{Refusal, RefusalCode};
 use crate::secret::{Lookout, Secret};
 use crate::ticket::Ticket;
-use crate::upstream::{self, Head, Incoming, ReadUpstreamError};
+use crate::upstream::{self, Head, Incoming, ReadUpstreamError, RequestHead};
 use crate::wire::Wire;
 
 /// An answer whose head is there.
@@ -128,32 +127,28 @@ async fn fetch(core: &Core, live: &LiveWay) -> Result<Option<Secret>, Refusal> {
     fetched.map_err(|error| unavailable(error.to_string()))
 }
 
-fn request_head(
-    live: &LiveWay,
-    order: &Order,
-    client: &HeaderMap,
-    credential: Option<&Secret>,
-) -> (Zeroizing<Vec<u8>>, u32) {
+fn request_head(live: &LiveWay, order: &Order, client: &HeaderMap, credential: Option<&Secret>) -> (RequestHead, u32) {
     let endpoint = &live.pool.connector().endpoint;
-    // Room for all of it, so that growing leaves no copy of the credential behind.
-    let secrets: usize = live.extra_headers.iter().map(|(_, value)| value.bytes().len()).sum();
-    let passed: usize = client.values().map(HeaderValue::len).sum();
-    let room = 1024 + secrets + passed + credential.map_or(0, |secret| secret.bytes().len());
-    let mut head = Zeroizing::new(Vec::with_capacity(room));
-    head.extend_from_slice(format!("POST {} HTTP/1.1\r\n", endpoint.target(order.sent_on.path())).as_bytes());
-    headers::push(&mut head, "host", endpoint.authority().as_bytes());
+    let mut head = Vec::with_capacity(1024);
+    endpoint.push_start(order.sent_on.path(), &mut head);
     headers::push(&mut head, "content-type", b"application/json");
     headers::push(&mut head, "accept-encoding", b"identity");
     headers::push(&mut head, "content-length", order.body.len().to_string().as_bytes());
+    // Room for all of it, so that growing leaves no copy of the credential behind.
+    let secrets: usize = live.extra_headers.iter().map(|(name, value)| name.len() + value.bytes().len() + 4).sum();
+    let passed: usize = client.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    head.reserve(64 + secrets + passed + credential.map_or(0, |secret| secret.bytes().len()));
+    let start = head.len();
     if let Some(secret) = credential {
         push_credential(&mut head, order.sent_on, &live.credential, secret);
     }
     for (name, value) in &live.extra_headers {
         headers::push(&mut head, name, value.bytes());
     }
+    let secret = start..head.len();
     let stripped = headers::pass_up(client, &mut head);
     head.extend_from_slice(b"\r\n");
-    (head, stripped)
+    (RequestHead { bytes: head, secret }, stripped)
 }
 
 fn push_credential(head: &mut Vec<u8>, wire: Wire, source: &Credential, secret: &Secret) {

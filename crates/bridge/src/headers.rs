@@ -50,6 +50,11 @@ pub(crate) const fn identifying_fields(wire: Wire) -> &'static [&'static str] {
 /// Fields that differ from run to run without changing what is asked; a recording is matched without them.
 pub(crate) const VOLATILE_FIELDS: &[&str] = &["prompt_cache_key"];
 
+/// What a client's headers say to the provider.
+pub(crate) fn going_up(headers: &HeaderMap) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
+    headers.iter().filter(|(name, _)| UP.contains(&name.as_str()))
+}
+
 /// Writes what may go up to `head`; gives how many were left behind.
 pub(crate) fn pass_up(headers: &HeaderMap, head: &mut Vec<u8>) -> u32 {
     let mut stripped = 0;

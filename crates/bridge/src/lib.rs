@@ -24,8 +24,6 @@ mod probe;
 mod record;
 mod refusal;
 mod rules;
-#[cfg(feature = "scripted")]
-pub mod scripted;
 mod secret;
 mod serve;
 mod shim;
@@ -40,7 +38,7 @@ mod wire;
 
 pub use admission::{Admission, Feature, NetworkClass, Served};
 pub use config::{BridgeConfig, Deadlines, ResponsesWire, Sizes, Source, Upstream};
-pub use credential::{AskCredential, Credential, FetchCredentialError};
+pub use credential::{AskCredential, Credential, FetchCredentialError, WatchCredential};
 pub use limits::{Limits, Spent};
 pub use observe::{ModelEvent, Observer, Requested};
 pub use price::{Price, PriceTable, ReadPricesError};

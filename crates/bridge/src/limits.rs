@@ -6,15 +6,19 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use tokio::sync::Notify;
 
 use crate::refusal::RefusalCode;
 
-/// What a run may use in all. The caller has taken a daily limit into account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What may be used in all: by a run, or of what is left of a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct Limits {
     pub requests: Option<u64>,
     pub tokens: Option<u64>,
+    /// Millionths of a unit of money.
     pub money_micros: Option<u64>,
 }
 
@@ -44,13 +48,15 @@ struct State {
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
     limits: Limits,
+    day: Limits,
     state: Arc<Mutex<State>>,
     settled: Arc<Notify>,
 }
 
 impl Budget {
-    pub(crate) fn new(limits: Limits) -> Self {
-        Self { limits, state: Arc::default(), settled: Arc::default() }
+    /// The limits of the run, and what the caller says is left of the day.
+    pub(crate) fn new(limits: Limits, day: Limits) -> Self {
+        Self { limits, day, state: Arc::default(), settled: Arc::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -59,7 +65,7 @@ impl Budget {
     }
 
     pub(crate) fn limits_money(&self) -> bool {
-        self.limits.money_micros.is_some()
+        self.limits.money_micros.is_some() || self.day.money_micros.is_some()
     }
 
     pub(crate) fn spent(&self) -> Spent {
@@ -94,6 +100,9 @@ impl Budget {
             (spent.requests, 0, self.limits.requests, RefusalCode::RequestLimit),
             (spent.tokens, held.tokens, self.limits.tokens, RefusalCode::TokenLimit),
             (spent.money_micros, held.money_micros, self.limits.money_micros, RefusalCode::MoneyLimit),
+            (spent.requests, 0, self.day.requests, RefusalCode::DayLimit),
+            (spent.tokens, held.tokens, self.day.tokens, RefusalCode::DayLimit),
+            (spent.money_micros, held.money_micros, self.day.money_micros, RefusalCode::DayLimit),
         ];
         let reached = |used: u64, limit: Option<u64>| limit.is_some_and(|limit| used >= limit);
         if let Some((.., code)) = rows.iter().find(|(spent, _, limit, _)| reached(*spent, *limit)) {
@@ -163,7 +172,7 @@ mod tests {
 
     #[test]
     fn open_requests_count_as_estimated() {
-        let budget = Budget::new(Limits { tokens: Some(100), ..Limits::default() });
+        let budget = Budget::new(Limits { tokens: Some(100), ..Limits::default() }, Limits::default());
         let mut first = budget.try_reserve(tokens(100)).unwrap().unwrap();
         first.sent();
         assert!(budget.try_reserve(tokens(1)).unwrap().is_none(), "not known yet");
@@ -182,8 +191,22 @@ mod tests {
     }
 
     #[test]
+    fn the_rest_of_the_day_is_a_limit_of_its_own() {
+        let one = Limits { requests: Some(1), ..Limits::default() };
+        for (run, day, code) in [
+            (one, Limits::default(), RefusalCode::RequestLimit),
+            (Limits::default(), one, RefusalCode::DayLimit),
+            (Limits::default(), Limits { money_micros: Some(0), ..one }, RefusalCode::DayLimit),
+        ] {
+            let budget = Budget::new(run, day);
+            let refused = (0..2).find_map(|_| budget.try_reserve(tokens(1)).err());
+            assert_eq!((refused, budget.limits_money()), (Some(code), day.money_micros.is_some()));
+        }
+    }
+
+    #[test]
     fn requests_are_counted_exactly_across_threads() {
-        let budget = Budget::new(Limits { requests: Some(50), ..Limits::default() });
+        let budget = Budget::new(Limits { requests: Some(50), ..Limits::default() }, Limits::default());
         let admitted: usize = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..8)
                 .map(|_| scope.spawn(|| (0..40).filter(|_| budget.try_reserve(tokens(1)).is_ok()).count()))

@@ -3,15 +3,15 @@
 
 use bytes::Bytes;
 use contract::Digest;
+use hyper::header::HeaderMap;
 
 use crate::config::ResponsesWire;
 use crate::core::{Core, Way};
-use crate::headers::{VOLATILE_FIELDS, identifying_fields};
+use crate::headers::{VOLATILE_FIELDS, going_up, identifying_fields};
 use crate::json::{Edits, Kind, Node, Strictness, Tape, quoted};
 use crate::limits::Amount;
 use crate::refusal::{Refusal, RefusalCode};
 use crate::rules::{self, Found};
-use crate::secret::finds;
 use crate::shim::declared_budget;
 use crate::ticket::Ticket;
 use crate::translate::{self, Plan};
@@ -32,13 +32,19 @@ pub(crate) struct Order {
     pub(crate) estimate: Amount,
 }
 
-/// Judges a body. What is found on the way is noted in the ticket.
-pub(crate) fn judge(core: &Core, ticket: &mut Ticket, wire: Wire, body: Bytes) -> Result<Order, Refusal> {
+/// Judges a body, and the headers that go with it. What is found on the way is noted in the ticket.
+pub(crate) fn judge(
+    core: &Core,
+    ticket: &mut Ticket,
+    wire: Wire,
+    headers: &HeaderMap,
+    body: Bytes,
+) -> Result<Order, Refusal> {
     let record = &mut ticket.record;
     record.wire = Some(wire);
     record.request_bytes = body.len() as u64;
     record.request_sha256 = Some(Digest::of(&body));
-    if finds(&core.forbidden, &body) {
+    if core.forbids(&body) || going_up(headers).any(|(_, value)| core.forbids(value.as_bytes())) {
         return Err(RefusalCode::CanaryTouched.into());
     }
     let mut tape = Tape::default();

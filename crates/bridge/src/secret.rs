@@ -89,7 +89,7 @@ impl Lookout {
 }
 
 /// Whether one of the values stands in `bytes`.
-pub(crate) fn finds(needles: &[Secret], bytes: &[u8]) -> bool {
+fn finds(needles: &[Secret], bytes: &[u8]) -> bool {
     needles.iter().any(|needle| memmem::find(bytes, needle.bytes()).is_some())
 }
 

@@ -164,10 +164,23 @@ impl Drop for Bridge {
     }
 }
 
+/// Setting a timer that is due before all others wakes the runtime through the kernel, and requests set such timers all
+/// the time. A timer that is always due sooner spares them that.
+const BEAT: Duration = Duration::from_secs(1);
+
 /// The bridge's thread.
 fn run(runtime: Runtime, mut stopping: watch::Receiver<bool>) {
-    // An error means that nobody is left to stop it.
-    let _ = runtime.block_on(stopping.changed());
+    runtime.block_on(async {
+        let mut beat = tokio::time::interval(BEAT);
+        loop {
+            tokio::select! {
+                biased;
+                // An error means that nobody is left to stop it.
+                _ = stopping.changed() => return,
+                _ = beat.tick() => {}
+            }
+        }
+    });
     // Ends every connection's task; a credential source that hangs is not waited for.
     runtime.shutdown_timeout(Duration::from_millis(200));
 }

@@ -3,13 +3,14 @@
 //! Off unless the operator declares it, recorded with each request it changes. It never turns reasoning into an answer.
 
 pub use contract::model::ShimApplied;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::json::{Edits, Kind, Node};
 use crate::wire::Wire;
 
 /// What to change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShapeShim {
     /// Raise an output budget below this to it.

@@ -44,6 +44,10 @@ pub(crate) fn take(tokens: &mut Tokens, wire: Wire, usage: Node<'_>) {
 /// Foreign text as a record holds it: printable, one line, bounded.
 pub(crate) fn noted(text: &str) -> String {
     const LONGEST: usize = 200;
+    // Nearly every name there is: nothing to cut and nothing to show.
+    if text.len() <= LONGEST && text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+        return text.to_owned();
+    }
     let cut: String = text.chars().take(LONGEST).collect();
     contract::text::shown(&cut)
 }

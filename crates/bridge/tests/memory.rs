@@ -7,11 +7,11 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use bridge::scripted::{Raw, Reply, Script, ScriptedServer};
 use bridge::{
     Admission, Bridge, BridgeConfig, Credential, Endpoint, NetworkClass, RunToken, Secret, Sizes, Source, Upstream,
 };
 use contract::Stamp;
+use fixtures::scripted::{Raw, Reply, Script, ScriptedServer};
 
 const TOKEN: &str = "run-token-0123456789";
 

@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
-use bridge::NetworkClass;
+use bridge::{Limits, NetworkClass};
 use contract::decision::Profile;
 use harness::{Engines, ModelSettings, Tools};
 use schemars::JsonSchema;
@@ -40,6 +40,8 @@ pub(crate) struct ConfigFile {
     pub(crate) engines: BTreeMap<String, EngineFile>,
     /// How this machine reaches a model, by PROVIDER/MODEL. Not in a workspace's file.
     pub(crate) models: BTreeMap<String, ModelFile>,
+    /// What all runs of a day (UTC) may use of all models together. Not in a workspace's file.
+    pub(crate) limits_per_day: Limits,
 }
 
 /// One effective setting and the layer it came from.
@@ -86,7 +88,7 @@ impl Config {
         let workspace = workspace.map(|(path, _)| path);
         let layers = read_layers(workspace.as_deref())?;
         let sandbox_floor = sandbox_floor(&layers, &mut settings);
-        let models = models::resolve(&layers, workspace.as_deref(), &mut settings)?;
+        let models = models::resolve(&layers, &home, workspace.as_deref(), &mut settings)?;
         let engines = engines::resolve(&layers, workspace.as_deref(), &mut settings)?;
         Ok(Self { home, home_named, workspace, sandbox_floor, tools: tools(), models, engines, settings })
     }

@@ -22,11 +22,12 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // The two hidden roles come first: a supervising stage must start in about a millisecond.
+    // The hidden roles come first: a supervising stage must start in about a millisecond.
     let arguments: Vec<OsString> = std::env::args_os().collect();
     match arguments.get(1).and_then(|first| first.to_str()) {
         Some(sandbox::STAGE_ARG) => sandbox::stage_main(),
         Some("__fake") => fixtures::fake_main(&arguments[2..]),
+        Some("__model") => fixtures::model_main(&arguments[2..]),
         _ => commands::main(arguments),
     }
 }

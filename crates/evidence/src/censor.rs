@@ -67,9 +67,12 @@ impl Censor {
         RuleSet::standard();
     }
 
-    /// From here on this value is looked for as well.
-    pub fn know(&mut self, value: Known) {
-        self.known.push(value);
+    /// From here on these values are looked for as well.
+    pub fn know(&mut self, values: Vec<Known>) {
+        if values.is_empty() {
+            return;
+        }
+        self.known.extend(values);
         self.scanner = Scanner::new(&self.known, RuleSet::standard()).with_baseline(self.baseline.clone());
     }
 

@@ -12,6 +12,8 @@ pub mod key;
 pub mod patch;
 pub mod render;
 pub mod seal;
+pub mod signers;
+pub mod sshsig;
 pub mod stop;
 pub mod verify;
 

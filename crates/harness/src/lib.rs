@@ -61,7 +61,7 @@ pub use halt::{HALT_LIFTED, HALT_SET, Halt, HaltError, HaltSet, Halted, Resumed,
 pub use home::{Home, OpenHomeError};
 pub use host::{GatherHostError, Tools};
 pub use look::{Look, LookError, Looked, Shown, look_around};
-pub use model::{ModelAsk, ModelSetting, ModelSettings, RecordRow, check_record, list_records};
+pub use model::{ModelAsk, ModelSetting, ModelSettings, ProxySetting, RecordRow, check_record, list_records};
 pub use recover::{RecoverError, Recovered, recover};
 pub use replay::{ReadStepsError, recorded_steps};
 pub use reverify::{REVERIFIED, Reverified, ReverifyError, reverify};

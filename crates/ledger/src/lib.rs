@@ -8,6 +8,7 @@
 mod collect;
 mod entry;
 mod find;
+mod model;
 mod open;
 mod runs;
 mod schema;
@@ -32,6 +33,11 @@ pub mod kind {
     pub const EVIDENCE_SEALED: &str = "evidence.sealed";
     /// The run's bundle is about to be removed, because nothing rests on it.
     pub const EVIDENCE_COLLECTED: &str = "evidence.collected";
+
+    /// A run has reserved what it may use of a model. Names its run in the body, so that no bundle is kept for it.
+    pub const MODEL_RESERVED: &str = "model.reserved";
+    /// What the run really used of it.
+    pub const MODEL_SETTLED: &str = "model.settled";
 
     /// Appended by their own methods only, which also keep the row in `runs`.
     pub const OF_EVERY_RUN: [&str; 4] = [RUN_STARTED, ENGINE_STARTING, EVIDENCE_SEALED, EVIDENCE_COLLECTED];

@@ -11,6 +11,7 @@ mod skip;
 mod tamper;
 mod terminal;
 mod tools;
+mod upstream;
 mod who;
 mod world;
 
@@ -20,10 +21,11 @@ pub use lasting::{lasting_copy, lasting_dir};
 pub use process::{git, left_running, program, run_git, wait_for};
 pub use skip::{not_here, python, skip};
 pub use tamper::Forger;
-pub use terminal::Shown;
+pub use terminal::{Showing, Shown};
 pub use tools::{
     Agent, agent, aider, cargo, cargo_home, go, go_cache, go_environment, nextest, node, npm_cache, python_environment,
     same_place, stoppable, times, wheels,
 };
+pub use upstream::{ConnectProxy, TlsModel};
 pub use who::Who;
 pub use world::{Ran, World, content_digest};

@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
+use std::process::Child;
+use std::thread::{self, JoinHandle};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -22,9 +24,34 @@ pub struct Shown {
     pub bytes: Vec<u8>,
 }
 
+/// A command that goes on on a terminal.
+#[derive(Debug)]
+pub struct Showing {
+    child: Child,
+    bytes: JoinHandle<Vec<u8>>,
+}
+
+impl Showing {
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for its end.
+    pub fn finish(mut self) -> Shown {
+        let bytes = self.bytes.join().expect("what was shown");
+        let code = self.child.wait().expect("the binary ends").code().unwrap_or(-1);
+        Shown { code, bytes }
+    }
+}
+
 impl World {
     /// Runs the binary to its end on a terminal.
     pub fn on_terminal<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Shown {
+        self.start_on_terminal(args).finish()
+    }
+
+    /// Starts the binary on a terminal, which somebody looks at all the time.
+    pub fn start_on_terminal<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Showing {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
         grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal of ours");
         tcsetwinsize(&master, SIZE).expect("a size");
@@ -33,12 +60,11 @@ impl World {
         let slave: OwnedFd = slave.expect("the other end");
         let mut command = self.command(args);
         command.stdout(slave.try_clone().expect("a descriptor")).stderr(slave);
-        let mut child = command.spawn().expect("the binary starts");
+        let child = command.spawn().expect("the binary starts");
         // Our own copies of the other end must go, or the terminal never ends.
         drop(command);
-        let bytes = read(File::from(master));
-        let code = child.wait().expect("the binary ends").code().unwrap_or(-1);
-        Shown { code, bytes }
+        let bytes = thread::spawn(move || read(File::from(master)));
+        Showing { child, bytes }
     }
 }
 

@@ -38,12 +38,12 @@ fn table(said: &str) -> Outcome<String> {
         row.and_then(|row| row[key].as_f64()).ok_or_else(|| format!("the measurement says nothing of {name} {key}"))
     };
     let mut text =
-        String::from("| | CPU a request | / nginx | CPU a stream of 200 frames | / nginx | memory an open stream |\n");
+        String::from("| | CPU a request | / hyper | CPU a stream of 200 frames | / nginx | memory an open stream |\n");
     text.push_str("| --- | --- | --- | --- | --- | --- |\n");
     for (name, words) in ROWS {
         let (request, stream, open) = (value(name, "request_us")?, value(name, "stream_us")?, value(name, "open_kb")?);
         let (request_ratio, stream_ratio) =
-            (request / value("nginx", "request_us")?, stream / value("nginx", "stream_us")?);
+            (request / value("hyper", "request_us")?, stream / value("nginx", "stream_us")?);
         text.push_str(&format!(
             "| {words} | {request:.1} us | {request_ratio:.2} | {stream:.0} us | {stream_ratio:.2} | {open:.1} KiB |\n"
         ));

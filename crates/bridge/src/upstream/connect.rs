@@ -21,7 +21,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use zeroize::Zeroizing;
 
-use super::endpoint::{Endpoint, ParseEndpointError, parse_authority};
+use super::endpoint::{Endpoint, ParseEndpointError, bracketed, parse_authority};
 use crate::secret::Secret;
 
 /// Where systems keep their bundle of certificate authorities.
@@ -54,6 +54,11 @@ impl Proxy {
         let rest = text.strip_prefix("http://").ok_or(ParseEndpointError::Scheme)?;
         let (host, port) = parse_authority(rest.trim_end_matches('/'), 80)?;
         Ok(Self { host, port, login })
+    }
+
+    /// What gives it away.
+    pub fn value(&self) -> String {
+        format!("{}:{}", bracketed(&self.host), self.port)
     }
 }
 
@@ -156,12 +161,7 @@ impl Connector {
 
     async fn tunnel(&self, tcp: &mut TcpStream, proxy: &Proxy) -> Result<(), ConnectUpstreamError> {
         let broken = |_| ConnectUpstreamError::Proxy("the connection broke");
-        let host = if self.endpoint.host.contains(':') {
-            format!("[{}]", self.endpoint.host)
-        } else {
-            self.endpoint.host.clone()
-        };
-        let authority = format!("{host}:{}", self.endpoint.port);
+        let authority = format!("{}:{}", bracketed(&self.endpoint.host), self.endpoint.port);
         let mut head = Zeroizing::new(format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n"));
         if let Some(login) = &proxy.login {
             let encoded = Zeroizing::new(STANDARD.encode(login.bytes()));
@@ -236,6 +236,24 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
             Self::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, parts),
+            Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, parts),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Self::Plain(stream) => stream.is_write_vectored(),
+            Self::Tls(stream) => stream.is_write_vectored(),
         }
     }
 

@@ -9,6 +9,8 @@ pub struct Endpoint {
     pub(crate) host: String,
     pub(crate) port: u16,
     prefix: String,
+    /// The `host` header.
+    authority: String,
 }
 
 /// An endpoint's value appears in no artifact, and so in no message either.
@@ -49,6 +51,11 @@ impl Endpoint {
         &self.host
     }
 
+    /// Whether certificates are checked on the way.
+    pub fn uses_tls(&self) -> bool {
+        self.tls
+    }
+
     /// `http[s]://HOST[:PORT][/PREFIX]`. Without a prefix it is `/v1`.
     pub fn parse(text: &str) -> Result<Self, ParseEndpointError> {
         let (scheme, rest) = text.split_once("://").ok_or(ParseEndpointError::Scheme)?;
@@ -65,21 +72,31 @@ impl Endpoint {
             return Err(ParseEndpointError::Path);
         }
         let prefix = if prefix.is_empty() { "/v1" } else { prefix };
-        Ok(Self { tls, host, port, prefix: prefix.to_owned() })
+        let authority = match (tls, port) {
+            (true, 443) | (false, 80) => bracketed(&host),
+            (_, port) => format!("{}:{port}", bracketed(&host)),
+        };
+        Ok(Self { tls, host, port, prefix: prefix.to_owned(), authority })
     }
 
-    pub(crate) fn target(&self, route: &str) -> String {
-        format!("{}{route}", self.prefix)
+    /// What gives it away: the whole address, and host with port. The host alone may be a word that everybody uses.
+    pub fn values(&self) -> [String; 2] {
+        let scheme = if self.tls { "https" } else { "http" };
+        let dialled = format!("{}:{}", bracketed(&self.host), self.port);
+        [format!("{scheme}://{}{}", self.authority, self.prefix), dialled]
     }
 
-    /// The `host` header.
-    pub(crate) fn authority(&self) -> String {
-        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        match (self.tls, self.port) {
-            (true, 443) | (false, 80) => host,
-            (_, port) => format!("{host}:{port}"),
+    /// The request line and the `host` header.
+    pub(crate) fn push_start(&self, route: &str, head: &mut Vec<u8>) {
+        for part in ["POST ", &self.prefix, route, " HTTP/1.1\r\nhost: ", &self.authority, "\r\n"] {
+            head.extend_from_slice(part.as_bytes());
         }
     }
+}
+
+/// A host as it stands before a port.
+pub(crate) fn bracketed(host: &str) -> String {
+    if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
 pub(crate) fn parse_authority(authority: &str, usual: u16) -> Result<(String, u16), ParseEndpointError> {
@@ -113,8 +130,20 @@ pub(crate) fn parse_authority(authority: &str, usual: u16) -> Result<(String, u1
 mod tests {
     use super::*;
 
+    #[test]
+    fn what_gives_an_endpoint_away() {
+        let rows = [
+            ("https://API.example.com", ["https://api.example.com/v1", "api.example.com:443"]),
+            ("http://gpu:8000/v1/", ["http://gpu:8000/v1", "gpu:8000"]),
+            ("https://[::1]:9/x", ["https://[::1]:9/x", "[::1]:9"]),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(Endpoint::parse(text).unwrap().values(), expected, "{text}");
+        }
+    }
+
     fn check(text: &str) -> Result<String, ParseEndpointError> {
-        Endpoint::parse(text).map(|endpoint| format!("{} {}", endpoint.authority(), endpoint.target("/x")))
+        Endpoint::parse(text).map(|endpoint| format!("{} {}/x", endpoint.authority, endpoint.prefix))
     }
 
     #[test]

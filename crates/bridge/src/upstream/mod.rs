@@ -12,14 +12,15 @@ mod pool;
 use std::cell::RefCell;
 use std::fmt;
 use std::future::poll_fn;
-use std::io;
+use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::io::{AsyncRead, AsyncWriteExt as _, ReadBuf};
-use zeroize::Zeroizing;
+use zeroize::Zeroize as _;
 
 pub(crate) use connect::{Connector, Stream, tls};
 pub use connect::{PrepareTlsError, Proxy, Trust};
@@ -67,14 +68,36 @@ pub(crate) struct Head {
     keeps_open: bool,
 }
 
-/// Sends a request and reads the head of its answer. `head` ends with the empty line and may hold the credential.
+/// The head of a request, with the empty line. The part of it that is secret is wiped when it goes.
+pub(crate) struct RequestHead {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) secret: Range<usize>,
+}
+
+impl fmt::Debug for RequestHead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RequestHead")
+    }
+}
+
+impl Drop for RequestHead {
+    fn drop(&mut self) {
+        // Wiping goes byte by byte; wiping all of a head and its body costs more than sending them.
+        if let Some(secret) = self.bytes.get_mut(self.secret.clone()) {
+            secret.zeroize();
+        }
+    }
+}
+
+/// Sends a request and reads the head of its answer.
 pub(crate) async fn send(
     mut stream: Stream,
     pool: &Pool,
-    head: Zeroizing<Vec<u8>>,
+    head: RequestHead,
     body: &[u8],
 ) -> Result<(Head, Incoming), ReadUpstreamError> {
-    write(&mut stream, head, body).await?;
+    write(&mut stream, &head.bytes, body).await?;
+    drop(head);
     let mut read = Vec::new();
     let mut interim = 0;
     loop {
@@ -99,24 +122,25 @@ pub(crate) async fn send(
 }
 
 /// An answer may come before all of the request is taken; whether it does shows when reading.
-async fn write(stream: &mut Stream, head: Zeroizing<Vec<u8>>, body: &[u8]) -> Result<(), ReadUpstreamError> {
-    const ONE_WRITE: usize = 32 * 1024;
-    let sent = if head.len() + body.len() <= ONE_WRITE {
-        let mut whole = Zeroizing::new(Vec::with_capacity(head.len() + body.len()));
-        whole.extend_from_slice(&head);
-        whole.extend_from_slice(body);
-        stream.write_all(&whole).await
-    } else {
-        match stream.write_all(&head).await {
-            Ok(()) => stream.write_all(body).await,
-            Err(error) => Err(error),
-        }
-    };
-    match sent {
+async fn write(stream: &mut Stream, head: &[u8], body: &[u8]) -> Result<(), ReadUpstreamError> {
+    match write_both(stream, head, body).await {
         Ok(()) => stream.flush().await.map_err(|error| ReadUpstreamError::Io(error.kind())),
         Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => Ok(()),
         Err(error) => Err(ReadUpstreamError::Io(error.kind())),
     }
+}
+
+/// In one write where the connection takes it all, and without copying the body.
+async fn write_both(stream: &mut Stream, head: &[u8], body: &[u8]) -> io::Result<()> {
+    let mut parts = [IoSlice::new(head), IoSlice::new(body)];
+    let mut left = &mut parts[..];
+    while left.iter().any(|part| !part.is_empty()) {
+        match stream.write_vectored(left).await? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            count => IoSlice::advance_slices(&mut left, count),
+        }
+    }
+    Ok(())
 }
 
 /// Reads until a head is whole; gives it and its length in `read`.

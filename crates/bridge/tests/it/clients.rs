@@ -4,8 +4,8 @@
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
-use bridge::scripted::Reply;
 use bridge::{Outcome, Sizes};
+use fixtures::scripted::Reply;
 
 use crate::world::{TOKEN, World, always, connect, parse, request, send};
 

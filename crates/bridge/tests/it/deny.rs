@@ -2,15 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use bridge::scripted::Reply;
 use bridge::{Feature, Outcome, RefusalCode, Secret};
 use contract::{EventKind, Reason};
+use fixtures::scripted::Reply;
 
 use crate::world::{TOKEN, World, always, request, send};
 
+const DECOY: &str = "CANARY-0123456789";
+
+fn guarded() -> World {
+    World::with(always(Reply::text("x")), |config| config.forbidden.push(Secret::new(DECOY)))
+}
+
 fn refused(path: &str, body: &str) -> (u16, RefusalCode, Option<String>) {
-    let mut world =
-        World::with(always(Reply::text("x")), |config| config.forbidden.push(Secret::new("CANARY-0123456789")));
+    let mut world = guarded();
     let got = world.post(path, body);
     assert!(world.asked().is_empty(), "something was sent for {body}");
     let error = got.json();
@@ -155,4 +160,37 @@ fn other_routes_are_refused_and_recorded() {
     let records = world.records();
     assert_eq!(records.len(), rows.len());
     assert!(records.iter().all(|record| record.refused));
+}
+
+/// A decoy is known however it is written, in a body and in a header that goes up.
+#[test]
+fn a_decoy_does_not_leave_in_another_spelling() {
+    use testkit::secret_set::encode::{base64, base64_url, hex, json_full, url_full};
+    type Spell = fn(&str) -> String;
+    let spellings: &[(&str, Spell)] = &[
+        ("plain", str::to_owned),
+        ("base64", |text| base64(text.as_bytes(), true)),
+        ("base64 of more", |text| base64(format!("API_TOKEN={text}\n").as_bytes(), true)),
+        ("base64 for URLs", |text| base64_url(format!("?{text}").as_bytes())),
+        ("hex", |text| hex(text.as_bytes())),
+        ("URL-encoded", url_full),
+        ("JSON-escaped", json_full),
+    ];
+    let body = |text: &str| format!(r#"{{"model":"m","messages":[{{"role":"user","content":"look: {text}."}}]}}"#);
+    for (name, spell) in spellings {
+        let (status, code, _) = refused("/v1/chat/completions", &body(&spell(DECOY)));
+        assert_eq!((status, code), (403, RefusalCode::CanaryTouched), "{name}");
+        // The control: another value, written in the same way, is asked.
+        let world = guarded();
+        let got = world.post("/v1/chat/completions", &body(&spell("CANARY-9876543210")));
+        assert_eq!((got.status, world.asked().len()), (200, 1), "{name}");
+    }
+    for (value, status) in [(DECOY, 403), ("CANARY-9876543210", 200)] {
+        let mut world = guarded();
+        let text = String::from_utf8(request("POST", "/v1/chat/completions", &body("hello"))).unwrap();
+        let text = text.replacen("\r\n", &format!("\r\nopenai-beta: {value}\r\n"), 1);
+        assert_eq!(send(world.address, text.as_bytes()).status, status, "{value} in a header");
+        assert_eq!(world.asked().len(), usize::from(status == 200), "{value} in a header");
+        assert_eq!(world.record().refusal.is_some(), status == 403);
+    }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::thread;
 
-use bridge::scripted::Reply;
 use bridge::{Limits, Outcome, PriceTable, RefusalCode};
+use fixtures::scripted::Reply;
 
 use crate::world::{World, always};
 

@@ -1,8 +1,8 @@
 //! What passes, and what is taken out on the way.
 
-use bridge::scripted::Reply;
 use bridge::{Cost, Outcome, PriceTable, Served, ShapeShim, ShimApplied, Wire};
 use contract::EventKind;
+use fixtures::scripted::Reply;
 
 use crate::world::{KEY, TOKEN, World, always, request, send};
 

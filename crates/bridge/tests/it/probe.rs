@@ -1,7 +1,7 @@
 //! The response-shape probe, against models that speak and models that only think.
 
-use bridge::scripted::{Raw, Reply};
 use bridge::{Outcome, ProbeResult, Purpose, RefusalCode, Wire};
+use fixtures::scripted::{Raw, Reply};
 
 use crate::world::{World, always};
 

@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use bridge::scripted::Reply;
 use bridge::{
     Admission, BridgeConfig, NetworkClass, Outcome, Recorder, Redact, RefusalCode, Replay, RunToken, Secret, Served,
     Source,
 };
+use fixtures::scripted::Reply;
 
 use crate::world::{TOKEN, World, always, on, records_of, request, send, start, started};
 
@@ -35,7 +35,7 @@ const SECOND: &str = r#"{"model":"m","messages":[{"role":"user","content":"two"}
 fn recording() -> (Vec<u8>, Vec<String>) {
     let shared = Shared::default();
     let sink = shared.clone();
-    let script = bridge::scripted::Script {
+    let script = fixtures::scripted::Script {
         steps: vec![on("two", Reply::error(400, "not two")), on("one", Reply::text("first hunter2-secret"))],
         otherwise: Reply::default(),
     };

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bridge::scripted::{Reply, Script};
+use fixtures::scripted::{Reply, Script};
 use serde_json::json;
 
 use crate::world::{TOKEN, World, on};

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use bridge::Outcome;
-use bridge::scripted::{Raw, Reply};
+use fixtures::scripted::{Raw, Reply};
 
 use crate::world::{World, always, connect, request};
 
@@ -58,7 +58,7 @@ fn stopping_does_not_wait_for_an_upstream_and_records_what_was_open() {
 
 #[test]
 fn a_slow_observer_loses_nothing() {
-    let server = bridge::scripted::ScriptedServer::start(crate::world::listener(), always(Reply::text("x"))).unwrap();
+    let server = fixtures::scripted::ScriptedServer::start(crate::world::listener(), always(Reply::text("x"))).unwrap();
     let config = crate::world::config(crate::world::live(&format!("http://{}/v1", server.address())));
     let events: crate::world::Events = std::sync::Arc::default();
     let sink = std::sync::Arc::clone(&events);

@@ -3,8 +3,8 @@
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
-use bridge::scripted::{Call, Reply};
 use bridge::{Outcome, RefusalCode, Served};
+use fixtures::scripted::{Call, Reply};
 
 use crate::world::{World, always, connect, request};
 

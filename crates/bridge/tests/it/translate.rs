@@ -1,7 +1,7 @@
 //! A responses client over a chat provider.
 
-use bridge::scripted::{Call, Reply};
 use bridge::{Outcome, ResponsesWire, Served, Source};
+use fixtures::scripted::{Call, Reply};
 use serde_json::{Value, json};
 
 use crate::world::{World, always};

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use base64::Engine as _;
-use bridge::scripted::{Raw, Reply};
 use bridge::{Credential, FetchCredentialError, Outcome, RefusalCode, Sizes, Source};
+use fixtures::scripted::{Raw, Reply};
 
 use crate::world::{KEY, World, always};
 

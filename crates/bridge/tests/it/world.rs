@@ -5,12 +5,12 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use bridge::scripted::{Asked, Reply, Script, ScriptedServer, Step, When};
 use bridge::{
     Admission, Bridge, BridgeConfig, Credential, Deadlines, Endpoint, ModelEvent, NetworkClass, RunToken, Secret,
     Source, Summary, Upstream, UsageRecord,
 };
 use contract::Stamp;
+use fixtures::scripted::{Asked, Reply, Script, ScriptedServer, Step, When};
 use serde_json::Value;
 
 pub(crate) const TOKEN: &str = "run-token-0123456789";

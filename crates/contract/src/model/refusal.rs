@@ -54,6 +54,7 @@ refusals! {
     RequestLimit "request_limit" 429 Some(BudgetExceeded), "The run's limit of model requests is reached.";
     TokenLimit "token_limit" 429 Some(BudgetExceeded), "The run's limit of model tokens is reached.";
     MoneyLimit "money_limit" 429 Some(BudgetExceeded), "The run's limit of money is reached.";
+    DayLimit "day_limit" 429 Some(BudgetExceeded), "The day's limit on models is reached.";
     ModelUnpriced "model_unpriced" 429 Some(BudgetExceeded), "Money is limited and the model has no price.";
     NotCarried "not_carried" 400 None, "The provider's wire cannot carry this.";
     NotRecorded "not_in_recording" 400 None, "The recording has no answer to this request.";

@@ -25,6 +25,9 @@ pub enum Found<T> {
     Record {
         sha256: Digest,
         record: T,
+        /// The key whose signature of it counts; nothing where it is not signed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signed_by: Option<String>,
     },
 }
 
@@ -32,6 +35,18 @@ impl<T> Found<T> {
     pub fn record(&self) -> Option<&T> {
         match self {
             Self::Record { record, .. } => Some(record),
+            Self::Missing | Self::Invalid { .. } => None,
+        }
+    }
+
+    /// Whether there is a record that nobody signed.
+    pub fn is_unsigned(&self) -> bool {
+        matches!(self, Self::Record { signed_by: None, .. })
+    }
+
+    pub fn signed_by(&self) -> Option<&str> {
+        match self {
+            Self::Record { signed_by, .. } => signed_by.as_deref(),
             Self::Missing | Self::Invalid { .. } => None,
         }
     }

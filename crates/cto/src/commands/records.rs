@@ -1,7 +1,8 @@
 //! `cto records`: the records of the workspace.
 
+use contract::Stamp;
 use contract::text::shown;
-use harness::{RecordRow, list_records, list_sources};
+use harness::{RecordRow, RunClock, list_records, list_sources};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -13,8 +14,9 @@ pub(crate) fn records(context: &Context) -> Result<u8, CommandError> {
     let Some(workspace) = &context.config.workspace else {
         return Err(CommandError::usage("records lie in a workspace, and there is none here").hint("cto init DIR"));
     };
-    let mut rows = list_records(&context.config.models)?;
-    rows.extend(list_sources(&context.config.engines)?);
+    let now = now()?;
+    let mut rows = list_records(&context.config.models, now)?;
+    rows.extend(list_sources(&context.config.engines, &context.config.models, now)?);
     if output.json {
         output.print_json(&rows.iter().map(document).collect::<Vec<_>>())?;
     } else if rows.is_empty() {
@@ -25,12 +27,18 @@ pub(crate) fn records(context: &Context) -> Result<u8, CommandError> {
     Ok(u8::from(rows.iter().any(|row| row.problem.is_some())))
 }
 
+/// When signatures are looked at.
+pub(super) fn now() -> Result<Stamp, CommandError> {
+    RunClock::start().map(|clock| clock.started()).map_err(|error| CommandError::fail(error.to_string()))
+}
+
 pub(super) fn document(row: &RecordRow) -> Value {
     json!({
         "file": row.file.display().to_string(),
         "kind": row.kind,
         "problem": row.problem,
         "sha256": row.sha256,
+        "signed_by": row.signed_by,
         "status": row.status,
         "subject": row.subject,
         "usable": row.problem.is_none(),
@@ -43,6 +51,10 @@ pub(super) fn line(output: Output, row: &RecordRow) -> String {
     let (status, mark) = match (&row.problem, &row.status) {
         (Some(problem), _) => (format!("unusable: {}", shown(problem)), output.paint.cross()),
         (None, status) => (shown(status.as_deref().unwrap_or("-")), output.paint.tick()),
+    };
+    let status = match &row.signed_by {
+        Some(key) => format!("{status}, signed by {key}"),
+        None => status,
     };
     if output.terminal {
         format!("  {mark} {:<18}  {subject:<40}  {status}\n      {}\n", row.kind, output.paint.dim(&file))

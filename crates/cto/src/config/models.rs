@@ -7,9 +7,9 @@ use std::process::Stdio;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use bridge::{Credential, FetchCredentialError, Price, ResponsesWire, Secret};
+use bridge::{Credential, FetchCredentialError, Limits, Price, Proxy, ResponsesWire, Secret, ShapeShim};
 use contract::ModelPair;
-use harness::{ModelAsk, ModelSetting, ModelSettings};
+use harness::{ModelAsk, ModelSetting, ModelSettings, ProxySetting};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -45,6 +45,24 @@ pub(crate) struct ModelFile {
     /// How the responses wire reaches it: `native` or `over_chat`.
     responses: Option<ResponsesWire>,
     price: Option<PriceFile>,
+    /// A file with certificate authorities, in PEM, that are trusted beside the system's for this model alone.
+    custom_ca: Option<PathBuf>,
+    proxy: Option<ProxyFile>,
+    /// Declared changes to requests, so that a reasoning model answers with content.
+    shape: ShapeShim,
+    /// What all runs of a day (UTC) may use of this model.
+    limits_per_day: Limits,
+}
+
+/// A proxy that tunnels to the endpoint with CONNECT.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ProxyFile {
+    /// `http://HOST:PORT`.
+    address: String,
+    /// Where `user:password` comes from, when the proxy wants it.
+    #[serde(default)]
+    login: Option<CredentialSource>,
 }
 
 /// Micro-units of money for a million tokens of each kind.
@@ -125,12 +143,14 @@ impl FromStr for CredentialName {
 /// All layers together; what a later one says of a name holds.
 pub(super) fn resolve(
     layers: &[Layer],
+    home: &Path,
     workspace: Option<&Path>,
     settings: &mut Vec<Setting>,
 ) -> Result<ModelSettings, CommandError> {
     let mut models = ModelSettings {
         admissions: workspace.map(|dir| dir.join("admissions/model")),
         decision: workspace.map(|dir| dir.join("decisions/provider.yaml")),
+        allowed_signers: Some(home.join("trust/allowed_signers")),
         ..ModelSettings::default()
     };
     let mut shown = BTreeMap::new();
@@ -146,12 +166,20 @@ pub(super) fn resolve(
             shown.insert(format!("network_classes.{class}"), (network.hosts.join(" "), source.clone()));
             models.network_classes.insert(class.clone(), network.clone());
         }
+        if file.limits_per_day != Limits::default() {
+            shown.insert("limits_per_day".to_owned(), (amounts(file.limits_per_day), source.clone()));
+            models.limits_per_day = file.limits_per_day;
+        }
         for (name, model) in &file.models {
             let pair: ModelPair =
                 name.parse().map_err(|error| CommandError::usage(format!("{source}: models.{name}: {error}")))?;
             // An endpoint's value is shown nowhere.
             let known = if model.endpoint.is_some() { "has an endpoint" } else { "has no endpoint" };
             shown.insert(format!("models.{pair}"), (known.to_owned(), source.clone()));
+            if model.proxy.as_ref().is_some_and(|proxy| Proxy::parse(&proxy.address, None).is_err()) {
+                let message = format!("{source}: models.{name}.proxy: its address is no address of a proxy");
+                return Err(CommandError::usage(message).hint("write it as http://HOST:PORT; a login stands apart"));
+            }
             models.models.insert(pair.to_string(), setting(&pair, model));
         }
     }
@@ -159,11 +187,18 @@ pub(super) fn resolve(
     Ok(models)
 }
 
+fn amounts(Limits { requests, tokens, money_micros }: Limits) -> String {
+    let rows = [("requests", requests), ("tokens", tokens), ("money_micros", money_micros)];
+    let said = rows.iter().filter_map(|(name, amount)| Some(format!("{name} {}", (*amount)?)));
+    said.collect::<Vec<_>>().join(", ")
+}
+
 fn refuse_workspace(Layer { path, file, of }: &Layer) -> Result<(), CommandError> {
     let says = [
         ("credential_sources", !file.credential_sources.is_empty()),
         ("network_classes", !file.network_classes.is_empty()),
         ("models", !file.models.is_empty()),
+        ("limits_per_day", file.limits_per_day != Limits::default()),
     ];
     match says.iter().find(|(_, said)| *said && *of == LayerOf::Workspace) {
         None => Ok(()),
@@ -190,6 +225,13 @@ fn setting(pair: &ModelPair, file: &ModelFile) -> ModelSetting {
         sent_as: file.sent_as.clone(),
         responses: file.responses,
         price,
+        custom_ca: file.custom_ca.clone(),
+        proxy: file.proxy.as_ref().map(|proxy| ProxySetting {
+            address: proxy.address.clone(),
+            login: proxy.login.as_ref().map_or(Credential::None, CredentialSource::credential),
+        }),
+        shape: file.shape,
+        limits_per_day: file.limits_per_day,
     }
 }
 

@@ -130,7 +130,9 @@ fn completions_and_manual_pages() {
         for word in ["verify", "matrix", "keep-workspace"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
-        assert!(!script.contains("__fake"), "{shell}: hidden roles stay hidden");
+        for hidden in ["__fake", "__model"] {
+            assert!(!script.contains(hidden), "{shell}: hidden roles stay hidden");
+        }
         let file = world.write(&format!("cto.{shell}"), script);
         if let Ok(checked) = program(shell, &world.here()).arg("-n").arg(file).output() {
             assert!(checked.status.success(), "{shell}: {}", String::from_utf8_lossy(&checked.stderr));

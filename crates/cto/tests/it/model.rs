@@ -3,8 +3,12 @@
 
 mod alone;
 mod gates;
+mod inside;
 mod lanes;
+mod leaks;
 mod limits;
+mod reach;
 mod recorded;
 mod runs;
 mod scene;
+mod signed;

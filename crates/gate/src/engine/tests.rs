@@ -105,7 +105,7 @@ fn a_source_is_admitted_to_the_byte_or_not_at_all() {
         let mut inputs = crate::tests::inputs();
         inputs.engine = "toy".to_owned();
         inputs.stage = stage(*wanted);
-        inputs.settings.engine = Some(setting(Found::Record { sha256: Digest::ZERO, record }, found));
+        inputs.settings.engine = Some(setting(Found::Record { sha256: Digest::ZERO, record, signed_by: None }, found));
         let refusals = source_admission(&inputs).unwrap();
         assert_eq!(refusals.first().map(|refusal| refusal.reason), *expected, "row {at}: {refusals:?}");
         assert_eq!(source_status(inputs.settings.engine.as_ref(), inputs.stage, inputs.time), *status, "row {at}");

@@ -43,7 +43,7 @@ fn decision(decision_status: DecisionStatus, provider_class: ProviderClass) -> P
 }
 
 fn found<T>(record: T) -> Found<T> {
-    Found::Record { sha256: Digest::ZERO, record }
+    Found::Record { sha256: Digest::ZERO, record, signed_by: None }
 }
 
 fn backed() -> Inputs {

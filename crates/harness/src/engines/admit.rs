@@ -40,7 +40,7 @@ pub fn draft_source(harness: &Harness, engine: &Engine, now: Stamp) -> Result<So
     let (pieces, found) = program(harness, engine, None)?;
     let package = package(&executable);
     let version = package.version.clone().unwrap_or_else(|| found.version.clone());
-    let previous = match admission(harness, &engine.id) {
+    let previous = match admission(harness, &engine.id, now) {
         Found::Record { record, .. } if record.source_id != found.source_id => Some(record.source_id),
         _ => None,
     };

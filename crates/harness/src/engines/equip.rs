@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use contract::decision::Shortfall;
 use contract::engine::{EngineSetting, ProgramFact, ProgramFound};
 use contract::record::{Found, SourceAdmission};
-use contract::{ModelPair, Stage, canonical_digest};
+use contract::{ModelPair, Stage, Stamp, canonical_digest};
 
 use super::identity::{self, Pieces};
 use super::kept::{Cellar, Kept};
@@ -16,7 +16,7 @@ use super::locate;
 use super::registry::{Engine, Engines};
 use crate::host::Tools;
 use crate::ladder;
-use crate::model::{RecordRow, read_record};
+use crate::model::{ModelSettings, RecordRow, Signers, read_record};
 use crate::run::Harness;
 
 /// An engine with its program at hand.
@@ -40,8 +40,9 @@ pub(crate) fn equip(
     stage: Stage,
     pair: Option<&ModelPair>,
     look: bool,
+    now: Stamp,
 ) -> Equipment {
-    let admission = admission(harness, &engine.id);
+    let admission = admission(harness, &engine.id, now);
     let gate = engine.config.gate.clone();
     if !look {
         let setting = EngineSetting { gate, admission, program: ProgramFact::NotLooked, below: None };
@@ -61,9 +62,12 @@ pub(crate) fn equip(
 }
 
 /// The record of the workspace.
-pub(crate) fn admission(harness: &Harness, engine: &str) -> Found<SourceAdmission> {
+pub(crate) fn admission(harness: &Harness, engine: &str, now: Stamp) -> Found<SourceAdmission> {
     match &harness.engines.admissions {
-        Some(folder) => read_record(&folder.join(format!("{engine}.yaml")), SourceAdmission::problems),
+        Some(folder) => {
+            let signers = Signers::read(&harness.models, now);
+            read_record(&folder.join(format!("{engine}.yaml")), SourceAdmission::problems, &signers)
+        }
         None => Found::Missing,
     }
 }
@@ -120,8 +124,12 @@ pub fn find_engine(engine: &Engine, tools: &Tools) -> Result<PathBuf, Shortfall>
 }
 
 /// One source admission, for people to see.
-pub fn check_source(file: &Path) -> RecordRow {
-    let found = read_record(file, SourceAdmission::problems);
+pub fn check_source(settings: &ModelSettings, file: &Path, now: Stamp) -> RecordRow {
+    row(file, &Signers::read(settings, now))
+}
+
+fn row(file: &Path, signers: &Signers) -> RecordRow {
+    let found = read_record(file, SourceAdmission::problems, signers);
     let record = found.record();
     RecordRow {
         kind: "engine source",
@@ -134,17 +142,19 @@ pub fn check_source(file: &Path) -> RecordRow {
             Found::Record { .. } => None,
         },
         sha256: found.sha256(),
+        signed_by: found.signed_by().map(str::to_owned),
     }
 }
 
 /// The source admissions of the workspace.
-pub fn list_sources(engines: &Engines) -> io::Result<Vec<RecordRow>> {
+pub fn list_sources(engines: &Engines, settings: &ModelSettings, now: Stamp) -> io::Result<Vec<RecordRow>> {
     let Some(folder) = engines.admissions.as_ref().filter(|folder| folder.is_dir()) else { return Ok(Vec::new()) };
     let mut files: Vec<PathBuf> =
         fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
     files.retain(|file| file.extension().is_some_and(|ending| ending == "yaml"));
     files.sort();
-    Ok(files.iter().map(|file| check_source(file)).collect())
+    let signers = Signers::read(settings, now);
+    Ok(files.iter().map(|file| row(file, &signers)).collect())
 }
 
 fn below(kept: &Kept) -> String {

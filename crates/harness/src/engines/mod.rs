@@ -320,14 +320,18 @@ fn supervise(run: &mut Run<'_>, cell: Ready) -> Result<Ended, Stopped> {
             return;
         }
         let mut log = log.borrow_mut();
+        log.learn(link);
         let (stream, number) = if line.stream == Stream::Stderr { ("stderr", 1) } else { ("stdout", 0) };
         let clean = log.draft.censor_mut().line(names::EVENTS, &mut before[number], line.bytes);
         let text: String = shown(&String::from_utf8_lossy(&clean)).chars().take(OUTPUT_CHARS).collect();
         log.add(EventKind::EngineOutput, json!({"stream": stream, "text": text}));
     };
     let mut on_tick = || {
-        for event in link.iter().flat_map(|link| link.reported()) {
-            log.borrow_mut().add_model(event, usage);
+        let mut log = log.borrow_mut();
+        let events: Vec<_> = link.iter().flat_map(|link| link.reported()).collect();
+        log.learn(link);
+        for event in events {
+            log.add_model(event, usage);
         }
     };
     let ended = cell.start(&mut sandbox::Watch {

@@ -5,12 +5,14 @@ use contract::model::{CredentialFact, EndpointFact, ModelFacts, Wire};
 use contract::record::{Found, ModelAdmission, ProviderDecision};
 use contract::{ModelPair, Stamp};
 
+use super::signed::Signers;
 use super::{ModelAsk, ModelSettings, records};
 
 /// What stands for and against the requested pair on this machine, for an engine that speaks this wire.
 pub(crate) fn facts(settings: &ModelSettings, wire: Wire, ask: &ModelAsk, now: Stamp) -> ModelFacts {
-    let admission = records::admission(settings, ask.admission_file.as_deref(), ask.pair.as_ref());
-    let decision = records::decision(settings);
+    let signers = Signers::read(settings, now);
+    let admission = records::admission(settings, ask.admission_file.as_deref(), ask.pair.as_ref(), &signers);
+    let decision = records::decision(settings, &signers);
     let fitting = ask.pair.as_ref().zip(admission.record()).filter(|(pair, record)| record.is_for(pair));
     let (credential, endpoint) = match fitting {
         None => (CredentialFact::NotLooked, EndpointFact::NotLooked),

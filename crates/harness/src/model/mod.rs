@@ -1,15 +1,21 @@
 //! The model of a run: what the operator's records and settings say of it, the bridge that stands between it and the
 //! engine, and what of its use becomes evidence.
 
+mod day;
 mod facts;
 mod link;
+mod reach;
 mod records;
 mod settings;
+mod setup;
+mod signed;
 mod used;
+mod values;
 
 pub(crate) use facts::facts;
 pub(crate) use link::{ModelLink, PORT};
 pub(crate) use records::read as read_record;
 pub use records::{RecordRow, check_record, list_records};
-pub use settings::{ModelAsk, ModelSetting, ModelSettings};
+pub(crate) use signed::Signers;
+pub use settings::{ModelAsk, ModelSetting, ModelSettings, ProxySetting};
 pub(crate) use used::{EventLog, cover, report};

@@ -5,11 +5,12 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use contract::record::{Found, ModelAdmission, ProviderDecision};
-use contract::{Digest, ModelPair};
+use contract::{Digest, ModelPair, Stamp};
 use secrets::{RuleSet, Scanner};
 use serde::de::DeserializeOwned;
 
 use super::ModelSettings;
+use super::signed::Signers;
 
 /// Far more than a record needs.
 const LARGEST: u64 = 256 << 10;
@@ -21,20 +22,21 @@ pub(super) fn admission(
     settings: &ModelSettings,
     named: Option<&Path>,
     pair: Option<&ModelPair>,
+    signers: &Signers,
 ) -> Found<ModelAdmission> {
     match (named, &settings.admissions, pair) {
-        (Some(file), ..) => read(file, ModelAdmission::problems),
-        (None, Some(folder), Some(pair)) => search(folder, pair),
+        (Some(file), ..) => read(file, ModelAdmission::problems, signers),
+        (None, Some(folder), Some(pair)) => search(folder, pair, signers),
         (None, ..) => Found::Missing,
     }
 }
 
-pub(super) fn decision(settings: &ModelSettings) -> Found<ProviderDecision> {
-    settings.decision.as_deref().map_or(Found::Missing, |file| read(file, ProviderDecision::problems))
+pub(super) fn decision(settings: &ModelSettings, signers: &Signers) -> Found<ProviderDecision> {
+    settings.decision.as_deref().map_or(Found::Missing, |file| read(file, ProviderDecision::problems, signers))
 }
 
 /// The one record for the pair. A record that cannot be read could be that one: it is told, not passed over.
-fn search(folder: &Path, pair: &ModelPair) -> Found<ModelAdmission> {
+fn search(folder: &Path, pair: &ModelPair, signers: &Signers) -> Found<ModelAdmission> {
     let files = match json_files(folder) {
         Ok(files) => files,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Found::Missing,
@@ -43,8 +45,10 @@ fn search(folder: &Path, pair: &ModelPair) -> Found<ModelAdmission> {
     let mut invalid = None;
     let mut fitting = Vec::new();
     for file in files {
-        match read(&file, ModelAdmission::problems) {
-            Found::Record { record, sha256 } if record.is_for(pair) => fitting.push(Found::Record { record, sha256 }),
+        match read(&file, ModelAdmission::problems, signers) {
+            found @ Found::Record { .. } if found.record().is_some_and(|record| record.is_for(pair)) => {
+                fitting.push(found);
+            }
             Found::Record { .. } | Found::Missing => {}
             Found::Invalid { why } => invalid = Some(Found::Invalid { why }),
         }
@@ -69,6 +73,7 @@ fn json_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 pub(crate) fn read<T: DeserializeOwned + schemars::JsonSchema>(
     file: &Path,
     problems: fn(&T) -> Vec<String>,
+    signers: &Signers,
 ) -> Found<T> {
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
     let invalid = |why: String| Found::Invalid { why: format!("{name}: {why}") };
@@ -80,12 +85,16 @@ pub(crate) fn read<T: DeserializeOwned + schemars::JsonSchema>(
     if let Some(hit) = Scanner::new(&[], RuleSet::standard()).scan(&bytes).first() {
         return invalid(format!("it holds something secret-shaped ({} at byte {})", hit.rule, hit.offset));
     }
-    match contract::source::load::<T>(&name, &bytes) {
-        Err(found) => invalid(first_line(&found.to_string())),
-        Ok(loaded) => match problems(&loaded.value).first() {
-            Some(problem) => invalid(problem.clone()),
-            None => Found::Record { sha256: Digest::of(&bytes), record: loaded.value },
-        },
+    let record = match contract::source::load::<T>(&name, &bytes) {
+        Err(found) => return invalid(first_line(&found.to_string())),
+        Ok(loaded) => loaded.value,
+    };
+    if let Some(problem) = problems(&record).first() {
+        return invalid(problem.clone());
+    }
+    match signers.signer(file, &bytes) {
+        Ok(signed_by) => Found::Record { sha256: Digest::of(&bytes), record, signed_by },
+        Err(why) => invalid(why),
     }
 }
 
@@ -93,7 +102,7 @@ fn first_line(text: &str) -> String {
     text.lines().find(|line| !line.trim().is_empty()).unwrap_or("it has another shape").trim().to_owned()
 }
 
-fn bounded(file: &Path) -> io::Result<Vec<u8>> {
+pub(super) fn bounded(file: &Path) -> io::Result<Vec<u8>> {
     let opened = fs::File::open(file)?;
     if !opened.metadata()?.is_file() {
         return Err(io::Error::other("it is not a file"));
@@ -114,27 +123,34 @@ pub struct RecordRow {
     /// Why it cannot be used.
     pub problem: Option<String>,
     pub sha256: Option<Digest>,
+    /// The key whose signature of it counts.
+    pub signed_by: Option<String>,
 }
 
 /// Every record of the workspace, usable or not.
-pub fn list_records(settings: &ModelSettings) -> io::Result<Vec<RecordRow>> {
+pub fn list_records(settings: &ModelSettings, now: Stamp) -> io::Result<Vec<RecordRow>> {
+    let signers = Signers::read(settings, now);
     let mut rows = Vec::new();
     if let Some(folder) = &settings.admissions {
         match json_files(folder) {
-            Ok(files) => rows.extend(files.iter().map(|file| check_record(file))),
+            Ok(files) => rows.extend(files.iter().map(|file| admission_row(file, &signers))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
     }
     if let Some(file) = settings.decision.as_ref().filter(|file| file.exists()) {
-        rows.push(decision_row(file));
+        rows.push(decision_row(file, &signers));
     }
     Ok(rows)
 }
 
 /// One model admission.
-pub fn check_record(file: &Path) -> RecordRow {
-    let found = read(file, ModelAdmission::problems);
+pub fn check_record(settings: &ModelSettings, file: &Path, now: Stamp) -> RecordRow {
+    admission_row(file, &Signers::read(settings, now))
+}
+
+fn admission_row(file: &Path, signers: &Signers) -> RecordRow {
+    let found = read(file, ModelAdmission::problems, signers);
     let record = found.record();
     RecordRow {
         kind: "model",
@@ -143,11 +159,12 @@ pub fn check_record(file: &Path) -> RecordRow {
         status: record.map(|record| record.status.clone()),
         problem: problem(&found),
         sha256: found.sha256(),
+        signed_by: found.signed_by().map(str::to_owned),
     }
 }
 
-fn decision_row(file: &Path) -> RecordRow {
-    let found = read(file, ProviderDecision::problems);
+fn decision_row(file: &Path, signers: &Signers) -> RecordRow {
+    let found = read(file, ProviderDecision::problems, signers);
     let record = found.record();
     RecordRow {
         kind: "provider decision",
@@ -156,6 +173,7 @@ fn decision_row(file: &Path) -> RecordRow {
         status: record.map(|record| record.decision_status.as_str().to_owned()),
         problem: problem(&found),
         sha256: found.sha256(),
+        signed_by: found.signed_by().map(str::to_owned),
     }
 }
 

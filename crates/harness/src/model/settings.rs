@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use bridge::{Credential, NetworkClass, Price, ResponsesWire};
+use bridge::{Credential, Limits, NetworkClass, Price, ResponsesWire, ShapeShim};
 use contract::ModelPair;
 
 /// Where records lie and what their classes stand for on this machine. Holds where credentials come from, never one.
@@ -13,12 +13,16 @@ pub struct ModelSettings {
     pub admissions: Option<PathBuf>,
     /// The workspace's `decisions/provider.yaml`.
     pub decision: Option<PathBuf>,
+    /// Whose signatures of records count.
+    pub allowed_signers: Option<PathBuf>,
     /// By class.
     pub credential_sources: BTreeMap<String, Credential>,
     /// By class.
     pub network_classes: BTreeMap<String, NetworkClass>,
     /// By `PROVIDER/MODEL`.
     pub models: BTreeMap<String, ModelSetting>,
+    /// Of all pairs together.
+    pub limits_per_day: Limits,
 }
 
 /// One pair, as this machine reaches it.
@@ -31,6 +35,20 @@ pub struct ModelSetting {
     pub sent_as: Option<String>,
     pub responses: Option<ResponsesWire>,
     pub price: Option<Price>,
+    /// Certificate authorities of the operator's own, in PEM.
+    pub custom_ca: Option<PathBuf>,
+    pub proxy: Option<ProxySetting>,
+    pub shape: ShapeShim,
+    pub limits_per_day: Limits,
+}
+
+/// A proxy that tunnels to the endpoint.
+#[derive(Debug, Clone)]
+pub struct ProxySetting {
+    /// `http://HOST:PORT`.
+    pub address: String,
+    /// Gives `user:password`.
+    pub login: Credential,
 }
 
 /// What a run asks for: a request, which the records answer.

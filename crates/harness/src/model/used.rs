@@ -5,14 +5,15 @@ use std::path::Path;
 
 use bridge::{ModelEvent, Requested};
 use contract::decision::SettingFacts;
-use contract::model::{AnswerFact, ModelReport, ModelUse, RefusalCode, RequestPurpose, UsageRecord, Wire};
+use contract::model::{AnswerFact, ModelFacts, ModelReport, ModelUse, RefusalCode, RequestPurpose, UsageRecord, Wire};
 use contract::report::{HitClass, SecretHit};
-use contract::{Coverage, EventKind, Gate, Reason, canonical_bytes};
+use contract::{Coverage, EventKind, Gate, ModelPair, Reason, canonical_bytes};
 use evidence::{Draft, WriteArtifactError, names};
 use gate::Judged;
 use gate::model::{admission_status, is_fallback};
 use serde_json::{Value, json};
 
+use super::facts::endpoint;
 use super::link::{Left, ModelLink};
 use crate::clock::RunClock;
 use crate::findings::Findings;
@@ -87,6 +88,11 @@ impl EventLog<'_> {
         }
     }
 
+    /// Looks from here on for what the bridge has learned meanwhile.
+    pub(crate) fn learn(&mut self, link: Option<&ModelLink>) {
+        self.draft.censor_mut().know(link.map(ModelLink::learned).unwrap_or_default());
+    }
+
     /// A report of the bridge's: an event, and a record when a request has ended.
     pub(crate) fn add_model(&mut self, event: ModelEvent, usage: &mut Vec<UsageRecord>) {
         if let Some((kind, data)) = event_data(&event) {
@@ -126,6 +132,7 @@ impl Run<'_> {
     /// Writes down what the bridge has reported so far.
     fn note_model(&mut self) -> Result<(), Stopped> {
         let events: Vec<ModelEvent> = self.link.iter().flat_map(|link| link.reported()).collect();
+        self.draft.censor_mut().know(self.link.as_ref().map(ModelLink::learned).unwrap_or_default());
         self.note_events(events)
     }
 
@@ -140,7 +147,11 @@ impl Run<'_> {
     /// Ends the bridge, where there is one: from here on its token opens nothing, and what it saw is evidence.
     pub(crate) fn close_link(&mut self) -> Result<(), Stopped> {
         let Some(link) = self.link.take() else { return Ok(()) };
-        let Left { summary, events, recording } = link.stop();
+        let Left { summary, events, learned, share, recording } = link.stop();
+        self.draft.censor_mut().know(learned);
+        if let Some(share) = share {
+            share.settle(self, summary.spent)?;
+        }
         self.note_events(events)?;
         let mut records = std::mem::take(&mut self.findings.usage);
         records.sort_by_key(|record| record.seq);
@@ -209,14 +220,24 @@ pub(crate) fn cover(run: &mut Run<'_>) {
     let class = facts.admission.record().map(|record| &record.allowed_network_class);
     let network = class.and_then(|class| run.harness.models.network_classes.get(class));
     let used = ModelUse::of(&run.findings.usage);
+    let own_ca = facts.requested.as_ref().is_some_and(|pair| !facts.replayed && trusts_own_ca(run, facts, pair));
     let rows = [
-        (Coverage::RecordsUnsigned, true),
+        (Coverage::RecordsUnsigned, facts.admission.is_unsigned() || facts.decision.is_unsigned()),
         (Coverage::ModelScripted, network.is_some_and(|network| network.scripted)),
         (Coverage::HostedToolsAllowed, network.is_some_and(|network| !network.allow.is_empty())),
+        (Coverage::CustomCa, own_ca),
         (Coverage::ModelUnpriced, used.cost.unpriced_requests > 0),
         (Coverage::ModelUsageUnknown, used.tokens.unknown_requests > 0),
     ];
     run.findings.coverage.extend(rows.iter().filter(|(_, holds)| *holds).map(|(code, _)| *code));
+}
+
+/// Whether a certificate of an authority of the operator's own would have been taken.
+fn trusts_own_ca(run: &Run<'_>, facts: &ModelFacts, pair: &ModelPair) -> bool {
+    let settings = &run.harness.models;
+    let has_own = settings.models.get(&pair.to_string()).is_some_and(|setting| setting.custom_ca.is_some());
+    let endpoint = endpoint(settings, &run.ask.model, pair, &facts.decision);
+    has_own && endpoint.is_some_and(|endpoint| endpoint.is_ok_and(|endpoint| endpoint.uses_tls()))
 }
 
 /// The report's `model` block.

@@ -31,3 +31,35 @@ fn a_hundred_writers_all_succeed_and_the_chain_holds() {
     assert_eq!((check.entries, check.problems), (300, vec![]));
     assert_eq!(check.head.seq, 300);
 }
+
+/// Everybody wants one of five: what each sees before it takes is all that others took.
+#[test]
+fn who_reserves_has_seen_all_that_is_reserved() {
+    let world = World::new();
+    let path = world.path();
+    let ledger = world.open();
+    // Not seen: of another day, and of another kind.
+    ledger.model_reserved("2026-02-28T23:59:59.999999Z", "2026-02-28", |_| json!({"taken": 5})).unwrap();
+    ledger.append("note", None, TIME, &json!({"taken": 5})).unwrap();
+    let ready = Barrier::new(20);
+    std::thread::scope(|scope| {
+        for _ in 0..20 {
+            scope.spawn(|| {
+                ready.wait();
+                let reserve = |entries: &[ledger::Entry]| {
+                    let taken: u64 = entries.iter().filter_map(|entry| entry.body["taken"].as_u64()).sum();
+                    json!({"taken": u64::from(taken < 5)})
+                };
+                Ledger::open(&path).unwrap().model_reserved(TIME, "2026-03-01", reserve).unwrap();
+            });
+        }
+    });
+    let mut taken = Vec::new();
+    let look = |entries: &[ledger::Entry]| {
+        taken.extend(entries.iter().map(|entry| entry.body["taken"].as_u64().unwrap()));
+        json!({})
+    };
+    ledger.model_reserved(TIME, "2026-03-01", look).unwrap();
+    assert_eq!((taken.len(), taken.iter().sum::<u64>()), (20, 5));
+    assert_eq!(ledger.verify().unwrap().problems, vec![]);
+}

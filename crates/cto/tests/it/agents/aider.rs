@@ -1,6 +1,6 @@
 //! A real program that the harness knows nothing of, made an engine by its description alone.
 
-use bridge::scripted::Reply;
+use fixtures::scripted::Reply;
 use serde_json::json;
 
 use super::scene::{PAIR, Scene, script};

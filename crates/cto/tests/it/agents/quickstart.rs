@@ -4,7 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 
-use bridge::scripted::{Reply, Script, ScriptedServer, Step, When};
+use fixtures::scripted::{Reply, Script, ScriptedServer, Step, When};
 
 use super::cases::FIX;
 use super::scene::{MARK, shell};

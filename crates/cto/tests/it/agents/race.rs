@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::TcpListener;
 
-use bridge::scripted::{Reply, Script, ScriptedServer, Step, When};
+use fixtures::scripted::{Reply, Script, ScriptedServer, Step, When};
 use contract::model::Wire;
 use serde_json::{Value, json};
 

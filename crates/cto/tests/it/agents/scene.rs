@@ -4,7 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
-use bridge::scripted::{Reply, Script, ScriptedServer, Step, When};
+use fixtures::scripted::{Reply, Script, ScriptedServer, Step, When};
 use serde_json::{Value, json};
 use testkit::{Agent, Ran, World};
 

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::Child;
 
-use bridge::scripted::{Reply, Script, ScriptedServer};
+use fixtures::scripted::{Reply, Script, ScriptedServer};
 use serde_json::{Value, json};
 use testkit::World;
 
@@ -83,6 +83,53 @@ fn with_json_it_says_an_object_a_line_and_makes_its_own_token() {
     assert_eq!(lines.len(), 2);
     assert_eq!((&lines[0]["type"], &lines[0]["served"]), (&json!("model.answered"), &json!("exact")));
     assert_eq!((&lines[1]["type"], &lines[1]["requests"]), (&json!("stopped"), &json!(1)));
+}
+
+/// On a terminal a summary stands below the lines and is drawn again in its place; in the end only the lines are left.
+#[test]
+fn on_a_terminal_a_summary_stands_below_and_goes_in_the_end() {
+    let world = world();
+    let script = Script { steps: Vec::new(), otherwise: Reply::text("hello\u{1b}[31m") };
+    let server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), script).unwrap();
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let upstream = format!("http://{}/v1", server.address());
+    let arguments = ["bridge", "--listen", &address, "--upstream", &upstream, "--admit", "p/m", "--token", TOKEN];
+    let showing = world.start_on_terminal(arguments);
+    testkit::wait_for("the bridge", || TcpStream::connect(&address).ok());
+    assert!(send(&address, TOKEN, &ask("m", "hi")).starts_with("HTTP/1.1 200"));
+    assert!(send(&address, TOKEN, &ask("m\u{1b}[2Jx", "hi")).starts_with("HTTP/1.1 403"));
+    // Drawn again while nothing happens.
+    std::thread::sleep(std::time::Duration::from_millis(800));
+    let pid = showing.pid().to_string();
+    assert!(testkit::program("kill", std::path::Path::new("/")).args(["-INT", &pid]).status().unwrap().success());
+    let shown = showing.finish();
+    assert_eq!(shown.code, 130);
+    let text = String::from_utf8_lossy(&shown.bytes).into_owned();
+    assert!(text.contains("0 open  1 sent  1 refused  18 tokens"), "{text}");
+    assert!(text.contains(&format!("p/m  http://{address}")) && shown.redrawn() >= 4, "{}: {text}", shown.redrawn());
+    assert!(!text.contains("\u{1b}[2J") && !text.contains("\u{1b}[31mx") && !text.contains(TOKEN), "{text}");
+    let lines: Vec<String> = shown.screen().into_iter().filter(|line| !line.is_empty()).collect();
+    assert_eq!(lines.len(), 4, "{lines:#?}");
+    assert!(lines[0].starts_with("listening http://127.0.0.1:") && lines[1].contains(" 200 "), "{lines:#?}");
+    assert!(lines[2].contains("model_not_admitted") && lines[3].starts_with("stopped after 1 requests"), "{lines:#?}");
+}
+
+/// The scripted model that ships, behind the bridge that ships.
+#[test]
+fn the_shipped_model_answers_from_its_script() {
+    let world = world();
+    let script =
+        json!({"steps": [{"when": {"contains": "again"}, "reply": {"text": "twice"}}], "otherwise": {"text": "once"}});
+    let script = world.write("script.json", script.to_string());
+    let mut model = world.start(["__model", "--listen", "127.0.0.1:0", "--script", script.to_str().unwrap()]);
+    let mut address = String::new();
+    BufReader::new(model.stdout.as_mut().unwrap()).read_line(&mut address).unwrap();
+    for (words, expected) in [("hi", "once"), ("again", "twice")] {
+        let answer = send(address.trim(), "any", &ask("m", words));
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains(expected), "{answer}");
+    }
+    model.kill().unwrap();
+    model.wait().unwrap();
 }
 
 #[test]

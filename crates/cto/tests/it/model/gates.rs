@@ -183,7 +183,7 @@ fn what_is_admitted_and_decided_runs() {
 /// Phase C: what the model's server does when it is asked for a word.
 #[test]
 fn a_model_that_cannot_be_used_blocks_before_the_engine_starts() {
-    use bridge::scripted::{Reply, Script};
+    use fixtures::scripted::{Reply, Script};
     let reasoning = Reply { reasoning: Some("hm".to_owned()), ..Reply::default() };
     let other = Reply { model: Some("another".to_owned()), ..Reply::text("hi") };
     let rows = [

@@ -1,9 +1,11 @@
 //! Limits of a contract on requests, tokens and money.
 
-use bridge::scripted::{Reply, Script};
+use fixtures::scripted::{Reply, Script};
 use serde_json::json;
 
 use super::scene::{PAIR, Scene, ask, asking};
+
+type Change = fn(&mut Scene);
 
 /// The limits, whether the model has a price, and how many requests reach the server. The probe counts too.
 const ROWS: &[(&str, &str, bool, usize)] = &[
@@ -46,4 +48,92 @@ fn a_money_limit_refuses_a_model_without_a_price() {
     let (report, _) = scene.run(&case, &[], 3);
     assert_eq!(report["blocker_reasons"], json!(["budget_exceeded"]));
     assert_eq!((scene.asked(), &report["engine"]["process_started"]), (0, &json!(false)));
+}
+
+/// A run of so many questions; the probe before them counts too.
+fn asks(scene: &Scene, count: usize, limits: &[(&str, &str)], code: i32) -> serde_json::Value {
+    let bodies: Vec<String> = (0..count).map(|number| ask("m", &format!("question {number}"))).collect();
+    scene.run(&scene.case(limits, &asking(&bodies)), &[], code).0
+}
+
+fn said(report: &serde_json::Value) -> String {
+    report["blockers"].to_string()
+}
+
+#[test]
+fn a_limit_of_the_day_holds_across_runs() {
+    let rows: &[(&str, Change)] = &[
+        ("requests of a pair", |it| it.config["models"][PAIR]["limits_per_day"] = json!({"requests": 4})),
+        ("requests of all", |it| it.config["limits_per_day"] = json!({"requests": 4})),
+        // The probe is charged as estimated, which is a little more than its budget of 1,024 tokens.
+        ("tokens of all", |it| it.config["limits_per_day"] = json!({"tokens": 4000})),
+        ("the narrower one", |it| {
+            it.config["limits_per_day"] = json!({"requests": 4});
+            it.config["models"][PAIR]["limits_per_day"] = json!({"requests": 100});
+        }),
+    ];
+    for (name, change) in rows {
+        let answer = Reply { usage: Some((600, 400)), ..Reply::text("ready") };
+        let mut scene = Scene::with(Script { steps: Vec::new(), otherwise: answer });
+        change(&mut scene);
+        scene.settle();
+        let _ = asks(&scene, 1, &[], 0);
+        let over = asks(&scene, 2, &[], 3);
+        assert_eq!(over["blocker_reasons"], json!(["budget_exceeded"]), "{name}: {}", said(&over));
+        assert!(said(&over).contains("The day's limit"), "{name}: {}", said(&over));
+        assert_eq!(over["engine"]["process_started"], true, "{name}: there was room for a question");
+        let before = scene.asked();
+        let nothing = asks(&scene, 1, &[], 3);
+        assert_eq!(nothing["blocker_reasons"], json!(["budget_exceeded"]), "{name}: {}", said(&nothing));
+        assert_eq!((&nothing["engine"]["process_started"], scene.asked()), (&json!(false), before), "{name}");
+        let _ = scene.cto(&["ledger", "verify"]).expect(0);
+        // The control: the same run without the limit.
+        scene.config["limits_per_day"] = json!({});
+        scene.config["models"][PAIR].as_object_mut().unwrap().remove("limits_per_day");
+        scene.settle();
+        let _ = asks(&scene, 2, &[], 0);
+    }
+}
+
+#[test]
+fn a_limit_of_the_day_on_money_refuses_a_model_without_a_price() {
+    let mut scene = Scene::new();
+    scene.config["limits_per_day"] = json!({"money_micros": 1_000_000});
+    scene.settle();
+    let report = asks(&scene, 1, &[], 3);
+    assert_eq!(report["blocker_reasons"], json!(["budget_exceeded"]));
+    assert_eq!((scene.asked(), &report["engine"]["process_started"]), (0, &json!(false)));
+}
+
+/// While a run goes on, nobody else counts on what it may still use; afterwards it counts with what it used.
+#[test]
+fn parallel_runs_do_not_share_the_rest_of_a_day() {
+    for (limits, code) in [(&[][..], 3), (&[("limits", "{model_requests: 4}")][..], 0)] {
+        let mut scene = Scene::new();
+        scene.config["limits_per_day"] = json!({"requests": 10});
+        scene.settle();
+        let mut steps = asking(&[ask("m", "hello")]);
+        steps.push(json!({"sleep": {"seconds": 6}}));
+        let fake = json!({"wire": "chat_completions", "steps": steps}).to_string();
+        let mut changes = vec![("fake", fake.as_str())];
+        changes.extend_from_slice(limits);
+        let case = scene.world.case("long", &changes);
+        let mut command = scene.world.command(["run", case.to_str().unwrap(), "--json", "--model", PAIR]);
+        command.envs(scene.environment.iter().map(|(name, value)| (name, value)));
+        let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+        testkit::wait_for("the first run works", || (scene.asked() == 2).then_some(()));
+        let beside = asks(&scene, 1, limits, code);
+        assert_eq!(said(&beside).contains("The day's limit"), code == 3, "{}", said(&beside));
+        let _ = testkit::World::finish(child).expect(0);
+        let _ = asks(&scene, 1, limits, 0);
+    }
+}
+
+#[test]
+fn a_workspace_sets_no_limit_of_the_day() {
+    let scene = Scene::new();
+    scene.settle();
+    scene.world.write("harness.yaml", "limits_per_day: {requests: 1000000}\n");
+    let refused = scene.cto(&["config"]).expect(2);
+    assert!(refused.stderr.contains("`limits_per_day` belongs into your own configuration"), "{}", refused.stderr);
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::PathBuf;
 
-use bridge::scripted::{Reply, Script, ScriptedServer};
+use fixtures::scripted::{Reply, Script, ScriptedServer};
 use serde_json::{Value, json};
 use testkit::{Ran, World};
 
