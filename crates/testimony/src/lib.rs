@@ -6,4 +6,5 @@
 pub mod claims;
 pub mod compare;
 pub mod control;
+pub mod ending;
 pub mod results;

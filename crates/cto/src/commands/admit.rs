@@ -17,10 +17,14 @@ use crate::error::CommandError;
 
 pub(crate) fn admit(context: &Context, command: &AdmitCommand) -> Result<u8, CommandError> {
     match command {
-        AdmitCommand::Source { check: Some(file), .. } => check(context, &check_source(&context.config.models, file, super::records::now()?)),
+        AdmitCommand::Source { check: Some(file), .. } => {
+            check(context, &check_source(&context.config.models, file, super::records::now()?))
+        }
         AdmitCommand::Source { engine: Some(engine), replace, .. } => source(context, engine, *replace),
         AdmitCommand::Source { engine: None, .. } => Err(CommandError::usage("name an engine to draft for")),
-        AdmitCommand::Model { check: Some(file), .. } => check(context, &check_record(&context.config.models, file, super::records::now()?)),
+        AdmitCommand::Model { check: Some(file), .. } => {
+            check(context, &check_record(&context.config.models, file, super::records::now()?))
+        }
         AdmitCommand::Model { pair: Some(pair), credential_class, network_class, .. } => {
             draft(context, pair, credential_class, network_class)
         }

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use contract::engine::{EngineDefinition, Place, Values, render};
-use contract::model::ModelFacts;
-use contract::{Digest, TaskContract};
+use contract::model::{ModelFacts, Wire};
+use contract::{Digest, Reason, TaskContract};
 use sandbox::Access;
 use serde_json::json;
 
+use super::case;
 use super::equip::Equipped;
 use crate::model::ModelLink;
 use crate::quarters::Quarters;
@@ -21,6 +22,14 @@ pub(super) struct Outfit {
     pub(super) variables: Vec<(String, String)>,
     /// What was written for it to read.
     pub(super) configuration: String,
+    /// Where it starts, if not in the tree.
+    pub(super) cwd: Option<PathBuf>,
+}
+
+/// Why nothing may be started after all.
+pub(super) struct Unfit {
+    pub(super) reason: Reason,
+    pub(super) why: String,
 }
 
 /// Where the engine finds the task, beside what it reads from its input.
@@ -31,7 +40,7 @@ pub(super) fn dress(
     equipped: &Equipped,
     quarters: &mut Quarters,
     state: &Path,
-) -> Result<Outfit, Stopped> {
+) -> Result<Result<Outfit, Unfit>, Stopped> {
     let definition = equipped.engine.definition.clone();
     let (shown, mut argv) = equipped.pieces.command();
     for piece in shown {
@@ -48,13 +57,36 @@ pub(super) fn dress(
         ("tree", equipped.pieces.tree()),
         ("workspace", text(quarters.tree())),
         ("task", text(&quarters.show(&task, TASK, Access::ReadOnly))),
+        ("bin", equipped.pieces.bin()),
+        ("path", search_path(run, quarters)),
         ("brief", brief),
     ]);
     let facts = run.findings.decision.as_ref().and_then(|decision| decision.inputs.settings.model.clone());
     if let (Some(link), Some(facts)) = (&run.link, &facts) {
         add_model(&mut values, link, facts, &definition);
     }
-    let configuration = write_files(run, &definition, &values, state, facts.as_ref())?;
+    let mut files = Vec::new();
+    for file in &definition.files {
+        let below = file.path.strip_prefix("{state}/").unwrap_or(&file.path).to_owned();
+        files.push((below, render(&file.text, Place::File, &values).map_err(unfit)?));
+    }
+    let task_id = run.id().to_string();
+    let given = (equipped.engine.id == case::CASE).then(|| case_given(run, &task_id, &values, facts.as_ref()));
+    if let Some(given) = &given {
+        files.extend(case::files(given));
+    }
+    let read = write_files(&files, state)?;
+    let differs = given.as_ref().and_then(|given| case::differs(given, &read));
+    drop(given);
+    if equipped.engine.id == case::CASE {
+        values.insert("task", text(&seen_state.join(case::task_file(&task_id))));
+    }
+    record(run, &read, facts.as_ref())?;
+    if let Some(why) = differs {
+        return Ok(Err(Unfit { reason: Reason::ModelNotAdmitted, why }));
+    }
+    let configuration = files.iter().map(|(_, text)| text.as_str()).collect();
+    let cwd = definition.cwd.as_ref().map(|cwd| own_place(cwd, state, &seen_state)).transpose()?;
     let put = |text: &String, place| render(text, place, &values).map_err(unfit);
     for argument in &definition.argv {
         argv.push(put(argument, Place::Argument)?);
@@ -64,7 +96,40 @@ pub(super) fn dress(
     for (name, value) in &definition.variables {
         variables.push((name.clone(), put(value, Place::Variable)?));
     }
-    Ok(Outfit { argv, stdin, variables, configuration })
+    Ok(Ok(Outfit { argv, stdin, variables, configuration, cwd }))
+}
+
+/// What every program's search path is.
+fn search_path(run: &Run<'_>, quarters: &Quarters) -> String {
+    let dirs = run.setting().path();
+    dirs.iter().map(|dir| text(&quarters.seen(dir))).collect::<Vec<_>>().join(":")
+}
+
+/// Makes a folder below the state and says where the engine sees it.
+fn own_place(place: &str, state: &Path, seen: &Path) -> Result<PathBuf, Stopped> {
+    let below = place.strip_prefix("{state}/").unwrap_or(place);
+    let path = state.join(below);
+    fs::create_dir_all(&path).map_err(|error| Stopped::Io(path, error))?;
+    Ok(seen.join(below))
+}
+
+fn case_given<'a>(
+    run: &'a Run<'_>,
+    task_id: &'a str,
+    values: &'a Values,
+    facts: Option<&'a ModelFacts>,
+) -> case::Given<'a> {
+    let value = |name| values.get(name).map(String::as_str).unwrap_or_default();
+    case::Given {
+        task_id,
+        created: run.clock.started().to_string(),
+        contract: &run.task.contract,
+        brief: value("brief"),
+        workspace: value("workspace"),
+        pair: facts.and_then(|facts| facts.requested.as_ref()),
+        wire: facts.map_or(Wire::Responses, |facts| facts.wire),
+        base_url: value("base_url"),
+    }
 }
 
 fn add_model(values: &mut Values, link: &ModelLink, facts: &ModelFacts, definition: &EngineDefinition) {
@@ -77,35 +142,28 @@ fn add_model(values: &mut Values, link: &ModelLink, facts: &ModelFacts, definiti
 }
 
 /// Writes the configuration and reads it back: what the engine will read is what the admission says.
-fn write_files(
-    run: &mut Run<'_>,
-    definition: &EngineDefinition,
-    values: &Values,
-    state: &Path,
-    facts: Option<&ModelFacts>,
-) -> Result<String, Stopped> {
-    let mut written: Vec<(String, Digest)> = Vec::new();
-    let mut all = String::new();
-    for file in &definition.files {
-        let text = render(&file.text, Place::File, values).map_err(unfit)?;
-        let below = file.path.strip_prefix("{state}/").unwrap_or(&file.path);
+fn write_files(files: &[(String, String)], state: &Path) -> Result<Vec<(String, Vec<u8>)>, Stopped> {
+    let mut read = Vec::new();
+    for (below, text) in files {
         let path = state.join(below);
         let failed = |error| Stopped::Io(path.clone(), error);
         fs::create_dir_all(path.parent().unwrap_or(state)).map_err(failed)?;
-        fs::write(&path, &text).map_err(failed)?;
+        fs::write(&path, text).map_err(failed)?;
         let back = fs::read(&path).map_err(failed)?;
         if back != text.as_bytes() {
             return Err(failed(std::io::Error::other("what was written is not what is read")));
         }
-        written.push((below.to_owned(), Digest::of(&back)));
-        all.push_str(&text);
+        read.push((below.clone(), back));
     }
-    let record = facts.map(
+    Ok(read)
+}
+
+fn record(run: &mut Run<'_>, read: &[(String, Vec<u8>)], facts: Option<&ModelFacts>) -> Result<(), Stopped> {
+    let model = facts.map(
         |facts| json!({"admission_sha256": facts.admission.sha256(), "pair": facts.requested, "wire": facts.wire}),
     );
-    let files: Vec<_> = written.iter().map(|(path, sha256)| json!({"path": path, "sha256": sha256})).collect();
-    run.trace("engine.configured", json!({"files": files, "model": record}))?;
-    Ok(all)
+    let files: Vec<_> = read.iter().map(|(path, bytes)| json!({"path": path, "sha256": Digest::of(bytes)})).collect();
+    Ok(run.trace("engine.configured", json!({"files": files, "model": model}))?)
 }
 
 /// A definition is checked when it is loaded; what is still missing is a model it did not say it needs.

@@ -12,10 +12,10 @@ mod signed;
 mod used;
 mod values;
 
-pub(crate) use facts::facts;
+pub(crate) use facts::{auth_bridge, facts};
 pub(crate) use link::{ModelLink, PORT};
 pub(crate) use records::read as read_record;
 pub use records::{RecordRow, check_record, list_records};
-pub(crate) use signed::Signers;
 pub use settings::{ModelAsk, ModelSetting, ModelSettings, ProxySetting};
+pub(crate) use signed::Signers;
 pub(crate) use used::{EventLog, cover, report};

@@ -3,8 +3,8 @@
 use std::fs;
 use std::net::TcpListener;
 
-use fixtures::scripted::{Reply, Script, ScriptedServer, Step, When};
 use contract::model::Wire;
+use fixtures::scripted::{Reply, Script, ScriptedServer, Step, When};
 use serde_json::{Value, json};
 
 use super::cases::FIX;
