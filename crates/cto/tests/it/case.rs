@@ -2,6 +2,7 @@
 
 mod ends;
 mod gates;
+mod health;
 mod lives;
 mod scene;
 mod stages;
