@@ -120,6 +120,6 @@ impl<'a> Linger<'a> {
         for (path, _) in new.iter().zip(ignored).filter(|(_, ignored)| *ignored) {
             listing.0.remove(path);
         }
-        self.store.put_listing(&listing)
+        Ok(listing.tree_id())
     }
 }

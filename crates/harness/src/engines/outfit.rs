@@ -41,51 +41,21 @@ pub(super) fn dress(
     quarters: &mut Quarters,
     state: &Path,
 ) -> Result<Result<Outfit, Unfit>, Stopped> {
-    let definition = equipped.engine.definition.clone();
+    let definition = &equipped.engine.definition;
     let (shown, mut argv) = equipped.pieces.command();
     for piece in shown {
         let _ = quarters.show(&piece.host, &piece.name, Access::ReadOnly);
     }
-    let brief = brief(&run.task.contract);
-    let task = run.work_dir("engine")?.join(TASK);
-    fs::write(&task, &brief).map_err(|error| Stopped::Io(task.clone(), error))?;
-    run.write("backend/task.md", brief.as_bytes())?;
     let seen_state = quarters.show(state, "state", Access::ReadWrite);
-    let mut values = Values::from([
-        ("state", text(&seen_state)),
-        ("home", text(&quarters.home)),
-        ("tree", equipped.pieces.tree()),
-        ("workspace", text(quarters.tree())),
-        ("task", text(&quarters.show(&task, TASK, Access::ReadOnly))),
-        ("bin", equipped.pieces.bin()),
-        ("path", search_path(run, quarters)),
-        ("brief", brief),
-    ]);
     let facts = run.findings.decision.as_ref().and_then(|decision| decision.inputs.settings.model.clone());
+    let mut values = values(run, equipped, quarters, &seen_state)?;
     if let (Some(link), Some(facts)) = (&run.link, &facts) {
-        add_model(&mut values, link, facts, &definition);
+        add_model(&mut values, link, facts, definition);
     }
-    let mut files = Vec::new();
-    for file in &definition.files {
-        let below = file.path.strip_prefix("{state}/").unwrap_or(&file.path).to_owned();
-        files.push((below, render(&file.text, Place::File, &values).map_err(unfit)?));
-    }
-    let task_id = run.id().to_string();
-    let given = (equipped.engine.id == case::CASE).then(|| case_given(run, &task_id, &values, facts.as_ref()));
-    if let Some(given) = &given {
-        files.extend(case::files(given));
-    }
-    let read = write_files(&files, state)?;
-    let differs = given.as_ref().and_then(|given| case::differs(given, &read));
-    drop(given);
-    if equipped.engine.id == case::CASE {
-        values.insert("task", text(&seen_state.join(case::task_file(&task_id))));
-    }
-    record(run, &read, facts.as_ref())?;
-    if let Some(why) = differs {
-        return Ok(Err(Unfit { reason: Reason::ModelNotAdmitted, why }));
-    }
-    let configuration = files.iter().map(|(_, text)| text.as_str()).collect();
+    let configuration = match configure(run, equipped, &mut values, state, facts.as_ref())? {
+        Ok(configuration) => configuration,
+        Err(unfit) => return Ok(Err(unfit)),
+    };
     let cwd = definition.cwd.as_ref().map(|cwd| own_place(cwd, state, &seen_state)).transpose()?;
     let put = |text: &String, place| render(text, place, &values).map_err(unfit);
     for argument in &definition.argv {
@@ -97,6 +67,56 @@ pub(super) fn dress(
         variables.push((name.clone(), put(value, Place::Variable)?));
     }
     Ok(Ok(Outfit { argv, stdin, variables, configuration, cwd }))
+}
+
+/// What stands for the names in a definition, but for those of the model.
+fn values(run: &mut Run<'_>, equipped: &Equipped, quarters: &mut Quarters, state: &Path) -> Result<Values, Stopped> {
+    let brief = brief(&run.task.contract);
+    let task = run.work_dir("engine")?.join(TASK);
+    fs::write(&task, &brief).map_err(|error| Stopped::Io(task.clone(), error))?;
+    run.write("backend/task.md", brief.as_bytes())?;
+    Ok(Values::from([
+        ("state", text(state)),
+        ("home", text(&quarters.home)),
+        ("tree", equipped.pieces.tree()),
+        ("workspace", text(quarters.tree())),
+        ("task", text(&quarters.show(&task, TASK, Access::ReadOnly))),
+        ("bin", equipped.pieces.bin()),
+        ("path", search_path(run, quarters)),
+        ("brief", brief),
+    ]))
+}
+
+/// Writes what the engine will read, and reads it back: it is what the admission says, or nothing is started.
+fn configure(
+    run: &mut Run<'_>,
+    equipped: &Equipped,
+    values: &mut Values,
+    state: &Path,
+    facts: Option<&ModelFacts>,
+) -> Result<Result<String, Unfit>, Stopped> {
+    let mut files = Vec::new();
+    for file in &equipped.engine.definition.files {
+        let below = file.path.strip_prefix("{state}/").unwrap_or(&file.path).to_owned();
+        files.push((below, render(&file.text, Place::File, values).map_err(unfit)?));
+    }
+    let (read, differs) = if equipped.engine.id == case::CASE {
+        let task_id = run.id().to_string();
+        let given = case_given(run, &task_id, values, facts);
+        files.extend(case::files(&given));
+        let read = write_files(&files, state)?;
+        let differs = case::differs(&given, &read);
+        let place = format!("{}/{}", values.get("state").cloned().unwrap_or_default(), case::task_file(&task_id));
+        values.insert("task", place);
+        (read, differs)
+    } else {
+        (write_files(&files, state)?, None)
+    };
+    record(run, &read, facts)?;
+    Ok(match differs {
+        Some(why) => Err(Unfit { reason: Reason::ModelNotAdmitted, why }),
+        None => Ok(files.iter().map(|(_, text)| text.as_str()).collect()),
+    })
 }
 
 /// What every program's search path is.
@@ -141,7 +161,7 @@ fn add_model(values: &mut Values, link: &ModelLink, facts: &ModelFacts, definiti
     values.extend(definition.wire_names.get(&facts.wire).map(|name| ("wire", name.clone())));
 }
 
-/// Writes the configuration and reads it back: what the engine will read is what the admission says.
+/// Gives what is read after it was written.
 fn write_files(files: &[(String, String)], state: &Path) -> Result<Vec<(String, Vec<u8>)>, Stopped> {
     let mut read = Vec::new();
     for (below, text) in files {
