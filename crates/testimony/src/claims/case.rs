@@ -32,9 +32,9 @@ pub(crate) fn blocks(output: &[u8]) -> Vec<&[u8]> {
         match line.trim_ascii() {
             START => {
                 // A start within a block begins it anew.
-                if open.replace(next).is_none() {
-                    blocks.push(b"");
-                }
+                blocks.truncate(blocks.len() - usize::from(open.is_some()));
+                blocks.push(b"");
+                open = Some(next);
             }
             END => {
                 if let (Some(start), Some(last)) = (open.take(), blocks.last_mut()) {
