@@ -11,7 +11,7 @@ use crate::decision::{NotPromoted, Profile};
 use crate::digest::Digest;
 use crate::event::EventKind;
 use crate::id::{RunId, TaskId};
-use crate::model::ModelReport;
+use crate::model::{AdmissionStatus, ModelReport};
 use crate::reason::{Reason, verdict};
 use crate::stage::{MutationMode, Stage};
 use crate::status::{Purpose, Status};
@@ -240,6 +240,17 @@ pub struct HostFacts {
     pub harness_sha256: Digest,
 }
 
+/// The flat names that tools around the engine `case` read. The admitted pair and what the engine was told are different
+/// things, and the second never becomes the first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CaseReport {
+    pub case_process_started: bool,
+    pub case_model_provider: Option<String>,
+    pub case_model: Option<String>,
+    pub case_runtime_model_provider: Option<String>,
+    pub case_model_admission_status: Option<AdmissionStatus>,
+}
+
 /// `report.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "Run report")]
@@ -297,6 +308,9 @@ pub struct Report {
     pub source_repository_mutated: Option<bool>,
     pub engine: EngineFacts,
     pub model: Option<ModelReport>,
+    /// What other tools read of a run of the engine `case`; absent for all others.
+    #[serde(flatten)]
+    pub case: Option<CaseReport>,
     pub sandbox: SandboxSummary,
     pub secret_scan: SecretScan,
     pub branch_policy: String,

@@ -83,6 +83,11 @@ pub(crate) enum Command {
         #[arg(long)]
         paths: bool,
     },
+    /// Whether this build does what it says: every case, and the ways in which an engine is let in, by real runs
+    #[command(
+        after_help = "Everything runs in a temporary home, with a stand-in for Case and a model server that answers from a script. Nothing counts for\na stage.\n\nExamples:\n  cto health\n  cto health --json\n\nExit codes: 0 everything holds, 1 something does not."
+    )]
+    Health,
     /// Any command in the sandbox that engines get
     #[command(
         after_help = "The folder is shown as it is and not written to: what the command writes is gone afterwards. There is no terminal inside; what is\npiped in is handed on. The exit code is the command's own.\n\nExamples:\n  cto sandbox -- ls -la / /home/user\n  cto sandbox --contract task.yaml -- npm test\n  echo 'id; mount' | cto sandbox -- sh"

@@ -27,6 +27,7 @@ fn main() -> ExitCode {
     match arguments.get(1).and_then(|first| first.to_str()) {
         Some(sandbox::STAGE_ARG) => sandbox::stage_main(),
         Some("__fake") => fixtures::fake_main(&arguments[2..]),
+        Some("__ca") => fixtures::ca_main(&arguments[2..]),
         Some("__model") => fixtures::model_main(&arguments[2..]),
         _ => commands::main(arguments),
     }

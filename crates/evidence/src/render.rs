@@ -193,6 +193,7 @@ pub fn failure_reason(reason: Reason, text: &str, engine: &str, exit: Option<i32
     match (reason, exit) {
         (Reason::EngineFailed, Some(code)) => format!("{engine} engine failed with exit code {code}"),
         (Reason::LifecycleTimeoutAfterValidPatch, _) => format!("{engine} engine failed with exit code 124"),
+        (Reason::AgentProtocol, _) => format!("{engine} agent result protocol failed"),
         (Reason::ProviderUnavailable | Reason::LocalProviderConfigMissing, _) => {
             format!("provider unavailable: {text}")
         }

@@ -5,6 +5,7 @@
 mod tests;
 
 use contract::decision::{Inputs, Refusal};
+use contract::engine::variable_name;
 use contract::model::{AdmissionStatus, AnswerFact, CredentialFact, EndpointFact, ModelFacts, RefusalCode};
 use contract::record::{DecisionStatus, Found, ModelAdmission, ProviderDecision};
 use contract::{Gate, ModelPair, Reason, Stage, Stamp, text};
@@ -131,9 +132,33 @@ fn class_of(model: &ModelFacts, class: fn(&ModelAdmission) -> &String) -> String
     model.admission.record().map(|record| text::shown(class(record))).unwrap_or_default()
 }
 
-fn credential_source_present(model: &ModelFacts, _: &Inputs) -> Option<Vec<Refusal>> {
+/// Why a login that the engine does not pass on is not passed on for it either.
+fn no_auth_bridge(model: &ModelFacts, inputs: &Inputs, class: &str) -> Option<Vec<Refusal>> {
+    let fact = model.auth_bridge?;
+    let provider = model.requested.as_ref().map(|pair| text::shown(&pair.provider)).unwrap_or_default();
+    let (engine, name) = (&inputs.engine, variable_name(&inputs.engine));
+    let (text, remedy) = if !fact.switched_on {
+        (
+            format!("engine `{engine}` does not pass a login for {provider} on, and the bridge is not told to"),
+            format!("export CTO_HARNESS_{name}_{}_AUTH_BRIDGE=1", variable_name(&provider)),
+        )
+    } else if !fact.login {
+        (
+            format!("credential class `{class}` is not a login, and {provider} takes nothing else"),
+            format!("name one in your configuration: credential_sources.{class}: {{oauth_file: PATH}}"),
+        )
+    } else {
+        return None;
+    };
+    Some(refuse(Gate::CredentialSourcePresent, Reason::ProviderAuthUnavailable, text, remedy))
+}
+
+fn credential_source_present(model: &ModelFacts, inputs: &Inputs) -> Option<Vec<Refusal>> {
     let class = class_of(model, |record| &record.credential_source_class);
     let gate = Gate::CredentialSourcePresent;
+    if let Some(refusals) = no_auth_bridge(model, inputs, &class) {
+        return Some(refusals);
+    }
     Some(match &model.credential {
         CredentialFact::NotLooked => return None,
         CredentialFact::Present => Vec::new(),

@@ -21,6 +21,10 @@ pub(crate) struct EngineRan {
     pub(crate) started: bool,
     pub(crate) exit: Option<i32>,
     pub(crate) timed_out: bool,
+    /// Nobody ended it.
+    pub(crate) ended_itself: bool,
+    /// It was ended because its work stood.
+    pub(crate) completed_by_proof: bool,
     pub(crate) duration_ms: Option<u64>,
     pub(crate) argv_sha256: Option<Digest>,
     pub(crate) leftovers: Vec<String>,

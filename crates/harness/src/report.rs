@@ -5,7 +5,7 @@ use std::fs;
 use contract::engine::EngineSetting;
 use contract::event::first_missing;
 use contract::report::{
-    ApprovalStatus, EngineFacts, OperatorOutcome, Report, SandboxSummary, SecretScan, SourceAdmissionStatus,
+    ApprovalStatus, CaseReport, EngineFacts, OperatorOutcome, Report, SandboxSummary, SecretScan, SourceAdmissionStatus,
 };
 use contract::statement::SealedBy;
 use contract::{
@@ -19,7 +19,7 @@ use ledger::{RunSealed, Verdict};
 use serde_json::json;
 
 use crate::decide::{AdmittedRun, RefusedRun};
-use crate::engines::Unconfined;
+use crate::engines::{CASE, RUNTIME_PROVIDER, Unconfined, judge_again};
 use crate::home::Home;
 use crate::recover::Remains;
 use crate::run::{Run, Stopped, memory_path};
@@ -107,7 +107,10 @@ impl<'a> Evidence<'a> {
                 without_engine(&mut run, "the run was interrupted; what it left lies in backend/recovered")?;
                 run
             }
-            Self::Verified(run) => run,
+            Self::Verified(mut run) => {
+                judge_again(&mut run)?;
+                run
+            }
         };
         run.step(Step::Seal, StepState::Began, "")?;
         run.reserve = None;
@@ -359,6 +362,7 @@ fn compose(run: &Run<'_>, secret_scan: SecretScan, probe_sha256: Option<Digest>)
         source_admission_status: source_status(run),
         source_repository_mutated: findings.source_mutated,
         engine: engine_facts(run),
+        case: case_report(run),
         model: model::report(run),
         sandbox: SandboxSummary {
             asked: run.ask.sandbox,
@@ -381,6 +385,19 @@ fn compose(run: &Run<'_>, secret_scan: SecretScan, probe_sha256: Option<Digest>)
     };
     report.status = report.judged_status();
     report
+}
+
+/// The flat names of one engine.
+fn case_report(run: &Run<'_>) -> Option<CaseReport> {
+    let model = model::report(run);
+    let pair = model.as_ref().and_then(|model| model.requested.as_ref());
+    (run.ask.engine == CASE).then(|| CaseReport {
+        case_process_started: run.findings.engine.started,
+        case_model_provider: pair.map(|pair| pair.provider.clone()),
+        case_model: pair.map(|pair| pair.model.clone()),
+        case_runtime_model_provider: run.findings.engine.started.then(|| RUNTIME_PROVIDER.to_owned()),
+        case_model_admission_status: model.as_ref().map(|model| model.admission_status),
+    })
 }
 
 fn tests_command(run: &Run<'_>) -> Option<String> {

@@ -8,7 +8,7 @@ use contract::text::{path_text, shown};
 use contract::{Decision, Digest, Ecosystem, EventKind, Reason};
 use evidence::{names, stop};
 use serde_json::json;
-use tree::{Beneath, Capture, Change, Limits, Listing, Oid, Proof, Refused, RefusedWhy, TreeError};
+use tree::{Beneath, Capture, Change, Limits, Listing, Oid, Proof, Refused, RefusedWhy, Store, TreeError};
 
 use crate::claims::{self, Commits};
 use crate::engines::{Layered, Worked};
@@ -93,7 +93,12 @@ fn take(run: &mut Run<'_>, copy: &Copy, layers: Option<&Layered>) -> Result<(Lis
 }
 
 fn capture(copy: &Copy, layers: Option<&Layered>) -> Result<Capture, TreeError> {
-    let Baseline { store, listing, .. } = &copy.baseline;
+    capture_into(copy, layers, &copy.baseline.store)
+}
+
+/// The tree as it is now, its new content in the given store.
+pub(crate) fn capture_into(copy: &Copy, layers: Option<&Layered>, store: &Store) -> Result<Capture, TreeError> {
+    let listing = &copy.baseline.listing;
     match (layers, &copy.manifest) {
         (Some(Layered { changes, layers }), _) => {
             tree::capture_layer(changes.as_fd(), &Beneath { baseline: listing, layers }, store, &CAPTURE_LIMITS)

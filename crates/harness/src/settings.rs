@@ -25,6 +25,11 @@ pub(crate) fn settings(harness: &Harness, task: &Task, ask: &Ask, now: Stamp) ->
     let gated = engine.is_some();
     let engine_unavailable = (!gated && task.fake.is_none())
         .then(|| format!("`{}` says nothing to the fake engine, and no other engine was named", task.contract.task_id));
+    let model = wire.map(|wire| {
+        let mut facts = model::facts(&harness.models, wire, &ask.model, now);
+        facts.auth_bridge = engine.as_ref().and_then(|engine| model::auth_bridge(&harness.models, &facts, engine));
+        facts
+    });
     let equipment = engine.map(|engine| {
         let open = gate::engine::is_open(&engine.id, &engine.config.gate, ask.stage);
         let may_look = open && !halted && ask.stage < Stage::DISPOSABLE_REPOSITORY && ask.sandbox != Profile::None;
@@ -49,7 +54,7 @@ pub(crate) fn settings(harness: &Harness, task: &Task, ask: &Ask, now: Stamp) ->
         environment_unavailable: if confined { Vec::new() } else { environment_unavailable(task) },
         environment_problems: if confined { environment::problems(task) } else { Vec::new() },
         engine: setting,
-        model: wire.map(|wire| model::facts(&harness.models, wire, &ask.model, now)),
+        model,
     };
     (facts, equipped)
 }

@@ -69,7 +69,19 @@ fn names_in(dir: Option<&OwnedFd>) -> impl Iterator<Item = Vec<u8>> {
     dir.and_then(|dir| names(dir).ok()).into_iter().flatten()
 }
 
+/// The text of a loose commit, if it is what its name says.
+pub(crate) fn read_commit(root: &Path, oid: Oid) -> Option<Vec<u8>> {
+    let name = oid.to_string();
+    let (folder, rest) = name.split_at(2);
+    let dir = objects(open_root(root).ok()?.as_fd()).and_then(|objects| open_dir(&objects, folder.as_bytes()).ok())?;
+    loose_text(&dir, folder, rest.as_bytes())
+}
+
 fn loose_commit(dir: &OwnedFd, folder: &str, name: &[u8]) -> Option<Oid> {
+    commit_field(&loose_text(dir, folder, name)?, b"tree ")
+}
+
+fn loose_text(dir: &OwnedFd, folder: &str, name: &[u8]) -> Option<Vec<u8>> {
     let (file, _) = open_regular(dir, name).ok()?;
     let packed = read_limited(file, LARGEST).ok()?;
     let mut object = Vec::new();
@@ -77,5 +89,5 @@ fn loose_commit(dir: &OwnedFd, folder: &str, name: &[u8]) -> Option<Oid> {
     let end = object.iter().position(|byte| *byte == 0)?;
     let (head, body) = (object.get(..end)?, object.get(end + 1..)?);
     let same_digest = Oid::of("commit", body).to_string().as_bytes() == [folder.as_bytes(), name].concat();
-    (head.starts_with(b"commit ") && same_digest).then(|| commit_field(body, b"tree ")).flatten()
+    (head.starts_with(b"commit ") && same_digest).then(|| body.to_vec())
 }

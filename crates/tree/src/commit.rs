@@ -45,7 +45,7 @@ impl Store {
     }
 }
 
-fn header(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn header(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|b| *b == b'\n').take_while(|line| !line.is_empty())
 }
 

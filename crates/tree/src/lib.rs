@@ -11,6 +11,7 @@ mod capture;
 mod checkout;
 mod claimed;
 mod commit;
+mod committed;
 mod error;
 mod fsdir;
 mod git;
@@ -40,6 +41,7 @@ pub use capture::{Beneath, Capture, Limits, Refused, RefusedWhy, capture, captur
 pub use checkout::{Checkout, checkout};
 pub use claimed::{FoundCommit, find_commit, find_commit_in_layer};
 pub use commit::{Commit, CommitSpec};
+pub use committed::{Committed, committed_since};
 pub use error::{Limit, SourceProblem, TreeError};
 pub use fsdir::read_plain;
 pub use git::{Git, GitVersion};

@@ -25,6 +25,9 @@ pub struct EngineDefinition {
     pub about: String,
     /// The program, looked for on the operator's PATH where no path is configured.
     pub program: String,
+    /// Not looked for: another program of that name is about. It is named in the configuration or admitted.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub only_named: bool,
     /// Where the executable proper lies when the program is only a launcher of it, from the launcher's package; the first that
     /// is there. `{arch}` is x64 or arm64, `{cpu}` x86_64 or aarch64.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -51,6 +54,18 @@ pub struct EngineDefinition {
     /// Its environment, beside what every program gets. The only place for `{token}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
+    /// Where it is started, below `{state}`; in the repository where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Files below `{state}` that hold its credentials: they are not kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub credentials: Vec<String>,
+    /// It may stay after its work is committed: once the commit stands and the tree is clean it is ended.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lingers: bool,
+    /// Providers whose login it does not pass on by itself: the operator must switch on that the bridge does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub auth_bridge: Vec<String>,
     /// What it leaves in the repository that is no part of its work: moved to `backend/`, no part of diff or cleanliness.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub litter: Vec<String>,
@@ -60,6 +75,11 @@ pub struct EngineDefinition {
     /// Whose words its output is in.
     #[serde(default = "plain")]
     pub events: Speech,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde asks for")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 fn plain() -> Speech {
@@ -106,14 +126,7 @@ impl EngineDefinition {
         for (name, text) in &self.variables {
             check(&format!("variables.{name}"), Place::Variable, text);
         }
-        let rooted = |path: &String| path.starts_with("{state}/");
-        problems.extend(
-            self.files
-                .iter()
-                .map(|file| &file.path)
-                .filter(|path| !rooted(path) || path.split('/').any(|part| part == ".."))
-                .map(|path| format!("files.path: `{path}` does not lie below {{state}}")),
-        );
+        problems.extend(self.outside_state());
         if let Err(error) = PathSet::rooted(&self.not_kept) {
             problems.push(format!("not_kept: {error}"));
         }
@@ -127,6 +140,18 @@ impl EngineDefinition {
             problems.push("wire_names: `{wire}` stands for nothing".to_owned());
         }
         problems
+    }
+
+    /// Places of its own that do not lie where they should.
+    fn outside_state(&self) -> Vec<String> {
+        let files = self.files.iter().map(|file| ("files.path", &file.path));
+        let places = files.chain(self.cwd.iter().map(|cwd| ("cwd", cwd)));
+        let places = places.chain(self.credentials.iter().map(|path| ("credentials", path)));
+        let below = |path: &str| path.starts_with("{state}/") && path.split('/').all(|part| part != "..");
+        places
+            .filter(|(_, path)| !below(path))
+            .map(|(key, path)| format!("{key}: `{path}` does not lie below {{state}}"))
+            .collect()
     }
 
     /// Whether the brief reaches the engine at all.
@@ -162,6 +187,7 @@ mod tests {
         EngineDefinition {
             about: "a".to_owned(),
             program: "agent".to_owned(),
+            only_named: false,
             native: Vec::new(),
             interpreter: None,
             identity: IdentityCheck { argv: vec!["--version".to_owned()], expect: "agent 1".to_owned() },
@@ -171,6 +197,10 @@ mod tests {
             stdin: None,
             files: vec![ConfigTemplate { path: "{state}/c.json".to_owned(), text: "{\"m\": \"{model}\"}".to_owned() }],
             variables: BTreeMap::from([("KEY".to_owned(), "{token}".to_owned())]),
+            cwd: None,
+            credentials: Vec::new(),
+            lingers: false,
+            auth_bridge: Vec::new(),
             litter: Vec::new(),
             not_kept: Vec::new(),
             events: Speech::default(),
@@ -190,6 +220,8 @@ mod tests {
             (|it| it.identity.argv.push("{model}".to_owned()), "identity.argv: `{model}`"),
             (|it| it.files[0].path = "/etc/x".to_owned(), "does not lie below"),
             (|it| it.files[0].path = "{state}/../x".to_owned(), "does not lie below"),
+            (|it| it.cwd = Some("{workspace}".to_owned()), "cwd: `{workspace}` does not lie below"),
+            (|it| it.credentials.push("auth.json".to_owned()), "credentials: `auth.json` does not lie below"),
             (|it| it.program = "/usr/bin/agent".to_owned(), "a name without a slash"),
             (|it| it.identity.expect.clear(), "identity.expect"),
             (|it| it.argv.push("{wire}".to_owned()), "wire_names"),

@@ -25,7 +25,7 @@ impl Place {
             // A command line is seen by everybody, and a configuration file is kept.
             Self::Argument | Self::Input => COMMON.contains(&name) || name == "brief",
             Self::File => COMMON.contains(&name),
-            Self::Variable => COMMON.contains(&name) || name == "token",
+            Self::Variable => COMMON.contains(&name) || matches!(name, "token" | "path" | "bin"),
         }
     }
 }

@@ -19,6 +19,18 @@ pub struct ModelFacts {
     /// The answers come from a recording; there is no upstream.
     #[serde(default)]
     pub replayed: bool,
+    /// Said where the engine does not pass on a login for this provider, so that the bridge has to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth_bridge: Option<AuthBridgeFact>,
+}
+
+/// Whether the bridge may stand in for a login that the engine does not pass on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AuthBridgeFact {
+    /// The operator switched it on.
+    pub switched_on: bool,
+    /// The credential of the admission's class comes from a login.
+    pub login: bool,
 }
 
 /// The credential of the admission's class.

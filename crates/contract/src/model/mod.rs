@@ -10,7 +10,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use facts::{AnswerFact, CredentialFact, EndpointFact, ModelFacts};
+pub use facts::{AnswerFact, AuthBridgeFact, CredentialFact, EndpointFact, ModelFacts};
 pub use refusal::RefusalCode;
 pub use report::{ModelCost, ModelReport, ModelUse, ObservedPair, TokenSums};
 pub use usage::{

@@ -15,6 +15,7 @@ mod explain;
 mod export;
 mod gc;
 mod halt;
+mod health;
 mod import;
 mod init;
 mod key;
@@ -95,6 +96,7 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
     match cli.command {
         Command::Demo => demo::demo(&context()?),
         Command::Init { dir } => init::init(&context()?, &dir),
+        Command::Health => health::health(&context()?),
         Command::Doctor { paths } => doctor::doctor(&context()?, paths),
         Command::Sandbox { dir, contract, timeout, argv } => {
             sandbox::sandbox(&context()?, &argv, &dir, contract.as_deref(), timeout)

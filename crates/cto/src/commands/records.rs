@@ -14,8 +14,9 @@ pub(crate) fn records(context: &Context) -> Result<u8, CommandError> {
     let Some(workspace) = &context.config.workspace else {
         return Err(CommandError::usage("records lie in a workspace, and there is none here").hint("cto init DIR"));
     };
-    let mut rows = list_records(&context.config.models, now()?)?;
-    rows.extend(list_sources(&context.config.engines, &context.config.models, now()?)?);
+    let now = now()?;
+    let mut rows = list_records(&context.config.models, now)?;
+    rows.extend(list_sources(&context.config.engines, &context.config.models, now)?);
     if output.json {
         output.print_json(&rows.iter().map(document).collect::<Vec<_>>())?;
     } else if rows.is_empty() {

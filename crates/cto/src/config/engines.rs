@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use contract::Stage;
-use contract::engine::{EngineDefinition, GateSaid, GateSpeaker, is_engine_id, variable_name};
+use contract::engine::{EngineDefinition, GateSaid, GateSpeaker, IdentityCheck, is_engine_id, variable_name};
 use contract::model::Wire;
 use harness::{EngineConfig, Engines, is_built_in};
 use schemars::JsonSchema;
@@ -33,6 +33,12 @@ pub(crate) struct EngineFile {
     timeout_seconds: Option<u64>,
     /// Seconds of doing nothing before that is told; 60 unless said.
     idle_seconds: Option<u64>,
+    /// Seconds for which a commit must stand before an engine that lingers is ended.
+    settle_seconds: Option<u64>,
+    /// How the program is told from another, where the harness does not know: arguments, and words it then prints.
+    identity: Option<IdentityCheck>,
+    /// Whether the bridge may stand in for a login that the engine does not pass on.
+    openai_codex_auth_bridge: Option<bool>,
     /// An engine of one's own.
     definition: Option<EngineDefinition>,
 }
@@ -114,6 +120,9 @@ fn take(config: &mut EngineConfig, said: &EngineFile, file: &Path, of: LayerOf) 
     *wire = said.wire.or(*wire);
     *timeout_seconds = said.timeout_seconds.into_iter().chain(*timeout_seconds).min();
     *definition = said.definition.clone().or(definition.take());
+    config.settle_seconds = said.settle_seconds.or(config.settle_seconds);
+    config.identity = said.identity.clone().or(config.identity.take());
+    config.auth_bridge = said.openai_codex_auth_bridge.unwrap_or(config.auth_bridge);
 }
 
 impl EngineFile {
@@ -128,10 +137,21 @@ impl EngineFile {
             ("wire", self.wire.map(|wire| format!("{wire:?}"))),
             ("timeout_seconds", self.timeout_seconds.map(|seconds| seconds.to_string())),
             ("idle_seconds", self.idle_seconds.map(|seconds| seconds.to_string())),
+            ("settle_seconds", self.settle_seconds.map(|seconds| seconds.to_string())),
+            ("identity", self.identity.as_ref().map(|identity| identity.argv.join(" "))),
+            ("openai_codex_auth_bridge", self.openai_codex_auth_bridge.map(|on| on.to_string())),
             ("definition", self.definition.as_ref().map(|definition| definition.about.clone())),
         ];
         rows.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
     }
+}
+
+/// A time of at least a second.
+fn seconds(name: &str) -> Result<Option<u64>, CommandError> {
+    let Some(value) = variable(name).map(|value| value.to_string_lossy().into_owned()) else { return Ok(None) };
+    let seconds = value.parse().ok().filter(|seconds: &u64| *seconds > 0);
+    let wrong = || format!("{name}: `{}` is not a number of seconds", contract::text::shown(&value));
+    seconds.map(Some).ok_or_else(|| CommandError::usage(wrong()))
 }
 
 /// What the environment says: the gate and its stage, the program, the time.
@@ -162,13 +182,17 @@ fn from_environment(id: &str, config: &mut EngineConfig) -> Result<Vec<(&'static
         said.push(("executable", file.display().to_string()));
         config.executable = Some(file);
     }
-    let time_name = format!("CTO_HARNESS_{name}_TIMEOUT_SECONDS");
-    if let Some(value) = text(&time_name) {
-        let seconds: u64 = value.parse().ok().filter(|seconds| *seconds > 0).ok_or_else(|| {
-            CommandError::usage(format!("{time_name}: `{}` is not a number of seconds", contract::text::shown(&value)))
-        })?;
+    if let Some(seconds) = seconds(&format!("CTO_HARNESS_{name}_TIMEOUT_SECONDS"))? {
         said.push(("timeout_seconds", seconds.to_string()));
         config.timeout_seconds = Some(config.timeout_seconds.map_or(seconds, |known| known.min(seconds)));
+    }
+    if let Some(seconds) = seconds(&format!("CTO_HARNESS_{name}_SETTLE_SECONDS"))? {
+        said.push(("settle_seconds", seconds.to_string()));
+        config.settle_seconds = Some(seconds);
+    }
+    if let Some(value) = text(&format!("CTO_HARNESS_{name}_OPENAI_CODEX_AUTH_BRIDGE")) {
+        config.auth_bridge = value == "1";
+        said.push(("openai_codex_auth_bridge", config.auth_bridge.to_string()));
     }
     Ok(said)
 }

@@ -1,7 +1,9 @@
 //! The gates of a model-backed engine, open and closed.
 
 use contract::decision::{Inputs, Profile};
-use contract::model::{AdmissionStatus, AnswerFact, CredentialFact, EndpointFact, ModelFacts, RefusalCode, Wire};
+use contract::model::{
+    AdmissionStatus, AnswerFact, AuthBridgeFact, CredentialFact, EndpointFact, ModelFacts, RefusalCode, Wire,
+};
 use contract::record::{DecisionStatus, Found, ModelAdmission, ProviderClass, ProviderDecision};
 use contract::{Digest, Stage};
 
@@ -57,6 +59,7 @@ fn backed() -> Inputs {
         credential: CredentialFact::Present,
         endpoint: EndpointFact::Configured,
         replayed: false,
+        auth_bridge: None,
     });
     inputs.answer = Some(AnswerFact::Content);
     inputs
@@ -119,6 +122,16 @@ fn closed_gates_refuse() {
             "no class",
             |i| facts(i).credential = CredentialFact::Unmapped,
             "credential_source_present provider_unavailable",
+        ),
+        (
+            "a login that is not passed on",
+            |i| facts(i).auth_bridge = Some(AuthBridgeFact { switched_on: false, login: true }),
+            "credential_source_present provider_auth_unavailable",
+        ),
+        (
+            "a credential that is no login",
+            |i| facts(i).auth_bridge = Some(AuthBridgeFact { switched_on: true, login: false }),
+            "credential_source_present provider_auth_unavailable",
         ),
         (
             "no key",
@@ -193,6 +206,9 @@ fn open_gates_admit() {
         ("not yet expired", |i| {
             let later = i.time.after(std::time::Duration::from_secs(1));
             facts(i).admission = found(ModelAdmission { expires_at: Some(later), ..admission() });
+        }),
+        ("a login that is passed on", |i| {
+            facts(i).auth_bridge = Some(AuthBridgeFact { switched_on: true, login: true });
         }),
         ("from a recording", |i| i.answer = Some(AnswerFact::Replayed)),
     ];

@@ -75,7 +75,7 @@ pub fn draft_source(harness: &Harness, engine: &Engine, now: Stamp) -> Result<So
         executable_sha256: found.executable_sha256,
         source_tree_sha256: found.tree_sha256,
         interpreter_sha256: found.interpreter_sha256,
-        identity_check: engine.definition.identity.clone(),
+        identity_check: engine.identity(None).clone(),
         command_shape: engine.definition.argv.clone(),
         allowed_execution_modes: vec![MutationMode::CopiedFixture],
         protected_source_boundary: "the copy in the harness's home, read-only".to_owned(),

@@ -82,7 +82,7 @@ pub(crate) fn program(
         let variable = contract::engine::variable_name(&engine.id);
         format!("install {}, or export CTO_HARNESS_{variable}_BIN=/path/to/{}", definition.about, definition.program)
     };
-    let said = identity::confirm(harness, &pieces, &definition.identity)
+    let said = identity::confirm(harness, &pieces, engine.identity(record.map(|record| &record.identity_check)))
         .map_err(|why| Shortfall { text: format!("engine `{}`: {why}", engine.id), remedy: remedy() })?;
     let version = manifest_version(&pieces.program)
         .or_else(|| identity::version_in(&said))

@@ -23,7 +23,8 @@ pub(super) fn outfit(run: &Run<'_>, quarters: &mut Quarters, state: &Path) -> Re
     let exe = quarters.show(&run.harness.exe, "engine", Access::ReadOnly);
     let path = quarters.show(&path, "script.json", Access::ReadOnly);
     let argv = vec![exe.display().to_string(), "__fake".to_owned(), path.display().to_string()];
-    Ok(Outfit { argv, stdin: None, variables: Vec::new(), configuration: String::new(), brief: String::new() })
+    let (configuration, brief) = (String::new(), String::new());
+    Ok(Outfit { argv, stdin: None, variables: Vec::new(), configuration, brief, cwd: None })
 }
 
 #[derive(Deserialize)]

@@ -51,6 +51,12 @@ impl Pieces {
         }
     }
 
+    /// The folder in which its executable is seen.
+    pub(super) fn bin(&self) -> String {
+        let (_, seen) = shown_as(&self.program.located, "engine");
+        Path::new(&seen).parent().unwrap_or(Path::new("/")).display().to_string()
+    }
+
     /// Where the engine's tree is seen.
     pub(super) fn tree(&self) -> String {
         format!("{}/engine", crate::quarters::GIVEN)

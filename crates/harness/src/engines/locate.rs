@@ -44,6 +44,10 @@ pub(super) fn program(engine: &Engine, path: &[PathBuf]) -> Result<Located, Shor
         None if SHELL_WORDS.contains(&name.as_str()) => {
             return Err(short(format!("`{name}` is a word of the shell, so it is not looked for by name"), configure));
         }
+        None if engine.definition.only_named => {
+            let text = format!("engine `{}` is not looked for by name: other programs are called `{name}`", engine.id);
+            return Err(short(text, format!("{configure}     or: engines.{}.executable", engine.id)));
+        }
         None => search(name, path).ok_or_else(|| {
             short(format!("there is no program `{name}` on the PATH"), format!("install it, or {configure}"))
         })?,

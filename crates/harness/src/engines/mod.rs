@@ -2,12 +2,16 @@
 //! nothing: what it prints is raw material under `backend/`.
 
 mod admit;
+mod case;
+mod ending;
 mod equip;
 mod fake;
+mod follow;
 mod git;
 mod identity;
 mod idle;
 mod kept;
+mod linger;
 mod locate;
 mod outfit;
 mod output;
@@ -15,38 +19,38 @@ mod registry;
 mod state;
 
 pub use admit::draft_source;
+pub(crate) use case::{CASE, RUNTIME_PROVIDER};
+pub(crate) use ending::judge_again;
 pub(crate) use equip::{Equipment, Equipped, equip};
 pub use equip::{check_source, find_engine, list_sources};
 pub use registry::{Engine, EngineConfig, Engines, FAKE, is_built_in};
 
-use std::cell::{Cell, RefCell};
 use std::net::TcpListener;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use contract::text::shown;
 use contract::{Coverage, EventKind, Gate, Reason, canonical_digest};
 use evidence::{names, stop};
 use gate::conduct::{GitState, judge_conduct, judge_git_changes};
-use sandbox::{Confined, Ended, How, Line, Spec, Stage, SuperviseError, Upper, WorkspaceFrom};
+use sandbox::{Confined, Ended, Spec, Stage, SuperviseError, Upper, WorkspaceFrom};
 use serde_json::json;
 
-use self::idle::Idle;
-use self::output::Listener;
 use crate::decide::AdmittedRun;
-use crate::model::{EventLog, ModelLink, PORT};
+use crate::model::{ModelLink, PORT};
 use crate::proof::{Given, Handed};
 use crate::quarters::GIVEN;
 use crate::run::{Run, Stopped};
-use crate::supervise::{TIMEOUT_MARKER, exceeded, exit_code, prepare, space, wall};
+use crate::supervise::{space, wall};
 use crate::target::{Copy, Target};
-use crate::watch::{Step, StepState, Told};
-use crate::{claims, environment, posture, replay};
+use crate::watch::{Step, StepState};
+use crate::{environment, posture};
+use follow::{record_end, supervise};
+use linger::Linger;
+use outfit::Unfit;
 
 /// The engine's cell in `sandbox.json`.
 const ENGINE: &str = "engine";
-
 /// A copy that an engine may work in, with its sandbox built and probed: the gates passed.
 pub(crate) struct Workspace<'a> {
     run: Run<'a>,
@@ -143,7 +147,7 @@ impl<'a> AdmittedRun<'a> {
         let state = run.work_dir("engine/state")?;
         let spec = match order(&mut run, &copy, &layers, &state)? {
             Ok(spec) => spec,
-            Err(why) => return blocked(run, Reason::TargetNotAdmitted, &why).map(Box::new).map(Prepared::Unconfined),
+            Err(Unfit { reason, why }) => return blocked(run, reason, &why).map(Box::new).map(Prepared::Unconfined),
         };
         let stage = run.take_stage()?;
         let mut cell = match Ready::build(stage, spec) {
@@ -201,7 +205,7 @@ fn announce(run: &mut Run<'_>, copy: &Copy) -> Result<usize, Stopped> {
 }
 
 /// What the engine's process is to be, and what it will see.
-fn order(run: &mut Run<'_>, copy: &Copy, layers: &[PathBuf], state: &Path) -> Result<Result<Spec, String>, Stopped> {
+fn order(run: &mut Run<'_>, copy: &Copy, layers: &[PathBuf], state: &Path) -> Result<Result<Spec, Unfit>, Stopped> {
     let mut quarters = run.setting().quarters("engine", copy.root.clone())?;
     if copy.manifest.is_none() || !layers.is_empty() {
         let lower = layers.iter().chain([&copy.root]).cloned().collect();
@@ -210,13 +214,17 @@ fn order(run: &mut Run<'_>, copy: &Copy, layers: &[PathBuf], state: &Path) -> Re
     }
     let equipped = run.equipped.clone();
     let outfit = match &equipped {
-        Some(equipped) => outfit::dress(run, equipped, &mut quarters, state)?,
+        Some(equipped) => match outfit::dress(run, equipped, &mut quarters, state)? {
+            Ok(outfit) => outfit,
+            Err(unfit) => return Ok(Err(unfit)),
+        },
         None => fake::outfit(run, &mut quarters, state)?,
     };
     run.findings.engine.argv_sha256 = Some(canonical_digest(&outfit.argv)?);
     let mut spec = run.setting().spec(&outfit.argv, None, &quarters, wall(run)).ok_or_else(|| missing(&outfit.argv))?;
     run.findings.writable = spec.watched.as_ref().map(|watched| watched.roots.clone()).unwrap_or_default();
     spec.stdin = outfit.stdin;
+    spec.cwd = outfit.cwd.unwrap_or(spec.cwd);
     spec.env.retain(|(known, _)| !outfit.variables.iter().any(|(name, _)| name == known));
     spec.env.extend(outfit.variables);
     if equipped.is_some() {
@@ -238,7 +246,7 @@ fn order(run: &mut Run<'_>, copy: &Copy, layers: &[PathBuf], state: &Path) -> Re
         run.findings.given = Some(given);
         if let Some(place) = found {
             let why = format!("{} names a repository of the operator's, and an engine is told of none", place.as_str());
-            return Ok(Err(why));
+            return Ok(Err(Unfit { reason: Reason::TargetNotAdmitted, why }));
         }
     }
     let above = quarters.tree().parent().unwrap_or(Path::new("/"));
@@ -287,7 +295,10 @@ impl<'a> Workspace<'a> {
         let seconds = wall(&run).as_secs();
         run.event(EventKind::EngineStarted, json!({"engine": run.ask.engine, "wall_seconds": seconds}))?;
         stop::here("engine.starting");
-        let ended = supervise(&mut run, cell, &copy.root, layers.as_ref())?;
+        let linger = Linger::of(&run, &copy, layers.as_ref())?;
+        let places = vec![layers.as_ref().map_or_else(|| copy.root.clone(), Layered::path)];
+        let (ended, proven) = supervise(&mut run, cell, linger.as_ref(), places)?;
+        run.findings.engine.completed_by_proof = proven;
         stop::here("engine.ended");
         run.close_link()?;
         record_end(&mut run, &ended)?;
@@ -308,106 +319,6 @@ fn missing(argv: &[String]) -> Stopped {
     Stopped::Io(program.into(), std::io::Error::from(std::io::ErrorKind::NotFound))
 }
 
-/// Supervises the engine; what it prints and its model requests become events as they come.
-fn supervise(run: &mut Run<'_>, cell: Ready, root: &Path, layers: Option<&Layered>) -> Result<Ended, Stopped> {
-    let observer = run.watch.observer;
-    let mut idle = run.equipped.as_ref().map(|equipped| {
-        let after = equipped.engine.config.idle_seconds.map_or(idle::AFTER, Duration::from_secs);
-        Idle::new(after, vec![layers.map_or_else(|| root.to_owned(), Layered::path)], run.clock.elapsed())
-    });
-    let stirred = Cell::new(false);
-    let mut listener = Listener::new(claims::speech(run));
-    let (clock, cancel) = (run.clock, run.watch.cancel);
-    let over = run.link.as_ref().map(ModelLink::over);
-    let (link, usage) = (run.link.as_ref(), &mut run.findings.usage);
-    let log = RefCell::new(EventLog { draft: &mut run.draft, clock, failed: None });
-    let mut on_line = |line: Line<'_>| {
-        let mut log = log.borrow_mut();
-        stirred.set(true);
-        log.learn(link);
-        listener.hear(&mut log, line);
-    };
-    let (supervisor, profile) = (&run.harness.supervisor, run.ask.sandbox);
-    let mut next = Some(&mut run.stage);
-    let mut on_tick = || {
-        // The verification's stage starts while the engine works. One that cannot is tried again when it is needed.
-        if let Some(stage) = next.take() {
-            *stage = prepare(supervisor, profile).ok();
-        }
-        let mut log = log.borrow_mut();
-        let events: Vec<_> = link.iter().flat_map(|link| link.reported()).collect();
-        log.learn(link);
-        let stirred = stirred.take() || !events.is_empty();
-        for event in events {
-            log.add_model(event, usage);
-        }
-        let Some(idle) = &mut idle else { return };
-        if stirred {
-            idle.stir(clock.elapsed());
-        } else if let Some(seconds) = idle.look(clock.elapsed()) {
-            let text = format!("nothing for {seconds} s: no output, no model request, no changed file");
-            log.trace(replay::STEP, json!({"detail": text, "state": StepState::Idle, "step": Step::Engine}));
-            observer.step(&Told::new(Step::Engine, StepState::Idle, &text, clock.started(), clock.now()));
-        }
-    };
-    let ended = cell.start(&mut sandbox::Watch {
-        cancel: Some(cancel),
-        stop: over.as_deref(),
-        on_line: Some(&mut on_line),
-        on_tick: Some(&mut on_tick),
-    })?;
-    log.into_inner().failed.map_or(Ok(ended), |error| Err(error.into()))
-}
-
-fn record_end(run: &mut Run<'_>, ended: &Ended) -> Result<(), Stopped> {
-    let exit = exit_code(ended);
-    let engine = &mut run.findings.engine;
-    engine.exit = exit;
-    engine.timed_out = ended.timed_out;
-    engine.duration_ms = u64::try_from(ended.elapsed.as_millis()).ok();
-    engine.leftovers = ended.leftovers.names.clone();
-    engine.limits = ended.limits.clone();
-    let name = &run.ask.engine;
-    if let How::SpawnFailed(failure) = &ended.how {
-        run.findings.block(
-            Reason::ProviderUnavailable,
-            format!("engine `{name}` did not start: {}", failure.text),
-            "backend/provider-unavailable.txt",
-        );
-        run.marker("provider-unavailable.txt", &failure.text.clone())?;
-    } else if let Some(what) = exceeded(ended, &run.task.contract.limits) {
-        let evidence = if ended.output_exceeded { "backend/stdout.log" } else { names::SANDBOX };
-        run.findings.block(Reason::BudgetExceeded, format!("engine `{name}` {what}"), evidence);
-    } else if !ended.timed_out && !ended.cancelled && !ended.stopped && exit != Some(0) {
-        let code = exit.unwrap_or(-1);
-        run.findings.block(
-            Reason::EngineFailed,
-            format!("{name} engine failed with exit code {code}"),
-            "backend/stderr.log",
-        );
-    }
-    if ended.timed_out {
-        let seconds = wall(run).as_secs();
-        run.marker(
-            TIMEOUT_MARKER,
-            &format!(
-                "the engine was ended after {seconds} s; {} further processes were ended with it",
-                ended.leftovers.killed
-            ),
-        )?;
-        run.trace("timeout", json!({"at": "engine", "wall_seconds": seconds}))?;
-    }
-    let exited = json!({
-        "duration_ms": run.findings.engine.duration_ms,
-        "exit_code": exit,
-        "leftover_processes": ended.leftovers.killed,
-        "output_bytes": ended.stdout.total + ended.stderr.total,
-        "stopped_by": stopped_by(ended),
-        "timed_out": ended.timed_out,
-    });
-    Ok(run.event(EventKind::EngineExited, exited)?)
-}
-
 /// What the recorders saw of the engine, and what it made of its repository's configuration.
 fn conduct(run: &mut Run<'_>, ended: &Ended, before: &GitState, after: &GitState) -> Result<(), Stopped> {
     run.findings.cells.add(ENGINE, ended)?;
@@ -415,15 +326,4 @@ fn conduct(run: &mut Run<'_>, ended: &Ended, before: &GitState, after: &GitState
     let mut attempts = run.findings.cells.last().map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default();
     attempts.extend(judge_git_changes(ENGINE, before, after));
     posture::hold_against(run, attempts)
-}
-
-fn stopped_by(ended: &Ended) -> &'static str {
-    match ended {
-        Ended { timed_out: true, .. } => "time limit",
-        Ended { cancelled: true, .. } => "operator",
-        Ended { stopped: true, .. } => "model limit",
-        Ended { output_exceeded: true, .. } => "output limit",
-        Ended { disk_exceeded: true, .. } => "disk limit",
-        _ => "itself",
-    }
 }

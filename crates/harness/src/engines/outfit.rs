@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use contract::engine::{EngineDefinition, Place, Values, render};
-use contract::model::ModelFacts;
-use contract::{Digest, TaskContract};
+use contract::model::{ModelFacts, Wire};
+use contract::{Digest, Reason, TaskContract};
 use sandbox::Access;
 use serde_json::json;
 
+use super::case;
 use super::equip::Equipped;
 use crate::model::ModelLink;
 use crate::quarters::Quarters;
@@ -23,6 +24,14 @@ pub(super) struct Outfit {
     pub(super) configuration: String,
     /// What it is told to do.
     pub(super) brief: String,
+    /// Where it starts, if not in the tree.
+    pub(super) cwd: Option<PathBuf>,
+}
+
+/// Why nothing may be started after all.
+pub(super) struct Unfit {
+    pub(super) reason: Reason,
+    pub(super) why: String,
 }
 
 /// Where the engine finds the task, beside what it reads from its input.
@@ -33,30 +42,23 @@ pub(super) fn dress(
     equipped: &Equipped,
     quarters: &mut Quarters,
     state: &Path,
-) -> Result<Outfit, Stopped> {
-    let definition = equipped.engine.definition.clone();
+) -> Result<Result<Outfit, Unfit>, Stopped> {
+    let definition = &equipped.engine.definition;
     let (shown, mut argv) = equipped.pieces.command();
     for piece in shown {
         let _ = quarters.show(&piece.host, &piece.name, Access::ReadOnly);
     }
-    let brief = brief(&run.task.contract);
-    let task = run.work_dir("engine")?.join(TASK);
-    fs::write(&task, &brief).map_err(|error| Stopped::Io(task.clone(), error))?;
-    run.write("backend/task.md", brief.as_bytes())?;
     let seen_state = quarters.show(state, "state", Access::ReadWrite);
-    let mut values = Values::from([
-        ("state", text(&seen_state)),
-        ("home", text(&quarters.home)),
-        ("tree", equipped.pieces.tree()),
-        ("workspace", text(quarters.tree())),
-        ("task", text(&quarters.show(&task, TASK, Access::ReadOnly))),
-        ("brief", brief.clone()),
-    ]);
     let facts = run.findings.decision.as_ref().and_then(|decision| decision.inputs.settings.model.clone());
+    let mut values = values(run, equipped, quarters, &seen_state)?;
     if let (Some(link), Some(facts)) = (&run.link, &facts) {
-        add_model(&mut values, link, facts, &definition);
+        add_model(&mut values, link, facts, definition);
     }
-    let configuration = write_files(run, &definition, &values, state, facts.as_ref())?;
+    let configuration = match configure(run, equipped, &mut values, state, facts.as_ref())? {
+        Ok(configuration) => configuration,
+        Err(unfit) => return Ok(Err(unfit)),
+    };
+    let cwd = definition.cwd.as_ref().map(|cwd| own_place(cwd, state, &seen_state)).transpose()?;
     let put = |text: &String, place| render(text, place, &values).map_err(unfit);
     for argument in &definition.argv {
         argv.push(put(argument, Place::Argument)?);
@@ -66,7 +68,91 @@ pub(super) fn dress(
     for (name, value) in &definition.variables {
         variables.push((name.clone(), put(value, Place::Variable)?));
     }
-    Ok(Outfit { argv, stdin, variables, configuration, brief })
+    let brief = values.get("brief").cloned().unwrap_or_default();
+    Ok(Ok(Outfit { argv, stdin, variables, configuration, brief, cwd }))
+}
+
+/// What stands for the names in a definition, but for those of the model.
+fn values(run: &mut Run<'_>, equipped: &Equipped, quarters: &mut Quarters, state: &Path) -> Result<Values, Stopped> {
+    let brief = brief(&run.task.contract);
+    let task = run.work_dir("engine")?.join(TASK);
+    fs::write(&task, &brief).map_err(|error| Stopped::Io(task.clone(), error))?;
+    run.write("backend/task.md", brief.as_bytes())?;
+    Ok(Values::from([
+        ("state", text(state)),
+        ("home", text(&quarters.home)),
+        ("tree", equipped.pieces.tree()),
+        ("workspace", text(quarters.tree())),
+        ("task", text(&quarters.show(&task, TASK, Access::ReadOnly))),
+        ("bin", equipped.pieces.bin()),
+        ("path", search_path(run, quarters)),
+        ("brief", brief),
+    ]))
+}
+
+/// Writes what the engine will read, and reads it back: it is what the admission says, or nothing is started.
+fn configure(
+    run: &mut Run<'_>,
+    equipped: &Equipped,
+    values: &mut Values,
+    state: &Path,
+    facts: Option<&ModelFacts>,
+) -> Result<Result<String, Unfit>, Stopped> {
+    let mut files = Vec::new();
+    for file in &equipped.engine.definition.files {
+        let below = file.path.strip_prefix("{state}/").unwrap_or(&file.path).to_owned();
+        files.push((below, render(&file.text, Place::File, values).map_err(unfit)?));
+    }
+    let (read, differs) = if equipped.engine.id == case::CASE {
+        let task_id = run.id().to_string();
+        let given = case_given(run, &task_id, values, facts);
+        files.extend(case::files(&given));
+        let read = write_files(&files, state)?;
+        let differs = case::differs(&given, &read);
+        let place = format!("{}/{}", values.get("state").cloned().unwrap_or_default(), case::task_file(&task_id));
+        values.insert("task", place);
+        (read, differs)
+    } else {
+        (write_files(&files, state)?, None)
+    };
+    record(run, &read, facts)?;
+    Ok(match differs {
+        Some(why) => Err(Unfit { reason: Reason::ModelNotAdmitted, why }),
+        None => Ok(files.iter().map(|(_, text)| text.as_str()).collect()),
+    })
+}
+
+/// What every program's search path is.
+fn search_path(run: &Run<'_>, quarters: &Quarters) -> String {
+    let dirs = run.setting().path();
+    dirs.iter().map(|dir| text(&quarters.seen(dir))).collect::<Vec<_>>().join(":")
+}
+
+/// Makes a folder below the state and says where the engine sees it.
+fn own_place(place: &str, state: &Path, seen: &Path) -> Result<PathBuf, Stopped> {
+    let below = place.strip_prefix("{state}/").unwrap_or(place);
+    let path = state.join(below);
+    fs::create_dir_all(&path).map_err(|error| Stopped::Io(path, error))?;
+    Ok(seen.join(below))
+}
+
+fn case_given<'a>(
+    run: &'a Run<'_>,
+    task_id: &'a str,
+    values: &'a Values,
+    facts: Option<&'a ModelFacts>,
+) -> case::Given<'a> {
+    let value = |name| values.get(name).map(String::as_str).unwrap_or_default();
+    case::Given {
+        task_id,
+        created: run.clock.started().to_string(),
+        contract: &run.task.contract,
+        brief: value("brief"),
+        workspace: value("workspace"),
+        pair: facts.and_then(|facts| facts.requested.as_ref()),
+        wire: facts.map_or(Wire::Responses, |facts| facts.wire),
+        base_url: value("base_url"),
+    }
 }
 
 fn add_model(values: &mut Values, link: &ModelLink, facts: &ModelFacts, definition: &EngineDefinition) {
@@ -78,36 +164,29 @@ fn add_model(values: &mut Values, link: &ModelLink, facts: &ModelFacts, definiti
     values.extend(definition.wire_names.get(&facts.wire).map(|name| ("wire", name.clone())));
 }
 
-/// Writes the configuration and reads it back: what the engine will read is what the admission says.
-fn write_files(
-    run: &mut Run<'_>,
-    definition: &EngineDefinition,
-    values: &Values,
-    state: &Path,
-    facts: Option<&ModelFacts>,
-) -> Result<String, Stopped> {
-    let mut written: Vec<(String, Digest)> = Vec::new();
-    let mut all = String::new();
-    for file in &definition.files {
-        let text = render(&file.text, Place::File, values).map_err(unfit)?;
-        let below = file.path.strip_prefix("{state}/").unwrap_or(&file.path);
+/// Gives what is read after it was written.
+fn write_files(files: &[(String, String)], state: &Path) -> Result<Vec<(String, Vec<u8>)>, Stopped> {
+    let mut read = Vec::new();
+    for (below, text) in files {
         let path = state.join(below);
         let failed = |error| Stopped::Io(path.clone(), error);
         fs::create_dir_all(path.parent().unwrap_or(state)).map_err(failed)?;
-        fs::write(&path, &text).map_err(failed)?;
+        fs::write(&path, text).map_err(failed)?;
         let back = fs::read(&path).map_err(failed)?;
         if back != text.as_bytes() {
             return Err(failed(std::io::Error::other("what was written is not what is read")));
         }
-        written.push((below.to_owned(), Digest::of(&back)));
-        all.push_str(&text);
+        read.push((below.clone(), back));
     }
-    let record = facts.map(
+    Ok(read)
+}
+
+fn record(run: &mut Run<'_>, read: &[(String, Vec<u8>)], facts: Option<&ModelFacts>) -> Result<(), Stopped> {
+    let model = facts.map(
         |facts| json!({"admission_sha256": facts.admission.sha256(), "pair": facts.requested, "wire": facts.wire}),
     );
-    let files: Vec<_> = written.iter().map(|(path, sha256)| json!({"path": path, "sha256": sha256})).collect();
-    run.trace("engine.configured", json!({"files": files, "model": record}))?;
-    Ok(all)
+    let files: Vec<_> = read.iter().map(|(path, bytes)| json!({"path": path, "sha256": Digest::of(bytes)})).collect();
+    Ok(run.trace("engine.configured", json!({"files": files, "model": model}))?)
 }
 
 /// A definition is checked when it is loaded; what is still missing is a model it did not say it needs.

@@ -3,15 +3,20 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use contract::engine::{EngineDefinition, GateSaid};
+use contract::engine::{EngineDefinition, GateSaid, IdentityCheck};
 use contract::model::Wire;
 
 /// The engine that is part of the harness and needs no gate.
 pub const FAKE: &str = "fake";
 
+/// A commit that stands for so long is done.
+const SETTLE_SECONDS: u64 = 5;
+
 /// Described in the same words as a user's own.
 const BUILT_IN: &[(&str, &str)] = &[
+    (super::case::CASE, include_str!("definitions/case.yaml")),
     ("claude", include_str!("definitions/claude.yaml")),
     ("codex", include_str!("definitions/codex.yaml")),
     ("pi", include_str!("definitions/pi.yaml")),
@@ -31,6 +36,12 @@ pub struct EngineConfig {
     pub timeout_seconds: Option<u64>,
     /// Of doing nothing before that is told.
     pub idle_seconds: Option<u64>,
+    /// How long a commit must stand before an engine that lingers is ended.
+    pub settle_seconds: Option<u64>,
+    /// How it is told from another program, where its description does not know.
+    pub identity: Option<IdentityCheck>,
+    /// The operator lets the bridge stand in for a login that the engine does not pass on.
+    pub auth_bridge: bool,
     /// Makes it an engine, where none of that name comes with the harness.
     pub definition: Option<EngineDefinition>,
 }
@@ -56,6 +67,15 @@ impl Engine {
     /// The protocol it speaks here.
     pub fn wire(&self) -> Option<Wire> {
         self.config.wire.or(self.definition.wire)
+    }
+
+    /// How it is told from another program: as its admission says, else the configuration, else its description.
+    pub(crate) fn identity<'a>(&'a self, admitted: Option<&'a IdentityCheck>) -> &'a IdentityCheck {
+        admitted.or(self.config.identity.as_ref()).unwrap_or(&self.definition.identity)
+    }
+
+    pub(crate) fn settle(&self) -> Duration {
+        Duration::from_secs(self.config.settle_seconds.unwrap_or(SETTLE_SECONDS))
     }
 }
 

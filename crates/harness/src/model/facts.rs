@@ -1,12 +1,13 @@
 //! Gathering what the gates look at for a model.
 
-use bridge::Endpoint;
-use contract::model::{CredentialFact, EndpointFact, ModelFacts, Wire};
+use bridge::{Credential, Endpoint};
+use contract::model::{AuthBridgeFact, CredentialFact, EndpointFact, ModelFacts, Wire};
 use contract::record::{Found, ModelAdmission, ProviderDecision};
 use contract::{ModelPair, Stamp};
 
 use super::signed::Signers;
 use super::{ModelAsk, ModelSettings, records};
+use crate::engines::Engine;
 
 /// What stands for and against the requested pair on this machine, for an engine that speaks this wire.
 pub(crate) fn facts(settings: &ModelSettings, wire: Wire, ask: &ModelAsk, now: Stamp) -> ModelFacts {
@@ -23,7 +24,19 @@ pub(crate) fn facts(settings: &ModelSettings, wire: Wire, ask: &ModelAsk, now: S
         }
     };
     let (requested, replayed) = (ask.pair.clone(), ask.replay.is_some());
-    ModelFacts { wire, requested, admission, decision, credential, endpoint, replayed }
+    ModelFacts { wire, requested, admission, decision, credential, endpoint, replayed, auth_bridge: None }
+}
+
+/// Whether the bridge may stand in for a login, where an engine does not pass it on.
+pub(crate) fn auth_bridge(settings: &ModelSettings, facts: &ModelFacts, engine: &Engine) -> Option<AuthBridgeFact> {
+    let pair = facts.requested.as_ref()?;
+    if facts.replayed || !engine.definition.auth_bridge.contains(&pair.provider) {
+        return None;
+    }
+    let class = facts.admission.record().map(|record| &record.credential_source_class);
+    let source = class.and_then(|class| settings.credential_sources.get(class));
+    let login = matches!(source, Some(Credential::OauthFile(_)));
+    Some(AuthBridgeFact { switched_on: engine.config.auth_bridge, login })
 }
 
 fn credential(settings: &ModelSettings, record: &ModelAdmission, now: Stamp) -> CredentialFact {

@@ -12,7 +12,7 @@ mod signed;
 mod used;
 mod values;
 
-pub(crate) use facts::facts;
+pub(crate) use facts::{auth_bridge, facts};
 pub(crate) use link::{ModelLink, PORT};
 pub(crate) use records::read as read_record;
 pub use records::{RecordRow, check_record, list_records};

@@ -11,32 +11,41 @@ const START: &[u8] = b"<<<AGENT_RESULT";
 const END: &[u8] = b"AGENT_RESULT>>>";
 
 /// A result is a page of text. Parsed as a tree it takes many times its size.
-const MAX_ENVELOPE: usize = 1024 * 1024;
+pub(crate) const MAX_ENVELOPE: usize = 1024 * 1024;
 
 pub(super) fn read(stdout: &[u8], stderr: &[u8]) -> Said {
     envelope(stdout).or_else(|| envelope(stderr)).and_then(said).unwrap_or_default()
 }
 
-/// What stands between the last start and the first end after it, each on a line of its own. A start that nothing ends
-/// makes the envelope broken, also where a whole one came before.
 fn envelope(output: &[u8]) -> Option<&[u8]> {
+    blocks(output).pop()
+}
+
+/// What stands between each start and the first end after it, each on a line of its own. A start that nothing ends is an
+/// empty block: it makes the envelope broken, also where a whole one came before.
+pub(crate) fn blocks(output: &[u8]) -> Vec<&[u8]> {
     let mut offset = 0;
     let mut open: Option<usize> = None;
-    let mut last: Option<&[u8]> = None;
+    let mut blocks: Vec<&[u8]> = Vec::new();
     for line in output.split_inclusive(|byte| *byte == b'\n') {
         let next = offset + line.len();
         match line.trim_ascii() {
-            START => (open, last) = (Some(next), Some(b"".as_slice())),
+            START => {
+                // A start within a block begins it anew.
+                blocks.truncate(blocks.len() - usize::from(open.is_some()));
+                blocks.push(b"");
+                open = Some(next);
+            }
             END => {
-                if let Some(start) = open.take() {
-                    last = output.get(start..offset);
+                if let (Some(start), Some(last)) = (open.take(), blocks.last_mut()) {
+                    *last = output.get(start..offset).unwrap_or_default();
                 }
             }
             _ => {}
         }
         offset = next;
     }
-    last
+    blocks
 }
 
 fn said(json: &[u8]) -> Option<Said> {

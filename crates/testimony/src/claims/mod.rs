@@ -3,7 +3,7 @@
 //! Claims come from the fields of an engine's own format, a reader for each, and from a table of patterns over its last
 //! message. Both are the engine's words: a claim can stand against a run and never for one.
 
-mod case;
+pub(crate) mod case;
 mod claude;
 mod codex;
 mod fake;

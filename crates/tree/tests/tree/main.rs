@@ -3,6 +3,7 @@
 
 mod capture;
 mod checkout;
+mod committed;
 mod deeds;
 mod forged;
 mod hostile;

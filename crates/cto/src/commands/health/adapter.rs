@@ -1,0 +1,120 @@
+//! The group `case_provider_adapter`: that Case is let in only as it should be, each check by a run of its stand-in. The names
+//! are those that the operator's reports use.
+
+use contract::{Purpose, Reason, Report, Status};
+use fixtures::scripted::{Reply, Script};
+
+use super::Check;
+use super::lab::{Lab, Trial, WORK, working};
+use crate::context::Context;
+use crate::error::CommandError;
+
+type Checks = Vec<(String, Check)>;
+
+/// What is run, and what is not as it should be.
+struct Row {
+    name: &'static str,
+    trial: fn() -> Trial,
+    wrong: fn(&Report) -> Option<String>,
+}
+
+/// Before any gate is open.
+const SHUT: &[Row] = &[
+    Row {
+        name: "case_default_disabled",
+        trial: || Trial { stage: 1, ..Trial::default() },
+        wrong: |report| refused(report, Reason::GateMissing),
+    },
+    Row { name: "fake_lane_passes", trial: || Trial { engine: harness::FAKE, ..Trial::default() }, wrong: passed },
+];
+
+/// With the gate open for stage 2.
+const OPEN: &[Row] = &[
+    Row {
+        name: "model_provider_gate_blocks",
+        trial: || Trial { admitted: false, ..Trial::default() },
+        wrong: |report| refused(report, Reason::ModelNotAdmitted),
+    },
+    Row { name: "qwen_local_openai_compat_allows_case", trial: Trial::default, wrong: two_names },
+    Row {
+        name: "local_provider_delayed_content_allows_case",
+        trial: || {
+            let late = Reply { reasoning: Some("well ".repeat(100)), delay_head_ms: 500, ..Reply::text("ready") };
+            Trial { script: Script { otherwise: late, ..working(WORK) }, ..Trial::default() }
+        },
+        wrong: passed,
+    },
+    Row {
+        name: "provider_timeout_fail_closed",
+        trial: || Trial { script: working("sleep 600"), timeout_seconds: Some(2), ..Trial::default() },
+        wrong: |report| {
+            let marked = report.artifact_paths.contains_key("backend/provider-timeout.txt");
+            ended(report, Status::Blocked, &[Reason::Timeout])
+                .or_else(|| (!marked).then(|| "there is no backend/provider-timeout.txt".to_owned()))
+        },
+    },
+    Row {
+        name: "lifecycle_supervision_accepts_committed_diff",
+        trial: || Trial {
+            script: working(&format!("{WORK} && git add strings.py && git commit -qm work")),
+            timeout_seconds: Some(60),
+            words: "quiet linger",
+            ..Trial::default()
+        },
+        wrong: |report| {
+            let marked = report.artifact_paths.contains_key("backend/provider-lifecycle-harness-completed.txt");
+            passed(report).or_else(|| (!marked).then(|| "the engine was not ended by the harness".to_owned()))
+        },
+    },
+];
+
+/// None when a signal ended it.
+pub(super) fn checks(context: &Context) -> Result<Option<Checks>, CommandError> {
+    let mut lab = Lab::build(context)?;
+    let mut checks = Vec::new();
+    if !add(&lab, SHUT, &mut checks)? {
+        return Ok(None);
+    }
+    // The rung that stage 2 rests on, in a home that nobody keeps.
+    lab.open(1)?;
+    if lab.run(Trial { stage: 1, purpose: Purpose::Governed, ..Trial::default() })?.is_none() {
+        return Ok(None);
+    }
+    lab.open(2)?;
+    Ok(add(&lab, OPEN, &mut checks)?.then_some(checks))
+}
+
+fn add(lab: &Lab<'_>, rows: &[Row], checks: &mut Checks) -> Result<bool, CommandError> {
+    for Row { name, trial, wrong } in rows {
+        let Some(report) = lab.run(trial())? else { return Ok(false) };
+        checks.push(((*name).to_owned(), Check::of(&report, wrong(&report))));
+    }
+    Ok(true)
+}
+
+fn ended(report: &Report, status: Status, allowed: &[Reason]) -> Option<String> {
+    let first = allowed.first().is_none_or(|first| report.blocker_reasons.contains(first));
+    let others = report.blocker_reasons.iter().all(|reason| allowed.contains(reason));
+    if report.status == status && first && others {
+        return None;
+    }
+    let why = report.failure_reason.clone().unwrap_or_default();
+    Some(format!("it ended as {}: {}: {why}", report.run_id, report.status))
+}
+
+fn passed(report: &Report) -> Option<String> {
+    ended(report, Status::Pass, &[])
+}
+
+fn refused(report: &Report, reason: Reason) -> Option<String> {
+    let started = report.engine.process_started.then(|| "the engine was started".to_owned());
+    ended(report, Status::Blocked, &[reason]).or(started)
+}
+
+/// The admitted provider and what the engine is told are two things.
+fn two_names(report: &Report) -> Option<String> {
+    let names =
+        report.case.as_ref().map(|it| (it.case_model_provider.as_deref(), it.case_runtime_model_provider.as_deref()));
+    let apart = names == Some((Some("qwen-local"), Some("openai")));
+    passed(report).or_else(|| (!apart).then(|| "admitted and runtime provider are not told apart".to_owned()))
+}

@@ -1,0 +1,76 @@
+//! How an engine with a result protocol ended by its own account, which can only speak against the run. Judged when it has
+//! ended, and again from the evidence when the report is made, so that what was missed once is not missed.
+
+use std::fs;
+
+use contract::Reason;
+use contract::claim::Speech;
+use sandbox::Ended;
+use testimony::ending::Ending;
+
+use crate::run::{Run, Stopped};
+
+/// Lies in `backend/` when the protocol was not kept.
+const MARKER: &str = "provider-agent-protocol.txt";
+/// Of all event logs together.
+const MOST_EVENTS: usize = 32 << 20;
+
+fn has_protocol(run: &Run<'_>) -> bool {
+    run.equipped.as_ref().is_some_and(|equipped| equipped.engine.definition.events == Speech::Case)
+}
+
+/// Judges what was printed. True where the end is explained, also with an exit code that is a failure by itself.
+pub(super) fn judge(run: &mut Run<'_>, ended: &Ended, code: i32) -> Result<bool, Stopped> {
+    if !has_protocol(run) {
+        return Ok(false);
+    }
+    let ending = Ending::read(&ended.stdout.text_bytes(), &ended.stderr.text_bytes(), b"");
+    if let Some(why) = ending.broken_protocol() {
+        break_protocol(run, why)?;
+        return Ok(true);
+    }
+    if ending.critical > 0 {
+        let text = format!("the engine's own reviewer has {} critical findings", ending.critical);
+        run.findings.block(Reason::ReviewerRejected, text, "backend/stdout.log");
+        return Ok(code == 0);
+    }
+    if let Some(why) = ending.failed() {
+        let text = format!("{} engine failed with exit code {code}: {why}", run.ask.engine);
+        run.findings.block(Reason::EngineFailed, text, "backend/stderr.log");
+        return Ok(true);
+    }
+    Ok(false)
+}
+
+fn break_protocol(run: &mut Run<'_>, why: &str) -> Result<(), Stopped> {
+    run.findings.block(Reason::AgentProtocol, why, &format!("backend/{MARKER}"));
+    Ok(run.marker(MARKER, why)?)
+}
+
+/// Judges again from what lies in the bundle, the event log included.
+pub(crate) fn judge_again(run: &mut Run<'_>) -> Result<(), Stopped> {
+    let told = [Reason::AgentProtocol, Reason::EngineFailed, Reason::ReviewerRejected];
+    if !has_protocol(run) || !run.findings.engine.ended_itself || told.iter().any(|reason| run.findings.has(*reason)) {
+        return Ok(());
+    }
+    let ending = Ending::read(&kept(run, "backend/stdout.log"), &kept(run, "backend/stderr.log"), &event_logs(run));
+    let why = ending.broken_protocol().map(str::to_owned);
+    let why = why.or_else(|| ending.failed().map(|why| format!("its event log and not its output says that {why}")));
+    why.map_or(Ok(()), |why| break_protocol(run, &why))
+}
+
+fn kept(run: &Run<'_>, name: &str) -> Vec<u8> {
+    fs::read(run.harness.home.active_run(run.id()).join(name)).unwrap_or_default()
+}
+
+fn event_logs(run: &Run<'_>) -> Vec<u8> {
+    let is_log = |name: &&String| name.starts_with("backend/litter/.case/") && name.ends_with(".jsonl");
+    let mut all = Vec::new();
+    for name in run.draft.files().keys().filter(is_log) {
+        if all.len() < MOST_EVENTS {
+            all.extend(kept(run, name));
+            all.push(b'\n');
+        }
+    }
+    all
+}

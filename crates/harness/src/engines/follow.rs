@@ -1,0 +1,166 @@
+//! An engine at work: what it prints and asks becomes events as it comes, and how it ended becomes evidence.
+
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use contract::{EventKind, Reason};
+use evidence::names;
+use sandbox::{Ended, How, Line};
+use serde_json::json;
+
+use super::idle::{self, Idle};
+use super::linger::{self, Linger, Shared};
+use super::output::Listener;
+use super::{Ready, ending};
+use crate::model::{EventLog, ModelLink};
+use crate::run::{Run, Stopped};
+use crate::supervise::{TIMEOUT_MARKER, exceeded, exit_code, prepare, wall};
+use crate::watch::{Step, StepState, Told, WatchRun};
+use crate::{claims, replay};
+
+/// Supervises the engine to its end; whether it was ended because its work stood is said too.
+pub(super) fn supervise(
+    run: &mut Run<'_>,
+    cell: Ready,
+    linger: Option<&Linger<'_>>,
+    places: Vec<PathBuf>,
+) -> Result<(Ended, bool), Stopped> {
+    let observer = run.watch.observer;
+    let mut idle = run.equipped.as_ref().map(|equipped| {
+        let after = equipped.engine.config.idle_seconds.map_or(idle::AFTER, Duration::from_secs);
+        Idle::new(after, places, run.clock.elapsed())
+    });
+    let stirred = Cell::new(false);
+    let mut listener = Listener::new(claims::speech(run));
+    let (clock, cancel) = (run.clock, run.watch.cancel);
+    let over = run.link.as_ref().map(ModelLink::over);
+    let (stop, shared) = (AtomicBool::new(false), Shared::new());
+    let (link, usage) = (run.link.as_ref(), &mut run.findings.usage);
+    let log = RefCell::new(EventLog { draft: &mut run.draft, clock, failed: None });
+    let mut on_line = |line: Line<'_>| {
+        let mut log = log.borrow_mut();
+        stirred.set(true);
+        log.learn(link);
+        listener.hear(&mut log, line);
+    };
+    let (supervisor, profile) = (&run.harness.supervisor, run.ask.sandbox);
+    let mut next = Some(&mut run.stage);
+    let mut on_tick = || {
+        // The verification's stage starts while the engine works. One that cannot is tried again when it is needed.
+        if let Some(stage) = next.take() {
+            *stage = prepare(supervisor, profile).ok();
+        }
+        let mut log = log.borrow_mut();
+        let events: Vec<_> = link.iter().flat_map(|link| link.reported()).collect();
+        log.learn(link);
+        let stirred = stirred.take() || !events.is_empty();
+        for event in events {
+            shared.note(&event);
+            log.add_model(event, usage);
+        }
+        if let Some(idle) = &mut idle {
+            tell_idle(idle, stirred, &mut log, observer);
+        }
+        let limited = over.as_ref().is_some_and(|over| over.load(Ordering::Relaxed));
+        if limited || shared.proven.load(Ordering::Relaxed) {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let mut watch = sandbox::Watch {
+        cancel: Some(cancel),
+        stop: Some(&stop),
+        on_line: Some(&mut on_line),
+        on_tick: Some(&mut on_tick),
+    };
+    let ended = std::thread::scope(|scope| {
+        if let Some(linger) = linger {
+            scope.spawn(|| linger.look(&shared));
+        }
+        let ended = cell.start(&mut watch);
+        shared.over.store(true, Ordering::Relaxed);
+        ended
+    })?;
+    let limited = over.as_ref().is_some_and(|over| over.load(Ordering::Relaxed));
+    let proven = ended.stopped && !limited && shared.proven.load(Ordering::Relaxed);
+    log.into_inner().failed.map_or(Ok((ended, proven)), |error| Err(error.into()))
+}
+
+/// Tells of an engine of which nothing is seen.
+fn tell_idle(idle: &mut Idle, stirred: bool, log: &mut EventLog<'_>, observer: &dyn WatchRun) {
+    let clock = log.clock;
+    if stirred {
+        return idle.stir(clock.elapsed());
+    }
+    let Some(seconds) = idle.look(clock.elapsed()) else { return };
+    let text = format!("nothing for {seconds} s: no output, no model request, no changed file");
+    log.trace(replay::STEP, json!({"detail": text, "state": StepState::Idle, "step": Step::Engine}));
+    observer.step(&Told::new(Step::Engine, StepState::Idle, &text, clock.started(), clock.now()));
+}
+
+/// What the end counts as, before the event that tells of it.
+pub(super) fn record_end(run: &mut Run<'_>, ended: &Ended) -> Result<(), Stopped> {
+    let proven = run.findings.engine.completed_by_proof;
+    let exit = if proven { Some(0) } else { exit_code(ended) };
+    let engine = &mut run.findings.engine;
+    engine.exit = exit;
+    engine.timed_out = ended.timed_out;
+    engine.duration_ms = u64::try_from(ended.elapsed.as_millis()).ok();
+    engine.leftovers = ended.leftovers.names.clone();
+    engine.limits = ended.limits.clone();
+    let name = run.ask.engine.clone();
+    if proven {
+        let text =
+            "the work stood committed and the tree clean; the harness ended the engine, which did not end itself";
+        run.marker(linger::MARKER, text)?;
+    } else if let How::SpawnFailed(failure) = &ended.how {
+        run.findings.block(
+            Reason::ProviderUnavailable,
+            format!("engine `{name}` did not start: {}", failure.text),
+            "backend/provider-unavailable.txt",
+        );
+        run.marker("provider-unavailable.txt", &failure.text.clone())?;
+    } else if let Some(what) = exceeded(ended, &run.task.contract.limits) {
+        let evidence = if ended.output_exceeded { "backend/stdout.log" } else { names::SANDBOX };
+        run.findings.block(Reason::BudgetExceeded, format!("engine `{name}` {what}"), evidence);
+    } else if !ended.timed_out && !ended.cancelled && !ended.stopped {
+        run.findings.engine.ended_itself = true;
+        let code = exit.unwrap_or(-1);
+        if !ending::judge(run, ended, code)? && code != 0 {
+            let text = format!("{name} engine failed with exit code {code}");
+            run.findings.block(Reason::EngineFailed, text, "backend/stderr.log");
+        }
+    }
+    if ended.timed_out {
+        record_timeout(run, ended)?;
+    }
+    let exited = json!({
+        "duration_ms": run.findings.engine.duration_ms,
+        "exit_code": exit,
+        "leftover_processes": ended.leftovers.killed,
+        "output_bytes": ended.stdout.total + ended.stderr.total,
+        "stopped_by": stopped_by(ended, proven),
+        "timed_out": ended.timed_out,
+    });
+    Ok(run.event(EventKind::EngineExited, exited)?)
+}
+
+fn record_timeout(run: &mut Run<'_>, ended: &Ended) -> Result<(), Stopped> {
+    let (seconds, killed) = (wall(run).as_secs(), ended.leftovers.killed);
+    let text = format!("the engine was ended after {seconds} s; {killed} further processes were ended with it");
+    run.marker(TIMEOUT_MARKER, &text)?;
+    Ok(run.trace("timeout", json!({"at": "engine", "wall_seconds": seconds}))?)
+}
+
+fn stopped_by(ended: &Ended, proven: bool) -> &'static str {
+    match ended {
+        _ if proven => "harness",
+        Ended { timed_out: true, .. } => "time limit",
+        Ended { cancelled: true, .. } => "operator",
+        Ended { stopped: true, .. } => "model limit",
+        Ended { output_exceeded: true, .. } => "output limit",
+        Ended { disk_exceeded: true, .. } => "disk limit",
+        _ => "itself",
+    }
+}
