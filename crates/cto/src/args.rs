@@ -83,7 +83,7 @@ pub(crate) enum Command {
         #[arg(long)]
         paths: bool,
     },
-    /// Whether this build does what it says: every case, and the ways in which an engine is let in, by real runs
+    /// Whether this build does what it says, by real runs in a temporary home
     #[command(
         after_help = "Everything runs in a temporary home, with a stand-in for Case and a model server that answers from a script. Nothing counts for\na stage.\n\nExamples:\n  cto health\n  cto health --json\n\nExit codes: 0 everything holds, 1 something does not."
     )]
