@@ -31,8 +31,15 @@ impl Listener {
         Self { speech, lines_left: MOST_LINES, notes_left: MOST_NOTES, before: Default::default() }
     }
 
+    /// Whether a line makes a note that there is still room for. Asked before the search for secrets, which costs more and would
+    /// else go through a flood to no end.
+    fn would_note(&self, line: Line<'_>) -> bool {
+        let room = self.notes_left > 0 && line.stream == Stream::Stdout;
+        room && notes(self.speech, line.bytes).is_some_and(|notes| !notes.is_empty())
+    }
+
     pub(super) fn hear(&mut self, log: &mut EventLog<'_>, line: Line<'_>) {
-        if self.lines_left == 0 && self.notes_left == 0 {
+        if self.lines_left == 0 && !self.would_note(line) {
             return;
         }
         let (stream, number) = if line.stream == Stream::Stderr { ("stderr", 1) } else { ("stdout", 0) };
