@@ -10,7 +10,7 @@ use contract::{BUNDLE_VERSION, Digest, EventKind, Report, Stage, canonical_bytes
 use evidence::names;
 
 use crate::decide::repository;
-use crate::quarters::is_reserved;
+use crate::quarters::{GIVEN, TREE};
 use crate::run::{Run, Stopped};
 
 /// What the engine of a run was given, to be searched for paths of repositories.
@@ -62,13 +62,17 @@ impl Given {
     }
 }
 
+/// What every sandbox has of its own.
+const OWN: &[&str] = &[TREE, GIVEN, sandbox::HOME_DEFAULT, "/tmp"];
+
 /// Repositories of the operator's that this run knows of. A place that every sandbox has of its own is told from none.
 fn paths(run: &Run<'_>) -> Vec<String> {
     let contract = &run.task.contract;
     let named = contract.target_repository.iter().chain(&contract.source_repository).cloned();
     let opened = repository(run.task).map(|path| path.display().to_string());
     let mut paths: Vec<String> = named.chain(opened).collect();
-    paths.retain(|path| path.starts_with('/') && path.len() > 2 && !is_reserved(Path::new(path)));
+    let everywhere = |path: &str| OWN.iter().any(|own| Path::new(own).starts_with(path));
+    paths.retain(|path| path.starts_with('/') && !everywhere(path));
     paths.sort();
     paths.dedup();
     paths

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use contract::exam::{Role, rules};
 use contract::text::shown;
 use contract::{Decision, Ecosystem, Purpose, Status, TaskContract, canonical_bytes};
-use harness::{Ask, ExamFiles, FAKE, Task};
+use harness::{Ask, ExamFiles, FAKE, Home, Task};
 
 use crate::args::Asked;
 use crate::context::Context;
@@ -23,7 +23,7 @@ pub(super) fn answer(context: &Context, task: &Task, ask: &Ask) -> Result<u8, Co
     // A home of its own: asking leaves nothing behind, not even an empty home. Copies of engines and the rungs they have
     // earned lie in the real one, where there is one.
     let scratch = tempfile::tempdir()?;
-    let real = context.home_as_it_is()?.filter(|_| ask.engine != FAKE);
+    let real = (ask.engine != FAKE).then(|| Home::existing(&context.config.home).ok()).flatten();
     let home = real.map_or_else(|| scratch.path().join("home"), |home| home.root().to_owned());
     let harness = context.harness_at(&home)?;
     let work = scratch.path().join("work");

@@ -202,7 +202,7 @@ fn flags() {
 
     engine: 2
     error: there is no engine `nobody`
-    next  engines: fake, claude, codex, pi
+    next  engines: fake, case, claude, codex, pi
 
     stage 0: 2
     error: invalid value '0' for '--stage <N>': 0 is not in 1..=6
@@ -274,7 +274,7 @@ fn flags() {
 
     schema: 2
     error: there is no schema `nope`
-    next  one of: archive, case, comparison, config, contract, eligibility-decision, envelope, event, halt, matrix, model-admission, model-usage, patch-taken, provider-decision, repeat, report, reverification, sandbox, statement, task-contract
+    next  one of: archive, case, comparison, config, contract, eligibility-decision, engine, envelope, event, halt, matrix, model-admission, model-usage, patch-taken, provider-decision, repeat, report, reverification, sandbox, source-admission, stage2-no-target-inspection, stage3-copied-repo-proof, statement, task-contract
 
     shell: 2
     error: invalid value 'tcsh' for '<SHELL>'
