@@ -102,7 +102,7 @@ pub(crate) fn need(name: &str, package: &str) -> Outcome {
 }
 
 /// The Python to check formats and run tests with, made on first use and kept.
-fn python() -> Outcome<PathBuf> {
+pub(crate) fn python() -> Outcome<PathBuf> {
     let folder = cache()?.join("venv");
     let python = folder.join("bin/python");
     let wanted = format!("{SYSTEM_PYTHON}\n{}", LIBRARIES.join("\n"));

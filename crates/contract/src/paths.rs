@@ -129,6 +129,9 @@ pub enum PathVerdict {
 pub struct PathRules {
     pub allowed: PathSet,
     pub forbidden: PathSet,
+    /// The exam set's defaults, of which there are few and which every contract shares.
+    pub exam: Vec<&'static PathSet>,
+    /// What the contract adds to them.
     pub protected: PathSet,
     /// What the contract releases from the exam set.
     pub released: PathSet,
@@ -137,7 +140,8 @@ pub struct PathRules {
 impl PathRules {
     /// Whether a path belongs to the exam set.
     pub fn is_protected(&self, path: &[u8]) -> bool {
-        self.protected.is_match(path) && !self.released.is_match(path)
+        let mut sets = self.exam.iter().copied().chain([&self.protected]);
+        sets.any(|set| set.is_match(path)) && !self.released.is_match(path)
     }
 
     /// Forbidden wins over all; a protected path may change only where it is also allowed.
@@ -253,6 +257,7 @@ mod tests {
         let rules = PathRules {
             allowed: set(&["src/", "test_a.py"], Anchor::Root).unwrap(),
             forbidden: set(&["*.lock"], Anchor::AnyDepth).unwrap(),
+            exam: Vec::new(),
             protected: set(&["test_*.py"], Anchor::AnyDepth).unwrap(),
             released: set(&["test_c.py"], Anchor::AnyDepth).unwrap(),
         };

@@ -40,6 +40,15 @@ fn push_shown(out: &mut String, character: char) {
     }
 }
 
+/// `a, b and 3 more`: as many as may be named, and how many there are besides.
+pub fn listed(names: impl IntoIterator<Item = String>, most: usize) -> String {
+    let mut names = names.into_iter();
+    let named: Vec<String> = names.by_ref().take(most).collect();
+    let more = names.count();
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{rest}", named.join(", "))
+}
+
 /// A path's bytes as text for artifacts: UTF-8 as it is, anything else with `\xNN`.
 pub fn path_text(bytes: &[u8]) -> String {
     bytes.utf8_chunks().fold(String::with_capacity(bytes.len()), |mut out, chunk| {
@@ -63,5 +72,12 @@ mod tests {
         c
         ");
         assert_eq!(path_text(b"a\xffb"), "a\\xffb");
+    }
+
+    #[test]
+    fn only_some_are_named() {
+        for (count, expected) in [(0, ""), (1, "0"), (2, "0, 1"), (3, "0, 1 and 1 more"), (5, "0, 1 and 3 more")] {
+            assert_eq!(listed((0..count).map(|name| name.to_string()), 2), expected);
+        }
     }
 }

@@ -374,7 +374,7 @@ pub(crate) struct Asked {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AdmitCommand {
-    /// Copy an engine into the home and draft the admission of its source, or check one with --check
+    /// Copy an engine and draft the admission of its source, or check one
     #[command(
         after_help = "A draft admits nothing: a person fills in who approved it, resolves the licence and sets its status to admitted.\n\nExamples:\n  cto admit source codex\n  cto admit source --check admissions/source/codex.yaml\n\nExit codes: 0 drafted or usable, 1 it cannot be used, 2 wrong usage, 3 the engine cannot be had."
     )]

@@ -88,7 +88,6 @@ impl Context {
 
     /// A task by case id or path.
     pub(crate) fn load_task(&self, name: &str, repository: Option<&Path>) -> Result<Task, CommandError> {
-        harness::warm_up();
         let repository = repository.map(std::path::absolute).transpose()?;
         let repository = repository.as_deref();
         let is_folder = || !name.is_empty() && Path::new(name).join("case.yaml").is_file();

@@ -52,17 +52,19 @@ fn tokens(used: Used) -> String {
     format!("{number}{more} in {}", used.requests)
 }
 
-/// Money, or why there is no sum.
+/// Money, with a plus where some requests did not tell; or that there is no price.
 pub(crate) fn cost(used: Used) -> String {
-    match used.cost() {
-        Some(micros) => money(micros),
-        None if used.unpriced_requests > 0 => "unpriced".to_owned(),
-        None => "unknown".to_owned(),
-    }
+    used.cost().map_or_else(|| "unpriced".to_owned(), |micros| at_least(micros, used))
+}
+
+/// A share of what was used: it is at least that where some requests did not tell.
+pub(crate) fn at_least(micros: u64, used: Used) -> String {
+    let more = if used.cost_unknown_requests > 0 { "+" } else { "" };
+    format!("{}{more}", money(micros))
 }
 
 /// `$0.051`; more digits where it is less than that can show.
-pub(crate) fn money(micros: u64) -> String {
+fn money(micros: u64) -> String {
     let (whole, part) = (micros / 1_000_000, micros % 1_000_000);
     if micros > 0 && micros < 1000 { format!("${whole}.{part:06}") } else { format!("${whole}.{:03}", part / 1000) }
 }
@@ -150,7 +152,8 @@ mod tests {
             (used(7, 0, 0), ("$0.000007", "61k in 6")),
             (used(0, 0, 0), ("$0.000", "61k in 6")),
             (used(51_400, 1, 0), ("unpriced", "61k in 6")),
-            (used(51_400, 0, 1), ("unknown", "61k+ in 6")),
+            (used(51_400, 0, 1), ("$0.051+", "61k+ in 6")),
+            (used(51_400, 1, 1), ("unpriced", "61k+ in 6")),
         ] {
             assert_eq!((cost(used).as_str(), tokens(used).as_str()), expected);
         }

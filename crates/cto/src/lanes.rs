@@ -76,9 +76,9 @@ impl Used {
         add(&mut self.cost_unknown_requests, other.cost_unknown_requests);
     }
 
-    /// The sum, if everything in it has a price and is known.
+    /// The sum of what is known, if everything in it has a price; it is at least that where some requests did not tell.
     pub(crate) fn cost(self) -> Option<u64> {
-        (self.unpriced_requests == 0 && self.cost_unknown_requests == 0).then_some(self.cost_micros)
+        (self.unpriced_requests == 0).then_some(self.cost_micros)
     }
 }
 
@@ -92,7 +92,9 @@ impl Lane {
             status: report.status,
             reasons: report.blocker_reasons.clone(),
             why: worst.map(|blocker| blocker.text.clone()),
-            remedy: worst.map(|blocker| blocker.remedy.replace("RUN", report.run_id.suffix())),
+            remedy: worst.map(|blocker| {
+                blocker.remedy.replace("RUN", report.run_id.suffix()).replace("TASK", report.task_id.as_str())
+            }),
             run_id: Some(report.run_id.clone()),
             task_id: Some(report.task_id.clone()),
             stage: Some(report.stage),
@@ -159,8 +161,8 @@ pub(crate) fn collection_name(prefix: &str, task: &TaskId) -> String {
     format!("{prefix}-{task}").chars().take(LONGEST).collect()
 }
 
-/// Does `work` on every item, `jobs` at once, and gives what came of each in order. After one that gave nothing no other is
-/// begun.
+/// Does `work` on every item, `jobs` at once, and gives what came of each in order. Who got nothing, because a signal ended it,
+/// begins no other.
 pub(crate) fn in_parallel<T: Sync, R: Send>(
     items: &[T],
     jobs: usize,

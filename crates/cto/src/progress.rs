@@ -77,6 +77,7 @@ impl Progress {
             StepState::Began => return format!("  • {:<11}\n", step.name()),
             StepState::Ended => paint.tick(),
             StepState::Refused => paint.cross(),
+            StepState::Idle => return format!("  • {:<11}  {}\n", step.name(), paint.dim(&shown(&last.detail))),
         };
         let detail: String = shown(&last.detail).chars().take(DETAIL).collect();
         let took = duration(last.at.saturating_sub(*began));

@@ -62,18 +62,18 @@ impl Censor {
         }
     }
 
-    /// Gets the rules ready, which takes a few milliseconds the first time; for a thread that has nothing else to do.
-    pub fn warm() {
-        RuleSet::standard();
-    }
-
     /// From here on these values are looked for as well.
     pub fn know(&mut self, values: Vec<Known>) {
-        if values.is_empty() {
-            return;
+        if !values.is_empty() {
+            self.known.extend(values);
+            self.renew();
         }
-        self.known.extend(values);
-        self.scanner = Scanner::new(&self.known, RuleSet::standard()).with_baseline(self.baseline.clone());
+    }
+
+    /// Looks for what is known by now.
+    fn renew(&mut self) {
+        let scanner = Scanner::new(&self.known, RuleSet::standard());
+        self.scanner = scanner.with_baseline(self.baseline.clone());
     }
 
     /// From here on a shape is no leak whose value stands in the baseline. Read only when there is a shape to ask about.
@@ -156,23 +156,24 @@ impl Censor {
     fn strings(&mut self, file: &str, at: u64, value: &mut Value) {
         match value {
             Value::String(text) => {
-                if let Cow::Owned(clean) = self.bytes_at(file, at, text.as_bytes()) {
-                    *text = String::from_utf8_lossy(&clean).into_owned();
-                }
+                *text = self.text(file, at, std::mem::take(text));
             }
             Value::Array(items) => items.iter_mut().for_each(|item| self.strings(file, at, item)),
             Value::Object(entries) => {
-                let given = std::mem::take(entries);
-                for (name, mut entry) in given {
-                    self.strings(file, at, &mut entry);
-                    let name = match self.bytes_at(file, at, name.as_bytes()) {
-                        Cow::Borrowed(_) => name,
-                        Cow::Owned(clean) => String::from_utf8_lossy(&clean).into_owned(),
-                    };
-                    entries.insert(name, entry);
+                entries.values_mut().for_each(|entry| self.strings(file, at, entry));
+                if entries.keys().any(|name| !self.is_clean(name.as_bytes())) {
+                    let given = std::mem::take(entries).into_iter();
+                    entries.extend(given.map(|(name, entry)| (self.text(file, at, name), entry)));
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn text(&mut self, file: &str, at: u64, text: String) -> String {
+        match self.bytes_at(file, at, text.as_bytes()) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(clean) => String::from_utf8_lossy(&clean).into_owned(),
         }
     }
 
@@ -182,31 +183,35 @@ impl Censor {
         let from = lines.before.len();
         lines.before.extend_from_slice(line);
         lines.before.push(b'\n');
-        let hits = self.scanner.scan(&lines.before);
-        let mut clean = Vec::new();
-        let mut done = 0;
-        for hit in &hits {
-            let start = usize::try_from(hit.offset).unwrap_or(usize::MAX).saturating_sub(from).min(line.len());
-            let end = usize::try_from(hit.offset + hit.len).unwrap_or(usize::MAX).saturating_sub(from).min(line.len());
-            if end > start && start >= done {
-                clean.extend_from_slice(&line[done..start]);
-                clean.extend_from_slice(format!("[redacted:{}]", hit.rule).as_bytes());
-                done = end;
-            }
-        }
-        if done > 0 {
-            self.ask_baseline(&lines.before);
-        }
-        let found: Vec<Hit> = if done > 0 { self.scanner.scan(&lines.before) } else { Vec::new() };
-        for hit in found.iter().filter(|hit| usize::try_from(hit.offset + hit.len).is_ok_and(|end| end > from)) {
-            self.note(file, 0, hit);
-        }
+        let clean = self.line_from(file, &lines.before, from);
         lines.forget();
-        if done == 0 {
-            return Cow::Borrowed(line);
+        clean.map_or(Cow::Borrowed(line), Cow::Owned)
+    }
+
+    /// The last line of a text, which begins at `from`, where something reaches into it.
+    fn line_from(&mut self, file: &str, text: &[u8], from: usize) -> Option<Vec<u8>> {
+        let end = text.len().saturating_sub(1);
+        let place = |hit: &Hit| {
+            let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).clamp(from, end);
+            at(hit.offset)..at(hit.offset + hit.len)
+        };
+        let reaching = |hits: Vec<Hit>| hits.into_iter().filter(|hit| !place(hit).is_empty()).collect::<Vec<_>>();
+        if reaching(self.scanner.scan(text)).is_empty() {
+            return None;
         }
-        clean.extend_from_slice(&line[done..]);
-        Cow::Owned(clean)
+        self.ask_baseline(text);
+        let (mut clean, mut done) = (Vec::new(), from);
+        for hit in reaching(self.scanner.scan(text)) {
+            let place = place(&hit);
+            if place.start >= done {
+                clean.extend_from_slice(&text[done..place.start]);
+                clean.extend_from_slice(format!("[redacted:{}]", hit.rule).as_bytes());
+                done = place.end;
+            }
+            self.note(file, 0, &hit);
+        }
+        clean.extend_from_slice(&text[done..end]);
+        Some(clean)
     }
 
     /// Looks the shapes of a text up in the baseline, once it is known.
@@ -221,8 +226,7 @@ impl Censor {
         let mut search = suspects.search();
         read(&mut |file| search.file(file));
         self.baseline.extend(search.found());
-        let scanner = Scanner::new(&self.known, RuleSet::standard());
-        self.scanner = scanner.with_baseline(self.baseline.clone());
+        self.renew();
     }
 
     fn note(&mut self, file: &str, at: u64, hit: &Hit) {

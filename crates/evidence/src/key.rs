@@ -10,6 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use contract::Digest;
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
+use sha2::{Digest as _, Sha256};
 
 /// PKCS#8 of an ed25519 seed is these 16 bytes and the seed; SPKI of a public key these 12 and the key.
 const PKCS8_PREFIX: &[u8] = &[0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
@@ -20,6 +21,8 @@ const SSH_TYPE: &[u8] = b"ssh-ed25519";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicKey {
     key: VerifyingKey,
+    /// Asked for again and again where many bundles are checked.
+    id: String,
 }
 
 /// The key that seals bundles. Made on first use, never inside a sandbox.
@@ -68,12 +71,12 @@ impl PublicKey {
         } else {
             from_openssh(text)
         }?;
-        VerifyingKey::from_bytes(&bytes).ok().map(|key| Self { key })
+        VerifyingKey::from_bytes(&bytes).ok().map(Self::new)
     }
 
     /// The 32 bytes themselves.
     pub fn from_raw(bytes: &[u8]) -> Option<Self> {
-        VerifyingKey::from_bytes(bytes.try_into().ok()?).ok().map(|key| Self { key })
+        VerifyingKey::from_bytes(bytes.try_into().ok()?).ok().map(Self::new)
     }
 
     pub fn read(path: &Path) -> Result<Self, ReadKeyError> {
@@ -81,19 +84,18 @@ impl PublicKey {
         Self::parse(&text).ok_or_else(|| ReadKeyError::Format(path.to_owned()))
     }
 
-    fn blob(&self) -> Vec<u8> {
-        [&11_u32.to_be_bytes()[..], SSH_TYPE, &32_u32.to_be_bytes()[..], self.key.as_bytes()].concat()
+    fn new(key: VerifyingKey) -> Self {
+        let id = format!("SHA256:{}", STANDARD_NO_PAD.encode(Sha256::digest(blob(&key))));
+        Self { key, id }
     }
 
     /// `SHA256:<base64>`, as `ssh-keygen -l` prints it.
     pub fn key_id(&self) -> String {
-        let digest = Digest::of(&self.blob()).to_string();
-        let raw: Vec<u8> = (0..32).filter_map(|i| u8::from_str_radix(&digest[2 * i..2 * i + 2], 16).ok()).collect();
-        format!("SHA256:{}", STANDARD_NO_PAD.encode(raw))
+        self.id.clone()
     }
 
     pub fn openssh(&self, comment: &str) -> String {
-        format!("ssh-ed25519 {} {comment}\n", STANDARD.encode(self.blob()))
+        format!("ssh-ed25519 {} {comment}\n", STANDARD.encode(blob(&self.key)))
     }
 
     /// Strict: no small-order keys, no malleable signatures.
@@ -101,6 +103,10 @@ impl PublicKey {
         let Ok(signature) = Signature::from_slice(signature) else { return false };
         self.key.verify_strict(message, &signature).is_ok()
     }
+}
+
+fn blob(key: &VerifyingKey) -> Vec<u8> {
+    [&11_u32.to_be_bytes()[..], SSH_TYPE, &32_u32.to_be_bytes()[..], key.as_bytes()].concat()
 }
 
 impl HarnessKey {
@@ -145,7 +151,7 @@ impl HarnessKey {
     }
 
     pub fn public(&self) -> PublicKey {
-        PublicKey { key: self.key.verifying_key() }
+        PublicKey::new(self.key.verifying_key())
     }
 
     pub fn sign(&self, message: &[u8]) -> [u8; 64] {

@@ -108,9 +108,26 @@ fn complete_report(report: &mut Report, draft: &Draft) -> Result<Vec<u8>, serde_
         draft.files().iter().map(|(name, written)| (name.clone(), written.sha256.to_string())).collect();
     report.artifact_digests.insert(names::REPORT.to_owned(), String::new());
     report.freshness = freshness(report, draft);
-    let own = canonical_digest(report)?;
-    report.artifact_digests.insert(names::REPORT.to_owned(), own.to_string());
-    canonical_bytes(report)
+    let mut bytes = canonical_bytes(report)?;
+    let own = Digest::of(&bytes).to_string();
+    report.artifact_digests.insert(names::REPORT.to_owned(), own.clone());
+    match place_of_own(&bytes) {
+        Some(at) => {
+            bytes.splice(at..at, own.into_bytes());
+            Ok(bytes)
+        }
+        None => canonical_bytes(report),
+    }
+}
+
+/// Where the report's own digest goes, if its empty entry stands in one place only. Quotes within texts are escaped, so only a
+/// key can look like one.
+fn place_of_own(bytes: &[u8]) -> Option<usize> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let entry = format!("\"{}\":\"\"", names::REPORT);
+    let mut places = text.match_indices(&entry);
+    let (Some((at, _)), None) = (places.next(), places.next()) else { return None };
+    Some(at + entry.len() - 1)
 }
 
 fn freshness(report: &Report, draft: &Draft) -> BTreeMap<String, Freshness> {

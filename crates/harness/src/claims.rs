@@ -17,13 +17,17 @@ use crate::run::Run;
 /// Claimed commit ids, and whether each is a commit of the result; None where it cannot be told.
 pub(crate) type Commits = Vec<(String, Option<bool>)>;
 
-/// Reads the claims in an engine's output.
-pub(crate) fn hear(run: &mut Run<'_>, ended: &Ended) {
-    let speech = match &run.equipped {
+/// Whose words the engine's output is in.
+pub(crate) fn speech(run: &Run<'_>) -> Speech {
+    match &run.equipped {
         Some(equipped) => equipped.engine.definition.events,
         None => run.task.fake.as_ref().and_then(|fake| fake.speaks).unwrap_or(Speech::Fake),
-    };
-    run.findings.claims = claims::extract(speech, &ended.stdout.text_bytes(), &ended.stderr.text_bytes());
+    }
+}
+
+/// Reads the claims in an engine's output.
+pub(crate) fn hear(run: &mut Run<'_>, ended: &Ended) {
+    run.findings.claims = claims::extract(speech(run), &ended.stdout.text_bytes(), &ended.stderr.text_bytes());
 }
 
 /// Looks claimed commits up while the workspace is still there. Its repository is the engine's own, so that only the

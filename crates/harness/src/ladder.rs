@@ -43,15 +43,19 @@ fn rung(harness: &Harness, engine: &str, source_id: &str, pair: Option<&ModelPai
             RunStatus::Running => {}
             // A bundle that is gone or does not verify proves nothing.
             RunStatus::Pass => {
-                if let Some(report) = pass(harness, row) {
+                if let Some(report) = report(harness, row).filter(|report| report.status == Status::Pass) {
                     let Some(why) = other_identity(&report, source_id, pair) else {
                         return RungFact::Validated { stage, run_id: row.run_id.clone() };
                     };
                     stale = stale.or(Some(RungFact::Stale { stage, run_id: row.run_id.clone(), why }));
                 }
             }
-            RunStatus::Fail | RunStatus::Blocked if counts_against(row) && stale.is_none() => {
-                return RungFact::Blocked { stage, run_id: row.run_id.clone() };
+            RunStatus::Fail | RunStatus::Blocked if counts_against(row) => {
+                // The failure of another is told by its bundle; one that tells nothing counts against everybody.
+                let other = report(harness, row).and_then(|report| other_identity(&report, source_id, pair));
+                if other.is_none() {
+                    return RungFact::Blocked { stage, run_id: row.run_id.clone() };
+                }
             }
             RunStatus::Fail | RunStatus::Blocked => {}
         }
@@ -60,10 +64,10 @@ fn rung(harness: &Harness, engine: &str, source_id: &str, pair: Option<&ModelPai
 }
 
 /// The report of a bundle that verifies, as the ledger knows it.
-fn pass(harness: &Harness, row: &RunRow) -> Option<Report> {
+fn report(harness: &Harness, row: &RunRow) -> Option<Report> {
     let bundle = harness.home.root().join(row.bundle.as_ref()?);
     let checked = evidence::verify::verify(&bundle, &[harness.key.public()], &[]).ok()?;
-    let report = checked.report.filter(|report| report.status == Status::Pass)?;
+    let report = checked.report?;
     let as_told = report.run_id.as_str() == row.run_id
         && report.stage.number() == row.stage
         && report.purpose == Purpose::Governed;

@@ -66,7 +66,7 @@ pub use recover::{RecoverError, Recovered, recover};
 pub use replay::{ReadStepsError, recorded_steps};
 pub use reverify::{REVERIFIED, Reverified, ReverifyError, reverify};
 pub use run::{Harness, OpenHarnessError, OpenRunError, random_token};
-pub use scan::{ContractSecret, warm_up};
+pub use scan::ContractSecret;
 pub use spine::{GovernError, Outcome, govern};
 pub use take::{TAKEN, TakeAsk, TakeError, TookPatch, take};
 pub use task::{BaselineFile, LoadTaskError, Origin, Task};

@@ -188,10 +188,7 @@ pub(crate) fn hold_against(run: &mut Run<'_>, attempts: Vec<Attempt>) -> Result<
 }
 
 fn in_words(attempts: &[&Attempt]) -> String {
-    let more = attempts.len().saturating_sub(NAMED);
-    let shown: Vec<String> = attempts.iter().take(NAMED).map(|attempt| format!("`{}`", attempt.what)).collect();
-    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{rest}", shown.join(", "))
+    contract::text::listed(attempts.iter().map(|attempt| format!("`{}`", attempt.what)), NAMED)
 }
 
 /// What the report lists.

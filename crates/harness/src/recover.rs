@@ -4,6 +4,8 @@
 //! unbroken beginning of its events is kept byte for byte, everything else it left lies under `backend/recovered`. Made
 //! beside the old folder and moved into place by one rename, so that a recovery that dies is simply done again.
 
+mod remains;
+
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
@@ -11,27 +13,28 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use contract::decision::{Inputs, Profile, SettingFacts};
-use contract::statement::{SealedBy, SignedLedger};
-use contract::{Digest, Purpose, Reason, Report, RunId, Stage, Stamp, TaskContract};
+use contract::decision::Profile;
+use contract::statement::SealedBy;
+use contract::{Digest, Purpose, Report, RunId, Stage, TaskContract};
 use evidence::artifact::take_over;
+use evidence::names;
 use evidence::seal::Sealed;
-use evidence::{Censor, Draft, chain, names};
 use ledger::Entry;
 use serde::Deserialize;
-use serde_json::json;
 
 use crate::clock::RunClock;
 use crate::decide::Ask;
-use crate::findings::Findings;
 use crate::home::Home;
 use crate::model::ModelAsk;
 use crate::report::{Evidence, ledger_entry, remove_work};
 use crate::reserve::Reserve;
-use crate::run::{Harness, Run, Stopped};
+use crate::run::{Harness, Stopped};
 use crate::supervise::MARKER;
 use crate::task::{Origin, Task};
 use crate::watch::{Quiet, Watch};
+
+pub(crate) use remains::Remains;
+use remains::Scene;
 
 /// What was found and done.
 #[derive(Debug, Default)]
@@ -69,11 +72,6 @@ impl fmt::Display for RecoverError {
 
 impl std::error::Error for RecoverError {}
 
-/// A run that somebody else began and that is over.
-pub(crate) struct Remains<'a> {
-    pub(crate) run: Run<'a>,
-}
-
 /// The intent of a run, as the ledger has it.
 #[derive(Deserialize)]
 struct Intent {
@@ -88,11 +86,6 @@ struct Detail {
     boot_id: String,
     contract: TaskContract,
     sandbox: Profile,
-}
-
-#[derive(Deserialize)]
-struct EngineIntent {
-    inputs: Option<Inputs>,
 }
 
 /// Seals what was interrupted. Cheap when there is nothing: one folder is listed and one index is asked.
@@ -277,151 +270,5 @@ fn cause(boot_id: &str) -> String {
         "the harness process was killed".to_owned()
     } else {
         "the machine was restarted".to_owned()
-    }
-}
-
-/// What a run is made of beside its own folder.
-struct Scene<'a> {
-    harness: &'a Harness,
-    task: &'a Task,
-    ask: &'a Ask,
-    watch: Watch<'a>,
-}
-
-impl<'a> Scene<'a> {
-    fn remains(
-        &self,
-        run_id: &RunId,
-        started: &Entry,
-        engine: Option<&Entry>,
-        old: Option<&Path>,
-        why: &str,
-        stopped: Option<&Stopped>,
-    ) -> Result<Remains<'a>, Stopped> {
-        let old_events = old.map(|old| fs::read(old.join(names::EVENTS)).unwrap_or_default()).unwrap_or_default();
-        let read = chain::read(&old_events, Some(run_id));
-        let start = Stamp::try_from(started.time.clone())
-            .map_err(|error| Stopped::Io(run_id.as_str().into(), io::Error::other(error)))?;
-        let last = read.events.last().map_or(start, |event| event.time);
-        let clock = RunClock::resume(start, last)
-            .map_err(|error| Stopped::Io(run_id.as_str().into(), io::Error::other(error)))?;
-        let draft = new_draft(&self.harness.home, run_id, clock.started())?;
-        let id = self.harness.ledger().ledger_id().to_owned();
-        let head = started.prev.parse().unwrap_or(Digest::ZERO);
-        let ledger_at_start = SignedLedger { id, head, seq: started.seq.saturating_sub(1) };
-        let contract_digest = self.task.contract.digest()?;
-        let work = self.harness.home.work_run(run_id);
-        let findings = Findings::default();
-        let mut run = Run {
-            canary: String::new(),
-            layer: None,
-            link: None,
-            equipped: None,
-            reserve: None,
-            harness: self.harness,
-            task: self.task,
-            ask: self.ask,
-            watch: self.watch,
-            clock,
-            ledger_at_start,
-            contract_digest,
-            draft,
-            work,
-            stage: None,
-            findings,
-        };
-        run.draft.continue_chain(&old_events, last)?;
-        run.findings.engine.started = engine.is_some();
-        adopt(&mut run, old)?;
-        settle_decision(&mut run, engine)?;
-        run.catch_up()?;
-        match stopped {
-            Some(Stopped::Halted(_)) => run.findings.block(Reason::Halted, format!("the run was {why}"), names::TRACE),
-            _ => {
-                let text = format!("the run was interrupted: {why}");
-                run.findings.block(Reason::HarnessInterrupted, text, names::TRACE);
-            }
-        }
-        if let Some(Stopped::Write(error)) = stopped {
-            run.trace("artifact.failed", json!({"error": error.error.to_string(), "path": error.name}))?;
-            run.findings.block(Reason::ArtifactWriteFailure, error.to_string(), names::TRACE);
-        }
-        run.trace("recovered", json!({"events_kept": read.head.count, "why": why}))?;
-        Ok(Remains { run })
-    }
-}
-
-fn new_draft(home: &Home, run_id: &RunId, at: Stamp) -> Result<Draft, Stopped> {
-    let dir = home.active().join(format!("{run_id}.recover"));
-    remove_all(&dir).map_err(|error| Stopped::Io(dir.clone(), io::Error::other(error.to_string())))?;
-    let lock = Draft::claim(&dir).map_err(|error| Stopped::Io(dir.clone(), error))?;
-    // What the dead run wrote went through its own censor, which knew more.
-    Ok(Draft::begin(dir, run_id.clone(), lock, at, Censor::new(Vec::new()))?)
-}
-
-/// Everything the dead run left, under `backend/recovered`.
-fn adopt(run: &mut Run<'_>, old: Option<&Path>) -> Result<(), Stopped> {
-    let Some(old) = old else { return Ok(()) };
-    let mut folders = vec![String::new()];
-    while let Some(below) = folders.pop() {
-        let dir = old.join(&below);
-        let failed = |error| Stopped::Io(dir.clone(), error);
-        for entry in fs::read_dir(&dir).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let kind = entry.file_type().map_err(failed)?;
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let name = format!("{below}{name}");
-            // Deeper than anything a run writes; a bundle may not be deeper than what `verify` reads.
-            if kind.is_dir() && name.matches('/').count() < 20 {
-                folders.push(format!("{name}/"));
-            } else if kind.is_file() {
-                let at = run.clock.now();
-                run.draft.adopt(&entry.path(), &format!("backend/recovered/{name}"), at)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The decision the run rested on: from the intent of the engine's start, or one that says how far it came.
-fn settle_decision(run: &mut Run<'_>, engine: Option<&Entry>) -> Result<(), Stopped> {
-    let intent: Option<EngineIntent> = engine.and_then(|entry| serde_json::from_value(entry.body.clone()).ok());
-    let inputs = intent.and_then(|intent| intent.inputs).unwrap_or_else(|| Inputs {
-        contract_digest: run.contract_digest,
-        engine: run.ask.engine.clone(),
-        stage: run.ask.stage,
-        purpose: run.ask.purpose,
-        time: run.clock.started(),
-        settings: unknown_settings(run.ask.sandbox),
-        target: None,
-        answer: None,
-    });
-    let decision = gate::decide(&run.task.contract, inputs)?;
-    let at = run.clock.now();
-    run.draft.write_json(names::CONTRACT, &run.task.contract, at)?;
-    run.draft.write_json(names::DECISION, &decision, at)?;
-    run.findings.baseline_commit = decision.inputs.target.as_ref().and_then(|target| target.baseline_commit.clone());
-    run.findings.baseline_tree = decision.inputs.target.as_ref().and_then(|target| target.baseline_tree.clone());
-    for refusal in &decision.refusals {
-        run.findings.block_with(refusal.reason, refusal.text.clone(), &refusal.remedy, names::DECISION);
-    }
-    run.findings.decision = Some(decision);
-    Ok(())
-}
-
-fn unknown_settings(sandbox_asked: Profile) -> SettingFacts {
-    SettingFacts {
-        gated: false,
-        engine_unavailable: None,
-        missing_programs: Vec::new(),
-        halted: false,
-        sandbox_asked,
-        sandbox_available: vec![Profile::None, Profile::Strict],
-        sandbox_shortfall: None,
-        hidden_programs: Vec::new(),
-        environment_problems: Vec::new(),
-        environment_unavailable: Vec::new(),
-        engine: None,
-        model: None,
     }
 }

@@ -226,10 +226,13 @@ fn common_coverage(run: &mut Run<'_>) {
     model::cover(run);
     if run.findings.engine.started && run.equipped.is_some() {
         let settings = run.findings.decision.as_ref().map(|decision| &decision.inputs.settings);
+        let source = settings.and_then(|settings| settings.engine.as_ref());
+        let unsigned = source.is_some_and(|engine| engine.admission.is_unsigned());
         let without_bridge = settings.is_some_and(|settings| settings.model.is_none());
         let rows = [
             (Coverage::SourceNotAdmitted, source_status(run) != SourceAdmissionStatus::Admitted),
             (Coverage::EngineWithoutBridge, without_bridge),
+            (Coverage::RecordsUnsigned, unsigned),
         ];
         run.findings.coverage.extend(rows.iter().filter(|(_, holds)| *holds).map(|(code, _)| *code));
     }

@@ -113,7 +113,7 @@ impl From<tree::TreeError> for ReverifyError {
 pub struct Reverified {
     pub reverification: Reverification,
     pub statement: PathBuf,
-    /// Everything that was run and what it printed.
+    /// Everything that was run and what it printed, without secrets.
     pub log: Vec<u8>,
 }
 
@@ -164,8 +164,14 @@ pub fn reverify(
     let blockers = blockers(&report, blocks, another_contract);
     let held = Held { contract, another_contract, blockers, passes: examined.passes, coverage: examined.coverage };
     let reverification = held.compose(harness, &report, clock)?;
+    // What the exam's programs said goes into both.
+    let mut censor = crate::scan::censor(&canary);
+    let clean = censor.document(REVERIFIED, &reverification);
+    let clean = clean.map_err(|error| ReverifyError::Failed(error.to_string()))?;
+    let reverification = clean.unwrap_or(reverification);
+    let log = censor.bytes(names::TEST_LOG, &examined.log).into_owned();
     let statement = record(harness, bundle, &reverification)?;
-    Ok(Reverified { reverification, statement, log: examined.log })
+    Ok(Reverified { reverification, statement, log })
 }
 
 /// The baseline of a run as one file, gone with the value.

@@ -30,7 +30,7 @@ use crate::model::{ModelLink, ModelSettings};
 use crate::replay;
 use crate::reserve::Reserve;
 use crate::scan::{ContractSecret, censor, secret_in};
-use crate::supervise::Setting;
+use crate::supervise::{self, Setting};
 use crate::task::Task;
 use crate::watch::{Step, StepState, Told, Watch};
 
@@ -383,13 +383,14 @@ impl<'a> Run<'a> {
 
     /// Starts a stage ahead of its use: it is ready by the time the program to run is known.
     pub(crate) fn prepare_stage(&mut self) -> Result<(), Stopped> {
-        self.stage = Some(self.harness.supervisor.prepare()?);
+        self.stage = Some(supervise::prepare(&self.harness.supervisor, self.ask.sandbox)?);
         Ok(())
     }
 
     /// Runs a program in the stage that is ready, or in a new one.
     pub(crate) fn take_stage(&mut self) -> Result<Stage, Stopped> {
-        self.stage.take().map_or_else(|| Ok(self.harness.supervisor.prepare()?), Ok)
+        let prepare = || supervise::prepare(&self.harness.supervisor, self.ask.sandbox);
+        Ok(self.stage.take().map_or_else(prepare, Ok)?)
     }
 
     /// Makes the work area. A small case that is not to be kept works in memory, where there is such a place, and its

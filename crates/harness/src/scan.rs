@@ -23,11 +23,6 @@ pub struct ContractSecret {
     pub rule: String,
 }
 
-/// Gets ready in the background what every run needs and takes a while.
-pub fn warm_up() {
-    std::thread::spawn(Censor::warm);
-}
-
 /// The censor of a run whose decoys hold this.
 pub(crate) fn censor(canary: &str) -> Censor {
     Censor::new(vec![Known::new(CANARY, KnownClass::Canary, canary.as_bytes())])
@@ -94,9 +89,7 @@ impl Run<'_> {
 
 fn in_words(hits: &[&SecretHit]) -> String {
     let place = |hit: &&SecretHit| format!("in {} at {} ({})", hit.file, hit.offset, hit.rule);
-    let more = hits.len().saturating_sub(NAMED);
-    let rest = if more > 0 { format!(" and {more} more places") } else { String::new() };
-    format!("{}{rest}", hits.iter().take(NAMED).map(place).collect::<Vec<_>>().join(", "))
+    contract::text::listed(hits.iter().map(place), NAMED)
 }
 
 /// The files of a bundle beside those that are written as the run goes on.

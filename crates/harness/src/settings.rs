@@ -33,7 +33,7 @@ pub(crate) fn settings(harness: &Harness, task: &Task, ask: &Ask, now: Stamp) ->
     let equipment = engine.map(|engine| {
         let open = gate::engine::is_open(&engine.id, &engine.config.gate, ask.stage);
         let may_look = open && !halted && ask.stage < Stage::DISPOSABLE_REPOSITORY && ask.sandbox != Profile::None;
-        equip(harness, engine, ask.stage, ask.model.pair.as_ref(), may_look, now)
+        equip(harness, engine, ask, now, may_look)
     });
     let (sandbox_available, sandbox_shortfall) = availability::profiles(harness, ask.sandbox);
     let (missing_programs, hidden_programs) = missing_programs(harness, task, ask.sandbox);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use contract::decision::Profile;
 use contract::task::Limits;
 use contract::{RunId, TaskContract};
-use sandbox::{Access, Ended, How, LimitKind, Mount, Space, Spec};
+use sandbox::{Access, Ended, How, LimitKind, Mount, Space, Spec, Stage, SuperviseError, Supervisor};
 
 use crate::quarters::Quarters;
 use crate::run::{Harness, Run, Stopped};
@@ -131,6 +131,11 @@ impl Setting<'_> {
         spec.watched = quarters.watched(space);
         Some(spec)
     }
+}
+
+/// A stage for a program of this profile, ready before the program is known.
+pub(crate) fn prepare(supervisor: &Supervisor, profile: Profile) -> Result<Stage, SuperviseError> {
+    if profile == Profile::None { supervisor.prepare() } else { supervisor.prepare_confined() }
 }
 
 /// What a program may add to its tree, and as much to its private places.

@@ -42,6 +42,8 @@ pub enum StepState {
     Began,
     Ended,
     Refused,
+    /// It goes on, and nothing is seen of it.
+    Idle,
 }
 
 /// What is told of a step. The trace records the same, so that a run can be shown again as it was shown.

@@ -44,6 +44,8 @@ struct Request {
     marker: (String, String),
     watched: Option<Watched>,
     confinement: Option<Confinement>,
+    /// The stage builds what it can before it has its order.
+    ahead: bool,
     /// The program is stopped as soon as it has said something.
     stop_at_output: bool,
 }
@@ -60,7 +62,7 @@ fn confined() -> Option<ExitCode> {
     let mut watch = Watch { on_line: Some(&mut on_line), ..Watch::default() };
     watch.stop = request.stop_at_output.then_some(&said);
     let mut upper = None;
-    let outcome = match run_confined(&spec, &mut watch, &mut upper) {
+    let outcome = match run_confined(&spec, request.ahead, &mut watch, &mut upper) {
         Ok(ended) => told(&ended, upper.as_ref()),
         Err(SuperviseError::ConfineProgram { failure, probes }) => json!({"failure": failure, "probes": probes}),
         Err(error) => json!({"error": error.to_string()}),
@@ -69,9 +71,14 @@ fn confined() -> Option<ExitCode> {
     Some(ExitCode::SUCCESS)
 }
 
-fn run_confined(spec: &Spec, watch: &mut Watch<'_>, upper: &mut Option<OwnedFd>) -> Result<Ended, SuperviseError> {
-    let exe = std::env::current_exe().unwrap_or_default();
-    let stage = Supervisor::new(exe).prepare()?;
+fn run_confined(
+    spec: &Spec,
+    ahead: bool,
+    watch: &mut Watch<'_>,
+    upper: &mut Option<OwnedFd>,
+) -> Result<Ended, SuperviseError> {
+    let supervisor = Supervisor::new(std::env::current_exe().unwrap_or_default());
+    let stage = if ahead { supervisor.prepare_confined() } else { supervisor.prepare() }?;
     if spec.confinement.is_none() {
         return stage.run(spec, watch);
     }

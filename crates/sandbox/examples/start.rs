@@ -1,8 +1,9 @@
 //! What starting `true` costs, and what working inside costs, in time and in CPU: directly, supervised, confined, confined by a
 //! stage that was started ahead (as a harness does), and in bubblewrap with the same namespaces.
 //!
-//! `start [--rounds N] [--product EXE] [ROW...]`, where the product is an executable that has the stage in it as this one has,
-//! for rows of its own. Rows take turns, so that a busy machine slows all of them alike. Prints one JSON object for each:
+//! `start [--rounds N] [--python EXE] [--product EXE --case DIR] [ROW...]`. The product is an executable that has the stage in it
+//! as this one has, and runs cases; the python is one of a virtual environment with pytest in it. Each has rows of its own. Rows
+//! take turns, so that a busy machine slows all of them alike. Prints one JSON object for each:
 //! `cargo xtask bench sandbox` makes a table of them. Build with `--release` for figures that mean something.
 
 use std::fs;
@@ -11,7 +12,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
-use sandbox::{Confinement, How, STAGE_ARG, Spec, Supervisor, Watch, find_program, stage_main};
+use sandbox::{Access, Confinement, How, Mount, STAGE_ARG, Spec, Supervisor, Watch, find_program, stage_main};
 use serde_json::json;
 
 /// Starts in one turn: enough CPU time to be read off a clock of 10 ms.
@@ -23,7 +24,7 @@ const TRUE: [&str; 1] = ["/bin/true"];
 /// Many in one sandbox, so that its start hardly counts.
 const STATUS: [&str; 3] =
     ["/bin/sh", "-c", "i=0; while [ $i -lt 30 ]; do git status --porcelain || exit 1; i=$((i+1)); done"];
-const UNITTEST: [&str; 5] = ["/usr/bin/python3", "-m", "unittest", "-q", "test_work"];
+const PYTEST: [&str; 6] = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "test_work.py"];
 const TEST: &str = "\
 import json, os, subprocess, tempfile, unittest
 class Work(unittest.TestCase):
@@ -66,58 +67,82 @@ enum Way {
     Product,
     ProductAhead,
     Bwrap,
+    /// A whole run of the product's, under this profile.
+    Run(&'static str),
 }
 
 struct Row {
     name: &'static str,
     way: Way,
-    argv: &'static [&'static str],
+    argv: Vec<String>,
     batch: u32,
     times: Vec<Duration>,
     cpu: Duration,
 }
 
-fn rows(wanted: &[String], product: bool) -> Vec<Row> {
-    let row = |name, way, argv: &'static [&'static str], batch| Row {
-        name,
-        way,
-        argv,
-        batch,
-        times: Vec::new(),
-        cpu: Duration::ZERO,
-    };
-    let all = [
-        row("direct", Way::Direct, &TRUE, BATCH),
-        row("bwrap", Way::Bwrap, &TRUE, BATCH),
-        row("none", Way::None, &TRUE, BATCH),
-        row("strict", Way::Strict, &TRUE, BATCH),
-        row("ahead", Way::Ahead, &TRUE, BATCH),
-        row("product", Way::Product, &TRUE, BATCH),
-        row("product ahead", Way::ProductAhead, &TRUE, BATCH),
-        row("status outside", Way::Direct, &STATUS, 1),
-        row("status inside", Way::Strict, &STATUS, 1),
-        row("unittest outside", Way::Direct, &UNITTEST, 1),
-        row("unittest inside", Way::Strict, &UNITTEST, 1),
-    ];
-    let of_product = |row: &Row| matches!(row.way, Way::Product | Way::ProductAhead);
-    let is_wanted = |row: &Row| wanted.is_empty() || wanted.iter().any(|name| name == row.name);
-    all.into_iter().filter(|row| is_wanted(row) && (product || !of_product(row))).collect()
+/// What is measured, from the command line.
+#[derive(Default)]
+struct Asked {
+    rounds: Option<usize>,
+    python: Option<String>,
+    product: Option<PathBuf>,
+    case: Option<PathBuf>,
+    rows: Vec<String>,
+}
+
+impl Asked {
+    fn read(args: &[String]) -> Outcome<Self> {
+        let mut asked = Self::default();
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            let mut value = || args.next().ok_or(format!("{arg} needs a value"));
+            match arg.as_str() {
+                "--rounds" => asked.rounds = Some(value()?.parse().map_err(|_| "--rounds needs a number")?),
+                "--python" => asked.python = Some(value()?.clone()),
+                "--product" => asked.product = Some(value()?.into()),
+                "--case" => asked.case = Some(value()?.into()),
+                row => asked.rows.push(row.to_owned()),
+            }
+        }
+        Ok(asked)
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let words = |argv: &[&str]| argv.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+        let row = |name, way, argv, batch| Row { name, way, argv, batch, times: Vec::new(), cpu: Duration::ZERO };
+        let start = |name, way| row(name, way, words(&TRUE), BATCH);
+        let mut all = vec![
+            start("direct", Way::Direct),
+            start("bwrap", Way::Bwrap),
+            start("none", Way::None),
+            start("strict", Way::Strict),
+            start("ahead", Way::Ahead),
+            row("status outside", Way::Direct, words(&STATUS), 1),
+            row("status inside", Way::Strict, words(&STATUS), 1),
+        ];
+        if let Some(python) = &self.python {
+            let argv = || [vec![python.clone()], words(&PYTEST)].concat();
+            all.extend([row("pytest outside", Way::Direct, argv(), 1), row("pytest inside", Way::Strict, argv(), 1)]);
+        }
+        if self.product.is_some() {
+            all.extend([start("product", Way::Product), start("product ahead", Way::ProductAhead)]);
+        }
+        if self.case.is_some() {
+            let run = |name, profile| row(name, Way::Run(profile), Vec::new(), 1);
+            all.extend([run("run none", "none"), run("run strict", "strict")]);
+        }
+        all.retain(|row| self.rows.is_empty() || self.rows.iter().any(|name| name == row.name));
+        all
+    }
 }
 
 fn measure(args: &[String]) -> Outcome {
-    let (mut rounds, mut product, mut wanted) = (ROUNDS, None, Vec::new());
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        match arg.as_str() {
-            "--rounds" => rounds = args.next().and_then(|text| text.parse().ok()).ok_or("--rounds needs a number")?,
-            "--product" => product = args.next().map(|exe| Supervisor::new(PathBuf::from(exe))),
-            row => wanted.push(row.to_owned()),
-        }
-    }
+    let asked = Asked::read(args)?;
+    let rounds = asked.rounds.unwrap_or(ROUNDS);
     set_child_subreaper(Some(getpid())).map_err(|error| error.to_string())?;
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut rows = rows(&wanted, product.is_some());
-    let world = World::new(Supervisor::new(own), product)?;
+    let mut rows = asked.rows();
+    let world = World::new(Supervisor::new(own), asked)?;
     let count = rows.len();
     // The first round warms up.
     for round in 0..=rounds {
@@ -145,14 +170,17 @@ fn report(row: &mut Row) {
 
 struct World {
     supervisor: Supervisor,
-    product: Option<Supervisor>,
+    asked: Asked,
+    /// Of the product, for its runs.
+    home: tempfile::TempDir,
     workspace: tempfile::TempDir,
     bwrap: Option<PathBuf>,
 }
 
 impl World {
     /// A repository of a thousand files, and a test.
-    fn new(supervisor: Supervisor, product: Option<Supervisor>) -> Outcome<Self> {
+    fn new(supervisor: Supervisor, asked: Asked) -> Outcome<Self> {
+        let home = tempfile::tempdir().map_err(|error| error.to_string())?;
         let workspace = tempfile::tempdir().map_err(|error| error.to_string())?;
         for folder in 0..20 {
             let folder = workspace.path().join(format!("folder-{folder}"));
@@ -163,7 +191,7 @@ impl World {
         fs::write(workspace.path().join("test_work.py"), TEST).map_err(|error| error.to_string())?;
         let git = "git init -q . && git add . && git -c user.name=n -c user.email=e commit -qm one && git status";
         let bwrap = find_program("bwrap", &["/usr/bin".into(), "/usr/local/bin".into()], Path::new("/"));
-        let world = Self { supervisor, product, workspace, bwrap };
+        let world = Self { supervisor, asked, home, workspace, bwrap };
         world.command("/bin/sh", &["-c", git]).map(|()| world)
     }
 
@@ -181,21 +209,35 @@ impl World {
     fn once(&self, row: &Row) -> Outcome<Duration> {
         let started = Instant::now();
         match row.way {
-            Way::Direct => self.command(row.argv[0], &row.argv[1..])?,
-            Way::Bwrap => self.in_bwrap(row.argv)?,
+            Way::Direct => self.command(&row.argv[0], &words(&row.argv[1..]))?,
+            Way::Bwrap => self.in_bwrap(&words(&row.argv))?,
+            Way::Run(profile) => self.whole_run(profile)?,
             Way::None | Way::Strict | Way::Ahead => return self.supervised(&self.supervisor, row),
             Way::Product | Way::ProductAhead => {
-                return self.supervised(self.product.as_ref().ok_or("no product was given")?, row);
+                return self.supervised(&Supervisor::new(self.product()?.to_owned()), row);
             }
         }
         Ok(started.elapsed())
     }
 
+    fn product(&self) -> Outcome<&Path> {
+        self.asked.product.as_deref().ok_or_else(|| "no product was given".to_owned())
+    }
+
+    fn whole_run(&self, profile: &str) -> Outcome {
+        let case = self.asked.case.as_ref().ok_or("no case was given")?.display().to_string();
+        let home = self.home.path().display().to_string();
+        let words = ["--home", &home, "run", &case, "--sandbox", profile, "--json"];
+        self.command(&self.product()?.display().to_string(), &words)
+    }
+
     fn supervised(&self, supervisor: &Supervisor, row: &Row) -> Outcome<Duration> {
         let spec = self.spec(row);
         let mut started = Instant::now();
-        let stage = supervisor.prepare().map_err(|error| error.to_string())?;
-        if matches!(row.way, Way::Ahead | Way::ProductAhead) {
+        let ahead = matches!(row.way, Way::Ahead | Way::ProductAhead);
+        let stage = if ahead { supervisor.prepare_confined() } else { supervisor.prepare() };
+        let stage = stage.map_err(|error| error.to_string())?;
+        if ahead {
             std::thread::sleep(AHEAD);
             started = Instant::now();
         }
@@ -205,11 +247,19 @@ impl World {
 
     fn spec(&self, row: &Row) -> Spec {
         let marker = ("SANDBOX_EXAMPLE".to_owned(), std::process::id().to_string());
-        let argv = row.argv.iter().map(|arg| (*arg).to_owned()).collect();
-        let mut spec = Spec::new(argv, self.workspace.path().to_owned(), Duration::from_secs(60), marker);
+        let mut spec = Spec::new(row.argv.clone(), self.workspace.path().to_owned(), Duration::from_secs(60), marker);
         spec.env = self.environment();
         if row.way != Way::None {
-            spec.confinement = Some(Confinement::new(self.workspace.path().to_owned()));
+            let mut confinement = Confinement::new(self.workspace.path().to_owned());
+            // The virtual environment of a python that is to be started.
+            let python = self.asked.python.iter().filter(|python| row.argv.first() == Some(python));
+            let environment = python.filter_map(|python| Path::new(python).ancestors().nth(2));
+            confinement.mounts.extend(environment.map(|folder| Mount {
+                source: folder.to_owned(),
+                target: folder.to_owned(),
+                access: Access::ReadOnly,
+            }));
+            spec.confinement = Some(confinement);
         }
         spec
     }
@@ -243,6 +293,10 @@ impl World {
         let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
         if output.status.success() { Ok(()) } else { Err(format!("{program}: {output:?}")) }
     }
+}
+
+fn words(argv: &[String]) -> Vec<&str> {
+    argv.iter().map(String::as_str).collect()
 }
 
 /// Waits for what others have left behind: what nobody waits for is in nobody's account.

@@ -105,6 +105,7 @@ impl<'a> Run<'a> {
         } else {
             self.lose(false);
         }
+        watch.tick();
         while self.end.is_none() {
             let ready = self.wait();
             self.read_output(&ready, &mut buffer, &mut watch.on_line);
@@ -167,7 +168,7 @@ impl<'a> Run<'a> {
             cancelled: watch.cancelled(),
             stopped: watch.stopped(),
             output_exceeded: self.output() > self.spec.output_bytes,
-            disk_exceeded: self.watcher.as_ref().is_some_and(Watcher::exceeded),
+            disk_exceeded: self.watcher.as_mut().is_some_and(Watcher::exceeded),
         };
         if self.asked.any() {
             // If it cannot be told it is gone, which the next read notices.

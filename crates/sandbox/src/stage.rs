@@ -15,6 +15,7 @@ use rustix::fs::{Access, MemfdFlags, access, memfd_create};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, WaitStatus, getpid, pidfd_open, set_child_subreaper, setsid};
 
+use crate::supervisor::CONFINES;
 use crate::tree::{self, Reaper};
 use crate::wire::{self, Order, Report};
 use crate::{Cpu, How, LimitRule, SpawnFailure, SpawnFailureKind, limits, procs, strict};
@@ -36,11 +37,14 @@ pub fn stage_main() -> ExitCode {
 
 fn supervise() -> io::Result<()> {
     let mut control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let confines = std::env::args_os().nth(2).is_some_and(|word| word == CONFINES);
+    let ahead = if confines { strict::Ahead::begin() } else { None };
     let order: Order = wire::receive(&mut control)?;
     let stdin = order.stdin_bytes.map(|length| take_stdin(&mut control, length)).transpose()?;
     if let Some(confinement) = &order.confinement {
-        return strict::supervise(&order, confinement, stdin, control);
+        return strict::supervise(&order, confinement, stdin, control, ahead);
     }
+    drop(ahead);
     let started = Instant::now();
     let mut report = match start(&order, stdin) {
         Ok(running) => follow(running, &mut control, started.checked_add(order.wall))?,

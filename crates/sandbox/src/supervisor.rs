@@ -17,6 +17,9 @@ use crate::{Confined, Ended, Line, Spec, SuperviseError};
 /// The hidden first argument with which the own executable becomes the stage.
 pub const STAGE_ARG: &str = "__supervise";
 
+/// The second argument of a stage that will be asked to confine its program.
+pub(crate) const CONFINES: &str = "strict";
+
 /// A stage that does not even take its order for this long is given up.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -35,7 +38,7 @@ pub struct Watch<'a> {
     pub stop: Option<&'a AtomicBool>,
     /// Called for each line of output, between reads: it must not block.
     pub on_line: Option<&'a mut dyn FnMut(Line<'_>)>,
-    /// Called as often as the flags are looked at, and once after the end: it must not block.
+    /// Called once the program is on its way, as often as the flags are looked at, and once after the end: it must not block.
     pub on_tick: Option<&'a mut dyn FnMut()>,
 }
 
@@ -74,8 +77,17 @@ impl Supervisor {
 
     /// Starts a stage that waits for its order, so that it is there by the time there is one.
     pub fn prepare(&self) -> Result<Stage, SuperviseError> {
+        self.prepare_with(&[STAGE_ARG])
+    }
+
+    /// The same for a program that is to be confined: what every confinement has is built before there is an order.
+    pub fn prepare_confined(&self) -> Result<Stage, SuperviseError> {
+        self.prepare_with(&[STAGE_ARG, CONFINES])
+    }
+
+    fn prepare_with(&self, words: &[&str]) -> Result<Stage, SuperviseError> {
         let (control, theirs) = channel().map_err(|source| SuperviseError::OpenChannel { source })?;
-        let child = start_stage(&self.exe, theirs)
+        let child = start_stage(&self.exe, words, theirs)
             .map_err(|source| SuperviseError::StartStage { exe: self.exe.clone(), source })?;
         Ok(Stage { waiting: Some((child, control)) })
     }
@@ -149,9 +161,9 @@ fn channel() -> io::Result<(UnixStream, UnixStream)> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the stage is the door; it is started here and nowhere else")]
-fn start_stage(exe: &Path, control: UnixStream) -> io::Result<Child> {
+fn start_stage(exe: &Path, words: &[&str], control: UnixStream) -> io::Result<Child> {
     Command::new(exe)
-        .arg(STAGE_ARG)
+        .args(words)
         .env_clear()
         .stdin(Stdio::from(OwnedFd::from(control)))
         .stdout(Stdio::piped())

@@ -55,51 +55,79 @@ impl Watched {
     }
 }
 
-/// The thread that looks. Dropped, it ends.
+/// Watches from the start of a program to its end.
 #[derive(Debug)]
-pub(crate) struct Watcher {
-    exceeded: Arc<AtomicBool>,
-    /// The program has ended when nobody holds this any more.
-    running: Option<Sender<()>>,
-    thread: Option<JoinHandle<Vec<LimitKind>>>,
+pub(crate) enum Watcher {
+    /// Until the first look is due nobody needs to look: most programs end before.
+    Resting(Gauge, Instant),
+    Looking(Looker),
+    /// A watch that failed has not shown that the limit held.
+    Failed,
 }
 
 impl Watcher {
     /// Counts what is there and begins to watch; to be called before the program starts.
     pub(crate) fn begin(watched: &Watched) -> Result<Self, SuperviseError> {
         let failed = |source| SuperviseError::WatchDisk { roots: watched.roots.clone(), source };
-        let gauge = Gauge::new(watched).map_err(failed)?;
-        let exceeded = Arc::new(AtomicBool::new(false));
-        let (running, ended) = channel();
-        let flag = Arc::clone(&exceeded);
-        let thread = Builder::new().name("disk-watch".to_owned()).spawn(move || gauge.watch(&ended, &flag));
-        Ok(Self { exceeded, running: Some(running), thread: Some(thread.map_err(failed)?) })
+        Ok(Self::Resting(Gauge::new(watched).map_err(failed)?, Instant::now()))
     }
 
-    pub(crate) fn exceeded(&self) -> bool {
-        self.exceeded.load(Ordering::Relaxed)
+    /// Whether a limit was passed. To be asked again and again, at least as often as looks are due.
+    pub(crate) fn exceeded(&mut self) -> bool {
+        if matches!(self, Self::Resting(_, since) if since.elapsed() >= STEP)
+            && let Self::Resting(gauge, _) = std::mem::replace(self, Self::Failed)
+        {
+            *self = Looker::start(gauge).map_or(Self::Failed, Self::Looking);
+        }
+        match self {
+            Self::Resting(..) => false,
+            Self::Looking(looker) => looker.exceeded.load(Ordering::Relaxed),
+            Self::Failed => true,
+        }
     }
 
     /// Measures a last time, when nothing writes any more, and says which limits were passed.
-    pub(crate) fn finish(mut self) -> Vec<LimitKind> {
-        self.join()
+    pub(crate) fn finish(self) -> Vec<LimitKind> {
+        match self {
+            Self::Resting(gauge, _) => gauge.last(),
+            Self::Looking(mut looker) => looker.join(),
+            Self::Failed => vec![LimitKind::Disk],
+        }
+    }
+}
+
+/// The thread that looks. Dropped, it ends.
+#[derive(Debug)]
+pub(crate) struct Looker {
+    exceeded: Arc<AtomicBool>,
+    /// The program has ended when nobody holds this any more.
+    running: Option<Sender<()>>,
+    thread: Option<JoinHandle<Vec<LimitKind>>>,
+}
+
+impl Looker {
+    fn start(gauge: Gauge) -> io::Result<Self> {
+        let exceeded = Arc::new(AtomicBool::new(false));
+        let (running, ended) = channel();
+        let flag = Arc::clone(&exceeded);
+        let thread = Builder::new().name("disk-watch".to_owned()).spawn(move || gauge.watch(&ended, &flag))?;
+        Ok(Self { exceeded, running: Some(running), thread: Some(thread) })
     }
 
     fn join(&mut self) -> Vec<LimitKind> {
         self.running = None;
-        // A watch that failed has not shown that the limit held.
         self.thread.take().map_or_else(Vec::new, |thread| thread.join().unwrap_or_else(|_| vec![LimitKind::Disk]))
     }
 }
 
-impl Drop for Watcher {
+impl Drop for Looker {
     fn drop(&mut self) {
         self.join();
     }
 }
 
 #[derive(Debug)]
-struct Gauge {
+pub(crate) struct Gauge {
     roots: Vec<Root>,
     space: Space,
     before: Usage,
@@ -118,20 +146,13 @@ impl Gauge {
 
     fn watch(self, ended: &Receiver<()>, exceeded: &AtomicBool) -> Vec<LimitKind> {
         let has_ended = || ended.try_recv() == Err(TryRecvError::Disconnected);
-        let mut took = Duration::ZERO;
-        let mut grown = Space { bytes: 0, inodes: 0 };
         loop {
-            self.rest(ended, took, grown);
             let last = has_ended();
             let started = Instant::now();
             let give_up = || !last && has_ended();
             let now = self.count(false, &give_up);
-            (took, grown) = (started.elapsed(), now.since(&self.before));
-            let mut hits = self.hits(&now);
-            if !hits.is_empty() {
-                // Not for something that was only moved meanwhile.
-                hits = self.hits(&self.count(true, &give_up));
-            }
+            let (took, grown) = (started.elapsed(), now.since(&self.before));
+            let hits = self.confirmed(&now, &give_up);
             if give_up() {
                 // Cut short, or overtaken: the last one tells.
                 continue;
@@ -142,7 +163,20 @@ impl Gauge {
             if last || !hits.is_empty() {
                 return hits;
             }
+            self.rest(ended, took, grown);
         }
+    }
+
+    /// What was passed when the program had ended.
+    fn last(&self) -> Vec<LimitKind> {
+        let never = || false;
+        self.confirmed(&self.count(false, &never), &never)
+    }
+
+    /// The limits that were passed, not by something that was only moved meanwhile.
+    fn confirmed(&self, now: &Usage, give_up: &dyn Fn() -> bool) -> Vec<LimitKind> {
+        let hits = self.hits(now);
+        if hits.is_empty() { hits } else { self.hits(&self.count(true, give_up)) }
     }
 
     /// Waits until the next walk is due, or the end.

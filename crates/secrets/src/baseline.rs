@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::known::{Known, KnownClass};
 use crate::read::wrapped;
-use crate::rule::RuleSet;
+use crate::rule_set::RuleSet;
 use crate::scanner::{Scanner, Source};
 
 /// The values of shapes that were found. They are held in memory and shown to nobody.

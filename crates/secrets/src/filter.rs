@@ -5,6 +5,8 @@
 //! same literals was eight times slower and took longer to build than a small run takes. What passes is compared in
 //! full.
 
+use std::borrow::Cow;
+
 /// Something to look for. What it stands for is the owner's business.
 #[derive(Debug, Clone)]
 pub(crate) struct Literal<T> {
@@ -20,47 +22,56 @@ const GRAM: usize = 4;
 const BLOCK: usize = 2 * GRAM;
 
 /// How many bits of a gram's hash choose its byte in the table. Three more choose the bit.
-const TABLE_BITS: u32 = 16;
+pub(crate) const TABLE_BITS: u32 = 16;
 
 /// Which grams occur in any literal, by hash.
 #[derive(Clone)]
-pub(crate) struct Grams(Box<[u8]>);
+pub(crate) struct Grams(pub(crate) Cow<'static, [u8]>);
 
 /// How many bits of a gram's hash choose its entries. Few, so that all of it stays in the cache.
 const HEAD_BITS: u32 = 12;
 
-/// The literals themselves, by their grams.
-pub(crate) struct Index<T> {
+/// The literals themselves, by their grams. Made here, or when this crate was built.
+pub(crate) struct Index<T: Clone + 'static> {
     /// The gram of each entry, in the order of their hashes.
-    grams: Vec<u32>,
-    entries: Vec<Entry<T>>,
+    pub(crate) grams: Cow<'static, [u32]>,
+    pub(crate) entries: Cow<'static, [Entry<T>]>,
     /// By hash: where its entries begin. One more at the end.
-    heads: Vec<u32>,
+    pub(crate) heads: Cow<'static, [u32]>,
+    /// What the entries are to be compared with, one behind the other.
+    pub(crate) texts: Cow<'static, [u8]>,
 }
 
-struct Entry<T> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry<T> {
     /// Where the gram lies in the literal.
-    gram_at: usize,
-    literal: Literal<T>,
+    pub(crate) gram_at: usize,
+    /// The literal's place in the texts.
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) fold: bool,
+    pub(crate) target: T,
 }
 
-impl<T> Index<T> {
+impl<T: Clone> Index<T> {
     /// Literals shorter than a gram are left out; whoever makes them makes them long enough.
     pub(crate) fn new(mut literals: Vec<Literal<T>>) -> Index<T> {
         // The shortest have the least choice.
         let longest = literals.iter().map(|literal| literal.text.len()).max().unwrap_or(0);
         (literals, _) = in_order(literals, longest + 1, |literal| literal.text.len());
         let mut taken = Grams::none();
-        let mut found = Vec::with_capacity(literals.len());
-        for literal in literals {
-            if let Some((gram_at, gram)) = best_gram(&literal.text, &taken) {
-                taken.mark(gram);
-                found.push((gram, Entry { gram_at, literal }));
+        let (mut found, mut texts) = (Vec::with_capacity(literals.len()), Vec::new());
+        for Literal { text, fold, target } in literals {
+            if let Some((gram_at, gram)) = best_gram(&text, &taken) {
+                mark(taken.0.to_mut(), gram);
+                let start = texts.len();
+                texts.extend_from_slice(&text);
+                found.push((gram, Entry { gram_at, start, end: texts.len(), fold, target }));
             }
         }
         let (found, heads) = in_order(found, 1 << HEAD_BITS, |(gram, _)| hash(*gram, HEAD_BITS));
-        let (grams, entries) = found.into_iter().unzip();
-        Index { grams, entries, heads }
+        let (grams, entries): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        Index { grams: grams.into(), entries: entries.into(), heads: heads.into(), texts: texts.into() }
     }
 
     /// The literals that stand in `bytes` with their gram at `at`, each with the place where it begins.
@@ -69,15 +80,20 @@ impl<T> Index<T> {
         let head = hash(gram, HEAD_BITS);
         let near = self.heads[head] as usize..self.heads[head + 1] as usize;
         near.filter(move |number| self.grams[*number] == gram).filter_map(move |number| {
-            let Entry { gram_at, literal } = &self.entries[number];
-            let start = at.checked_sub(*gram_at)?;
-            literal.stands_at(bytes, start).then_some((start, &literal.target))
+            let entry = &self.entries[number];
+            let start = at.checked_sub(entry.gram_at)?;
+            let text = &self.texts[entry.start..entry.end];
+            stands(text, entry.fold, bytes.get(start..start + text.len())?).then_some((start, &entry.target))
         })
     }
 }
 
+fn stands(text: &[u8], fold: bool, found: &[u8]) -> bool {
+    if fold { found.eq_ignore_ascii_case(text) } else { found == text }
+}
+
 /// The items in the order of their keys, which are below `keys`, and where those of each key begin; one more at the end.
-/// Made in every process, and quicker than a sort.
+/// Quicker than a sort.
 fn in_order<T>(items: Vec<T>, keys: usize, key: impl Fn(&T) -> usize) -> (Vec<T>, Vec<u32>) {
     let mut heads = vec![0; keys + 1];
     for item in &items {
@@ -108,27 +124,21 @@ fn best_gram(literal: &[u8], taken: &Grams) -> Option<(usize, u32)> {
     literal.windows(GRAM).take(CHOICES).enumerate().min_by_key(cost).map(|(at, gram)| (at, folded(gram)))
 }
 
-impl<T> Literal<T> {
-    fn stands_at(&self, bytes: &[u8], at: usize) -> bool {
-        let found = bytes.get(at..at + self.text.len());
-        found.is_some_and(|found| match self.fold {
-            true => found.eq_ignore_ascii_case(&self.text),
-            false => found == self.text,
-        })
-    }
-}
-
 impl Grams {
+    /// A table that was made before.
+    pub(crate) const fn made(table: &'static [u8; 1 << TABLE_BITS]) -> Grams {
+        Grams(Cow::Borrowed(table))
+    }
+
     pub(crate) fn none() -> Grams {
-        Grams(vec![0; 1 << TABLE_BITS].into_boxed_slice())
+        Grams(vec![0; 1 << TABLE_BITS].into())
     }
 
-    pub(crate) fn add<T>(&mut self, index: &Index<T>) {
-        index.grams.iter().for_each(|gram| self.mark(*gram));
-    }
-
-    fn mark(&mut self, gram: u32) {
-        self.0[hash(gram, TABLE_BITS)] |= bit(gram);
+    pub(crate) fn add<T: Clone>(&mut self, index: &Index<T>) {
+        if !index.grams.is_empty() {
+            let table = self.0.to_mut();
+            index.grams.iter().for_each(|gram| mark(table, *gram));
+        }
     }
 
     /// Calls `found` with each place in `from..to` where a gram begins that some literal has.
@@ -164,6 +174,10 @@ impl Grams {
     fn has(&self, gram: u32) -> bool {
         self.0[hash(gram, TABLE_BITS)] & bit(gram) != 0
     }
+}
+
+fn mark(table: &mut [u8], gram: u32) {
+    table[hash(gram, TABLE_BITS)] |= bit(gram);
 }
 
 /// Makes letters of either case the same, and keeps apart most of what is no letter.
@@ -208,7 +222,7 @@ const fn of_byte(byte: u8) -> u8 {
     }
 }
 
-impl<T> std::fmt::Debug for Index<T> {
+impl<T: Clone> std::fmt::Debug for Index<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Index({} literals)", self.entries.len())
     }

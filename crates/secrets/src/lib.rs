@@ -20,6 +20,7 @@ mod page;
 mod read;
 mod redact;
 mod rule;
+mod rule_set;
 mod rules;
 mod scanner;
 mod settle;
@@ -32,7 +33,8 @@ pub use hit::{Class, Encoding, Hit};
 pub use known::{Known, KnownClass, SHORTEST};
 pub use page::rules_page;
 pub use redact::Keep;
-pub use rule::{After, Before, Check, Glance, Lead, Rule, RuleSet};
+pub use rule::{After, Before, Check, Glance, Lead, Rule};
+pub use rule_set::RuleSet;
 pub use scanner::Scanner;
 pub use stream::Redactor;
 

@@ -1,8 +1,6 @@
 //! The literals of a rule in each encoding its secret may be met in.
-//!
-//! There are thousands of them and they are made anew in every process, so this code is careful with time.
 
-use crate::filter::Literal;
+use crate::filter::{Grams, Index, Literal};
 use crate::rule::Rule;
 
 /// How the text that a literal of a rule begins is written.
@@ -22,7 +20,15 @@ pub(crate) enum Form {
 /// The shortest literal that can be looked for.
 const SHORTEST: usize = 4;
 
-pub(crate) fn literals(rule: &Rule, number: usize) -> Vec<Literal<(usize, Form)>> {
+/// The literals of all these rules, ready to be looked for.
+pub(crate) fn indexed<'a>(rules: impl Iterator<Item = &'a Rule>) -> (Index<(usize, Form)>, Grams) {
+    let index = Index::new(rules.enumerate().flat_map(|(number, rule)| literals(rule, number)).collect());
+    let mut grams = Grams::none();
+    grams.add(&index);
+    (index, grams)
+}
+
+fn literals(rule: &Rule, number: usize) -> Vec<Literal<(usize, Form)>> {
     let mut all = Vec::new();
     let mut add = |text: Vec<u8>, fold, form| all.push(Literal { text, fold, target: (number, form) });
     for literal in rule.literals.iter().map(|literal| literal.as_bytes()) {

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::rule::{After, Before, Check, Lead, Rule, RuleSet};
+use crate::rule::{After, Before, Check, Lead, Rule};
+use crate::rule_set::RuleSet;
 use crate::{SHORTEST, SPAN};
 
 /// The page. A test fails where it differs from the file; `cargo run -p secrets --example rules_page` prints it.

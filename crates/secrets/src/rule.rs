@@ -1,13 +1,4 @@
-//! What a rule is, and the set of them that a scanner uses.
-
-use std::sync::{Arc, OnceLock};
-
-use regex_automata::meta::Regex;
-use regex_automata::util::syntax;
-
-use crate::filter::{Grams, Index};
-use crate::literal::{Form, literals};
-use crate::rules;
+//! What a rule is.
 
 /// A well-known secret shape. The tables in `rules/` are made of these; `RULE` there has the defaults.
 #[derive(Debug, Clone, Copy)]
@@ -147,72 +138,4 @@ pub enum Check {
     UrlPassword,
     /// A long random value: letters and digits, high entropy, no placeholder, no words, no path, no UUID.
     Assigned,
-}
-
-/// The rules of a scanner, ready for use.
-pub struct RuleSet {
-    rules: Vec<Compiled>,
-    pub(crate) index: Index<(usize, Form)>,
-    pub(crate) grams: Grams,
-}
-
-struct Compiled {
-    rule: &'static Rule,
-    name: Arc<str>,
-    /// Compiled when the first candidate turns up: most rules meet none.
-    regex: OnceLock<Option<Regex>>,
-}
-
-impl RuleSet {
-    /// All rules this crate has.
-    pub fn standard() -> &'static RuleSet {
-        static STANDARD: OnceLock<RuleSet> = OnceLock::new();
-        STANDARD.get_or_init(|| RuleSet::of(rules::all()))
-    }
-
-    /// No rule: known values alone.
-    pub fn none() -> &'static RuleSet {
-        static NONE: OnceLock<RuleSet> = OnceLock::new();
-        NONE.get_or_init(|| RuleSet::of([]))
-    }
-
-    fn of(rules: impl IntoIterator<Item = &'static Rule>) -> RuleSet {
-        let compiled = |rule: &'static Rule| Compiled { rule, name: rule.id.into(), regex: OnceLock::new() };
-        let rules: Vec<Compiled> = rules.into_iter().map(compiled).collect();
-        let targeted = rules.iter().enumerate().flat_map(|(number, compiled)| literals(compiled.rule, number));
-        let index = Index::new(targeted.collect());
-        let mut grams = Grams::none();
-        grams.add(&index);
-        RuleSet { rules, index, grams }
-    }
-
-    pub fn rules(&self) -> impl Iterator<Item = &'static Rule> {
-        self.rules.iter().map(|compiled| compiled.rule)
-    }
-
-    pub(crate) fn rule(&self, number: usize) -> Option<&'static Rule> {
-        self.rules.get(number).map(|compiled| compiled.rule)
-    }
-
-    pub(crate) fn name(&self, number: usize) -> Option<Arc<str>> {
-        self.rules.get(number).map(|compiled| compiled.name.clone())
-    }
-
-    /// None where a pattern is none; a test keeps the tables free of those.
-    pub(crate) fn regex(&self, number: usize) -> Option<&Regex> {
-        let Compiled { rule, regex, .. } = self.rules.get(number)?;
-        regex.get_or_init(|| compile(rule)).as_ref()
-    }
-}
-
-impl std::fmt::Debug for RuleSet {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "RuleSet({} rules)", self.rules.len())
-    }
-}
-
-fn compile(rule: &Rule) -> Option<Regex> {
-    let bytes =
-        syntax::Config::new().unicode(false).utf8(false).case_insensitive(rule.fold).dot_matches_new_line(false);
-    Regex::builder().syntax(bytes).build(rule.pattern).ok()
 }

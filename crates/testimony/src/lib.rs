@@ -7,4 +7,5 @@ pub mod claims;
 pub mod compare;
 pub mod control;
 pub mod ending;
+pub mod notes;
 pub mod results;

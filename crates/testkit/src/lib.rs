@@ -18,7 +18,7 @@ mod world;
 pub use bundle::{copy_bundle, files_of, resign};
 pub use case::contract_text;
 pub use lasting::{lasting_copy, lasting_dir};
-pub use process::{git, left_running, program, run_git, wait_for};
+pub use process::{end_marked, git, left_running, left_within, program, run_git, wait_for};
 pub use skip::{not_here, python, skip};
 pub use tamper::Forger;
 pub use terminal::{Showing, Shown};

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 /// A program with nothing of our environment but PATH, behind the system's, as a user with an empty home would start it.
 #[expect(clippy::disallowed_methods, reason = "tests compare with the programs a user runs")]
 pub fn program(name: &str, dir: &Path) -> Command {
@@ -56,4 +58,29 @@ pub fn left_running(run_id: &str) -> Vec<String> {
     };
     let entries = fs::read_dir("/proc").expect("/proc").flatten();
     entries.filter(marked).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// Ends what is marked, until nothing of it is left, and says how many there were at first.
+pub fn end_marked(marker: &str) -> usize {
+    let first = left_running(marker).len();
+    wait_for("the end of the control", || {
+        let left = left_running(marker);
+        for pid in left.iter().filter_map(|pid| pid.parse().ok()).filter_map(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        left.is_empty().then_some(())
+    });
+    first
+}
+
+/// What still lives when the time is up.
+pub fn left_within(time: Duration, living: impl Fn() -> Vec<String>) -> Vec<String> {
+    let until = Instant::now() + time;
+    loop {
+        let left = living();
+        if left.is_empty() || Instant::now() > until {
+            return left;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }

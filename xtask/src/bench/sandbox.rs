@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::Bench;
+use super::world::{World, bench_case};
 use crate::Outcome;
 use crate::process::{cargo, output, program, run, target};
 use crate::tools;
@@ -11,7 +12,7 @@ use crate::tools;
 const ROUNDS: usize = 40;
 
 /// Rows as the example names them, their words in the table, and the row they are compared with.
-const ROWS: [(&str, &str, &str); 11] = [
+const ROWS: [(&str, &str, &str); 13] = [
     ("direct", "`true`, directly", "bwrap"),
     ("bwrap", "`true` in bubblewrap, `--unshare-all`", "bwrap"),
     ("none", "`true`, profile `none`", "bwrap"),
@@ -21,8 +22,10 @@ const ROWS: [(&str, &str, &str); 11] = [
     ("product ahead", "the same, stage started ahead", "bwrap"),
     ("status outside", "30 times `git status`, 1,000 files, outside", "status outside"),
     ("status inside", "the same in `strict`", "status outside"),
-    ("unittest outside", "`python -m unittest`, outside", "unittest outside"),
-    ("unittest inside", "the same in `strict`", "unittest outside"),
+    ("pytest outside", "`pytest`, outside", "pytest outside"),
+    ("pytest inside", "the same in `strict`", "pytest outside"),
+    ("run none", "`cto run`, `fake`, no sandbox", "run none"),
+    ("run strict", "the same in `strict`: engine and verification", "run none"),
 ];
 
 struct Row {
@@ -34,9 +37,13 @@ struct Row {
 pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     tools::need("bwrap", "bubblewrap")?;
     run(&mut cargo(&["build", "--quiet", "--release", "--package", "sandbox", "--example", "start"]))?;
+    let world = World::new(&bench.place, "sandbox")?;
+    let case = world.path("case");
+    bench_case(&case)?;
     let rounds = bench.rounds.unwrap_or(ROUNDS).to_string();
     let mut start = program(target().join("release/examples/start"), ["--rounds", &rounds, "--product"]);
-    let said = output(start.arg(&bench.cto).env("TMPDIR", &bench.place))?;
+    start.arg(&bench.cto).arg("--case").arg(&case).arg("--python").arg(tools::python()?);
+    let said = output(start.env("TMPDIR", &bench.place))?;
     let mut text = String::from(
         "| | p50 | min | CPU | compared with | p50 | CPU |\n| --- | --- | --- | --- | --- | --- | --- |\n",
     );
@@ -46,6 +53,10 @@ pub(super) fn measure(bench: &Bench) -> Outcome<String> {
         let (times, cpus) = (row.p50 / base_row.p50, row.cpu / base_row.cpu);
         text.push_str(&format!("| {words} | {p50} | {min} | {cpu} | {base} | {times:.2} | {cpus:.2} |\n"));
     }
+    let p50 = |name: &str| find(&said, name).map(|row| row.p50);
+    let added = p50("run strict")? - p50("run none")?;
+    let starts = added / p50("bwrap")?;
+    text.push_str(&format!("| what `strict` adds to a run | {:.2} ms | | | bwrap | {starts:.2} | |\n", added / 1000.0));
     Ok(text)
 }
 

@@ -14,6 +14,7 @@ pub use template::{Place, RenderError, Values, render};
 
 use crate::claim::Speech;
 use crate::model::Wire;
+use crate::paths::PathSet;
 
 /// An engine that is not part of the harness.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -56,9 +57,6 @@ pub struct EngineDefinition {
     /// Where it is started, below `{state}`; in the repository where nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Files below `{state}` that hold its credentials: they are not kept.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub credentials: Vec<String>,
     /// It may stay after its work is committed: once the commit stands and the tree is clean it is ended.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lingers: bool,
@@ -68,6 +66,9 @@ pub struct EngineDefinition {
     /// What it leaves in the repository that is no part of its work: moved to `backend/`, no part of diff or cleanliness.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub litter: Vec<String>,
+    /// Globs of files below `{state}` that are not kept with the run: keys that it makes for itself and means to remove.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_kept: Vec<String>,
     /// Whose words its output is in.
     #[serde(default = "plain")]
     pub events: Speech,
@@ -123,6 +124,9 @@ impl EngineDefinition {
             check(&format!("variables.{name}"), Place::Variable, text);
         }
         problems.extend(self.outside_state());
+        if let Err(error) = PathSet::rooted(&self.not_kept) {
+            problems.push(format!("not_kept: {error}"));
+        }
         if self.program.trim().is_empty() || self.program.contains('/') {
             problems.push("program: a name without a slash; a path is configured as `executable`".to_owned());
         }
@@ -139,7 +143,6 @@ impl EngineDefinition {
     fn outside_state(&self) -> Vec<String> {
         let files = self.files.iter().map(|file| ("files.path", &file.path));
         let places = files.chain(self.cwd.iter().map(|cwd| ("cwd", cwd)));
-        let places = places.chain(self.credentials.iter().map(|path| ("credentials", path)));
         let below = |path: &str| path.starts_with("{state}/") && path.split('/').all(|part| part != "..");
         places
             .filter(|(_, path)| !below(path))
@@ -191,10 +194,10 @@ mod tests {
             files: vec![ConfigTemplate { path: "{state}/c.json".to_owned(), text: "{\"m\": \"{model}\"}".to_owned() }],
             variables: BTreeMap::from([("KEY".to_owned(), "{token}".to_owned())]),
             cwd: None,
-            credentials: Vec::new(),
             lingers: false,
             auth_bridge: Vec::new(),
             litter: Vec::new(),
+            not_kept: Vec::new(),
             events: Speech::default(),
         }
     }
@@ -213,7 +216,6 @@ mod tests {
             (|it| it.files[0].path = "/etc/x".to_owned(), "does not lie below"),
             (|it| it.files[0].path = "{state}/../x".to_owned(), "does not lie below"),
             (|it| it.cwd = Some("{workspace}".to_owned()), "cwd: `{workspace}` does not lie below"),
-            (|it| it.credentials.push("auth.json".to_owned()), "credentials: `auth.json` does not lie below"),
             (|it| it.program = "/usr/bin/agent".to_owned(), "a name without a slash"),
             (|it| it.identity.expect.clear(), "identity.expect"),
             (|it| it.argv.push("{wire}".to_owned()), "wire_names"),

@@ -4,9 +4,12 @@
 //! verdicts rest on them; the list in docs/formats/exam-set.md is made from them.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::paths::{ParseGlobError, PathSet};
 
 /// Rows of `role glob why`, with paths that the glob must match and paths it must not.
 macro_rules! rules {
@@ -152,7 +155,11 @@ pub fn rules(ecosystems: &[Ecosystem]) -> impl Iterator<Item = &'static Rule> {
     ALWAYS.iter().chain(ecosystems.iter().flat_map(|ecosystem| ecosystem.rules()))
 }
 
-/// Their globs.
-pub fn exam_globs(ecosystems: &[Ecosystem]) -> Vec<&'static str> {
-    rules(ecosystems).map(|rule| rule.glob).collect()
+/// Their globs, ready to be matched: read once in a process.
+pub fn exam_sets(ecosystems: &[Ecosystem]) -> Result<Vec<&'static PathSet>, ParseGlobError> {
+    static READ: [OnceLock<Result<PathSet, ParseGlobError>>; 1 + Ecosystem::ALL.len()] =
+        [const { OnceLock::new() }; 1 + Ecosystem::ALL.len()];
+    let read = |rules: &[Rule]| PathSet::any_depth(&rules.iter().map(|rule| rule.glob.to_owned()).collect::<Vec<_>>());
+    let tables = [(0, ALWAYS)].into_iter().chain(ecosystems.iter().map(|one| (1 + *one as usize, one.rules())));
+    tables.map(|(place, rules)| READ[place].get_or_init(|| read(rules)).as_ref().map_err(Clone::clone)).collect()
 }

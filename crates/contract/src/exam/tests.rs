@@ -7,6 +7,10 @@ fn set(globs: &[&str]) -> PathSet {
     PathSet::any_depth(&globs.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap()
 }
 
+fn exam_globs(ecosystems: &[Ecosystem]) -> Vec<&'static str> {
+    rules(ecosystems).map(|rule| rule.glob).collect()
+}
+
 fn every() -> impl Iterator<Item = &'static Rule> {
     rules(Ecosystem::ALL)
 }
@@ -151,4 +155,14 @@ fn names_and_titles() {
     }
     let titles: Vec<&str> = Role::ALL.iter().map(|role| role.title()).collect();
     assert_eq!(titles, ["test files", "runner configuration", "build hooks", "continuous integration"]);
+}
+
+/// What is read once is the same set for whoever asks, with and without each ecosystem.
+#[test]
+fn sets_are_those_of_the_ecosystems() {
+    for ecosystems in [&[][..], &[Ecosystem::Go], Ecosystem::ALL, &[Ecosystem::Shell, Ecosystem::Python]] {
+        let sets = exam_sets(ecosystems).unwrap();
+        let globs: Vec<&str> = sets.iter().flat_map(|set| set.globs()).map(String::as_str).collect();
+        assert_eq!(globs, exam_globs(ecosystems));
+    }
 }

@@ -18,7 +18,9 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
+use std::any::TypeId;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Mutex, PoisonError};
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -59,21 +61,28 @@ pub fn schema_for<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>().to_value()
 }
 
+/// The same, made once in a process and kept: making it takes longer than checking a document against it.
+fn kept_schema_for<T: JsonSchema + 'static>() -> &'static Value {
+    static KEPT: Mutex<BTreeMap<TypeId, &'static Value>> = Mutex::new(BTreeMap::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    kept.entry(TypeId::of::<T>()).or_insert_with(|| Box::leak(Box::new(schema_for::<T>())))
+}
+
 /// Reads a text into a tree: a name that ends in `.json` is JSON, everything else YAML.
 pub fn read(file: &str, text: &str) -> Reading {
     let is_json = file.len() >= 5 && file.as_bytes()[file.len() - 5..].eq_ignore_ascii_case(b".json");
     if is_json { json::read(text) } else { yaml::read(text) }
 }
 
-pub fn load<T: DeserializeOwned + JsonSchema>(file: &str, bytes: &[u8]) -> Result<Loaded<T>, Problems> {
+pub fn load<T: DeserializeOwned + JsonSchema + 'static>(file: &str, bytes: &[u8]) -> Result<Loaded<T>, Problems> {
     let text = text::decode(bytes).map_err(|refused| Problems::new(file, refused.text, vec![*refused.problem]))?;
     let fail = |problems| Problems::new(file, text.to_owned(), problems);
     let Reading { node, problems } = read(file, text);
     let Some(node) = node else {
         return Err(fail(problems));
     };
-    let schema = schema_for::<T>();
-    let problems = merged([problems, check(&node, &schema, &schema)]);
+    let schema = kept_schema_for::<T>();
+    let problems = merged([problems, check(&node, schema, schema)]);
     if !problems.is_empty() {
         return Err(fail(problems));
     }

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::{Digest, canonical_digest};
-use crate::exam::{Ecosystem, exam_globs};
+use crate::exam::{Ecosystem, exam_sets};
 use crate::id::TaskId;
 use crate::paths::{ParseGlobError, PathRules, PathSet};
 use crate::stage::MutationMode;
@@ -210,12 +210,11 @@ impl TaskContract {
 
     /// The paths of this contract, with the default exam set of these ecosystems.
     pub fn path_rules(&self, ecosystems: &[Ecosystem]) -> Result<PathRules, ParseGlobError> {
-        let mut protected: Vec<String> = exam_globs(ecosystems).iter().map(ToString::to_string).collect();
-        protected.extend(self.protected_paths.iter().cloned());
         Ok(PathRules {
             allowed: PathSet::rooted(&self.allowed_paths)?,
             forbidden: PathSet::any_depth(&self.forbidden_paths)?,
-            protected: PathSet::any_depth(&protected)?,
+            exam: exam_sets(ecosystems)?,
+            protected: PathSet::any_depth(&self.protected_paths)?,
             released: PathSet::any_depth(&self.exam_may_change)?,
         })
     }

@@ -16,8 +16,8 @@ use crate::args::RepeatArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::junit::{self, Ended, Suite, TestCase};
-use crate::lane_table::{self, money};
-use crate::lanes::{Lane, collection_name, in_parallel, together};
+use crate::lane_table;
+use crate::lanes::{Lane, Used, collection_name, in_parallel, together};
 use crate::output::{Output, count, duration, millis};
 use measure::Measured;
 
@@ -154,14 +154,15 @@ fn facts(measured: &Measured) -> Vec<(&'static str, String)> {
     if let Some(used) = measured.used {
         facts.push((
             "cost",
-            format!("{} in all   {} for each accepted change", lane_table::cost(used), per_change(measured)),
+            format!("{} in all   {} for each accepted change", lane_table::cost(used), per_change(measured, used)),
         ));
     }
     facts
 }
 
-fn per_change(measured: &Measured) -> String {
-    measured.cost_per_accepted_change_micros.map_or_else(|| "no sum".to_owned(), money)
+fn per_change(measured: &Measured, used: Used) -> String {
+    let cost = measured.cost_per_accepted_change_micros;
+    cost.map_or_else(|| "no sum".to_owned(), |micros| lane_table::at_least(micros, used))
 }
 
 /// The piped form: the first line `<status> <run_id>`.

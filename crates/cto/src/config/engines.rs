@@ -31,6 +31,8 @@ pub(crate) struct EngineFile {
     wire: Option<Wire>,
     /// Seconds it may take, if less than the contract says.
     timeout_seconds: Option<u64>,
+    /// Seconds of doing nothing before that is told; 60 unless said.
+    idle_seconds: Option<u64>,
     /// Seconds for which a commit must stand before an engine that lingers is ended.
     settle_seconds: Option<u64>,
     /// How the program is told from another, where the harness does not know: arguments, and words it then prints.
@@ -110,7 +112,8 @@ fn take(config: &mut EngineConfig, said: &EngineFile, file: &Path, of: LayerOf) 
         config.gate.push(GateSaid { by, allowed: said.enabled, stage: said.stage });
     }
     let beside = |path: &PathBuf| file.parent().unwrap_or(Path::new("/")).join(path);
-    let EngineConfig { executable, tree, interpreter, wire, timeout_seconds, definition, .. } = config;
+    let EngineConfig { executable, tree, interpreter, wire, timeout_seconds, idle_seconds, definition, .. } = config;
+    *idle_seconds = said.idle_seconds.or(*idle_seconds);
     *executable = said.executable.as_ref().map(beside).or(executable.take());
     *tree = said.tree.as_ref().map(beside).or(tree.take());
     *interpreter = said.interpreter.as_ref().map(beside).or(interpreter.take());
@@ -133,6 +136,7 @@ impl EngineFile {
             ("interpreter", self.interpreter.as_ref().map(path)),
             ("wire", self.wire.map(|wire| format!("{wire:?}"))),
             ("timeout_seconds", self.timeout_seconds.map(|seconds| seconds.to_string())),
+            ("idle_seconds", self.idle_seconds.map(|seconds| seconds.to_string())),
             ("settle_seconds", self.settle_seconds.map(|seconds| seconds.to_string())),
             ("identity", self.identity.as_ref().map(|identity| identity.argv.join(" "))),
             ("openai_codex_auth_bridge", self.openai_codex_auth_bridge.map(|on| on.to_string())),

@@ -2,8 +2,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 mod aider;
+mod behaviours;
 mod cases;
+mod hijacking;
+mod hostile;
+mod misbehaving;
 mod own;
+mod projects;
 mod quickstart;
 mod race;
 mod scene;

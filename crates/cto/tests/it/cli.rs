@@ -90,7 +90,12 @@ fn every_command_is_explained_and_built() {
     key show
     schema
     explain
+    engine
+    engine list
+    engine probe
+    engine enable
     admit
+    admit source
     admit model
     records
     bridge
@@ -130,8 +135,11 @@ fn completions_and_manual_pages() {
         for word in ["verify", "matrix", "keep-workspace"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
+        // As a word of its own: subcommands of subcommands are joined by two underlines.
+        let words = |name: &str| [' ', '"', '\''].map(|before| format!("{before}{name}"));
+        assert!(words("matrix").iter().any(|word| script.contains(word)), "{shell}: the control");
         for hidden in ["__fake", "__model"] {
-            assert!(!script.contains(hidden), "{shell}: hidden roles stay hidden");
+            assert!(!words(hidden).iter().any(|word| script.contains(word)), "{shell}: hidden roles stay hidden");
         }
         let file = world.write(&format!("cto.{shell}"), script);
         if let Ok(checked) = program(shell, &world.here()).arg("-n").arg(file).output() {

@@ -2,10 +2,10 @@
 //! of it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
-mod governed;
+pub(crate) mod governed;
 mod layers;
 mod network;
-mod project;
+pub(crate) mod project;
 mod suggest;
 
 use std::fs;

@@ -149,7 +149,7 @@ fn schemas_are_listed_and_printed() {
     let world = world();
     let schemas = schemas();
     let names: Vec<&str> = schemas.iter().map(|(name, _)| name.as_str()).collect();
-    insta::assert_snapshot!(names.join(" "), @"archive case comparison config contract eligibility-decision envelope event halt matrix model-admission model-usage patch-taken provider-decision repeat report reverification sandbox statement task-contract");
+    insta::assert_snapshot!(names.join(" "), @"archive case comparison config contract eligibility-decision engine envelope event halt matrix model-admission model-usage patch-taken provider-decision repeat report reverification sandbox source-admission stage2-no-target-inspection stage3-copied-repo-proof statement task-contract");
     assert_eq!(world.cto(["schema", "--json"]).expect(0).json(), json!(names));
     for (name, schema) in &schemas {
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
@@ -186,11 +186,15 @@ fn every_document_of_every_bundle_obeys_its_schema() {
         "comparison",
         "config",
         "contract",
+        "engine",
         "model-admission",
         "model-usage",
         "patch-taken",
         "provider-decision",
         "repeat",
+        "source-admission",
+        "stage2-no-target-inspection",
+        "stage3-copied-repo-proof",
     ];
     assert_eq!(
         unseen, tried_elsewhere,

@@ -57,6 +57,39 @@ fn a_verdict_that_no_longer_holds_is_told() {
     assert_eq!(document["blockers"][0]["reason"], "verification_failed");
 }
 
+/// The shape of a cloud key, in two parts so that this file does not hold one, and the same for nobody: one letter off.
+const KEY: &str = concat!("AK", "IAQ3EGRIZD7KWNV2TB");
+const LOOK_ALIKE: &str = concat!("AK", "IBQ3EGRIZD7KWNV2TB");
+
+/// Tests are named by the code under test, and a name can be anything.
+#[test]
+fn a_secret_among_the_names_of_tests_is_not_signed() {
+    for (name, kept) in [(KEY, false), (LOOK_ALIKE, true)] {
+        let world = world();
+        let tests = |more: &str| {
+            let words = "echo 'test_a (t.T.test_a) ... ok'";
+            let end = "echo; echo ----------------------------------------------------------------------";
+            format!("exec >&2\n{words}\n{more}\n{end}\necho 'Ran 1 test in 0.001s'; echo; echo OK\n")
+        };
+        let script = world.write("tools/tests.sh", tests(""));
+        let environment = json!({"mounts": [{"source": script.parent().unwrap(), "target": "/opt/tools"}]}).to_string();
+        let commands = json!([["sh", "/opt/tools/tests.sh"]]).to_string();
+        let case = world.case("case", &[("verification_commands", &commands), ("environment", &environment)]);
+        let (_, bundle) = world.run(case.to_str().unwrap(), 0);
+        // A test that the baseline runs and the result does not is named in the verdict of today.
+        let more = format!("grep -q one a.txt && echo 'test_{name} (t.T.test_{name}) ... ok'");
+        fs::write(&script, tests(&more)).unwrap();
+        let document = again(&world, &bundle, &[], 1);
+        assert_eq!(document["blockers"][0]["reason"], "verification_weakened", "{document}");
+        let text = document.to_string();
+        assert_eq!((text.contains(name), text.contains("[redacted:")), (kept, !kept), "{text}");
+        let statement = fs::read(document["statement"].as_str().unwrap()).unwrap();
+        let envelope: Value = serde_json::from_slice(&statement).unwrap();
+        let payload = base64::engine::general_purpose::STANDARD.decode(envelope["payload"].as_str().unwrap()).unwrap();
+        assert_eq!(String::from_utf8(payload).unwrap().contains(name), kept);
+    }
+}
+
 #[test]
 fn a_stricter_contract_can_take_a_verdict_away() {
     let world = world();

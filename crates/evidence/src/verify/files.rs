@@ -20,6 +20,8 @@ const LARGEST_JUDGED: u64 = 256 << 20;
 /// All of them together.
 const MOST_JUDGED: u64 = 512 << 20;
 const DEEPEST: usize = 32;
+/// Bytes of a bundle for which one thread is enough.
+const LITTLE: u64 = 4 << 20;
 /// Read at once.
 const CHUNK: usize = 1 << 18;
 
@@ -122,12 +124,15 @@ type FileRead = io::Result<(Digest, Option<Vec<u8>>)>;
 
 /// Digests files on as many threads as the machine has; the largest first, so that one big file does not come last.
 fn digest_all(root: &Path, found: &[Found]) -> Vec<FileRead> {
-    let mut order: Vec<usize> = (0..found.len()).collect();
-    order.sort_by_key(|index| std::cmp::Reverse(found[*index].size));
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(found.len().max(1));
-    if threads == 1 || found.iter().map(|file| file.size).sum::<u64>() < 4 << 20 {
+    // Asking for the number of threads takes longer than a small file.
+    let threads = || std::thread::available_parallelism().map_or(1, usize::from).min(found.len());
+    let little = found.iter().map(|file| file.size).sum::<u64>() < LITTLE;
+    let threads = if little { 1 } else { threads() };
+    if threads <= 1 {
         return found.iter().map(|file| digest_one(root, file)).collect();
     }
+    let mut order: Vec<usize> = (0..found.len()).collect();
+    order.sort_by_key(|index| std::cmp::Reverse(found[*index].size));
     let next = AtomicUsize::new(0);
     let mut results: Vec<(usize, FileRead)> = std::thread::scope(|scope| {
         let work = || {

@@ -40,13 +40,17 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
     }
     let again = report.rules_version == RULES_VERSION;
     if again {
-        check_decision(tree, &report, checks);
+        let contract: Option<TaskContract> = parse(tree, names::CONTRACT, checks);
+        let decision: Option<Decision> = parse(tree, names::DECISION, checks);
+        if let (Some(contract), Some(decision)) = (&contract, &decision) {
+            check_decision(tree, &report, contract, decision, checks);
+        }
         check_status(&report, checks);
         if let (Some(document), Some(bytes)) = (parse(tree, names::SANDBOX, checks), tree.content(names::SANDBOX)) {
             sandbox::check(&document, bytes, &report, checks);
         }
-        if let Some(decision) = parse(tree, names::DECISION, checks) {
-            model::check(tree, &decision, &report, checks);
+        if let Some(decision) = &decision {
+            model::check(tree, decision, &report, checks);
         }
     }
     if report.renderer_version == RENDERER_VERSION
@@ -205,19 +209,16 @@ pub(super) fn codes(reasons: &[Reason]) -> String {
     reasons.iter().map(|reason| reason.code()).collect::<Vec<_>>().join(", ")
 }
 
-fn check_decision(tree: &Tree, report: &Report, checks: &mut Checks) {
-    let contract: Option<TaskContract> = parse(tree, names::CONTRACT, checks);
-    let decision: Option<Decision> = parse(tree, names::DECISION, checks);
-    let (Some(contract), Some(decision)) = (contract, decision) else { return };
+fn check_decision(tree: &Tree, report: &Report, contract: &TaskContract, decision: &Decision, checks: &mut Checks) {
     // The file is canonical, or the bundle does not verify anyway.
     if let Some(digest) = tree.files.get(names::CONTRACT) {
         checks.same(names::CONTRACT, "contract_digest", report.contract_digest, *digest);
     }
-    let again = gate::decide(&contract, decision.inputs.clone());
+    let again = gate::decide(contract, decision.inputs.clone());
     let same = again.is_ok_and(|again| without_words(again) == without_words(decision.clone()));
     checks.check(same, names::DECISION, "judged_again", "the decision its inputs make", "another decision");
     checks.same(names::DECISION, "decision_id", report.decision_id, decision.decision_id);
-    check_request(report, &decision, checks);
+    check_request(report, decision, checks);
     let started = report.engine.process_started;
     checks.check(
         !started || decision.is_eligible(),
@@ -230,8 +231,8 @@ fn check_decision(tree: &Tree, report: &Report, checks: &mut Checks) {
         let listed = report.blocker_reasons.contains(reason);
         checks.check(listed, names::REPORT, "decision_reasons", format!("{reason} among the blockers"), "it is not");
     }
-    check_ecosystems(&contract, &decision, checks);
-    check_paths(tree, report, &contract, &decision, checks);
+    check_ecosystems(contract, decision, checks);
+    check_paths(tree, report, contract, decision, checks);
 }
 
 /// What the baseline held cannot be seen from here; what the commands name can, and leaving it out would unprotect the exam.

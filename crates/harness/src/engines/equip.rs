@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use contract::decision::Shortfall;
 use contract::engine::{EngineSetting, ProgramFact, ProgramFound};
 use contract::record::{Found, SourceAdmission};
-use contract::{ModelPair, Stage, Stamp, canonical_digest};
+use contract::{Stamp, canonical_digest};
 
 use super::identity::{self, Pieces};
 use super::kept::{Cellar, Kept};
 use super::locate;
 use super::registry::{Engine, Engines};
+use crate::decide::Ask;
 use crate::host::Tools;
 use crate::ladder;
 use crate::model::{ModelSettings, RecordRow, Signers, read_record};
@@ -34,14 +35,7 @@ pub(crate) struct Equipment {
 }
 
 /// Looks for the engine's program only where its gate is open: a shut gate means that nothing is copied, looked at or started.
-pub(crate) fn equip(
-    harness: &Harness,
-    engine: Engine,
-    stage: Stage,
-    pair: Option<&ModelPair>,
-    look: bool,
-    now: Stamp,
-) -> Equipment {
+pub(crate) fn equip(harness: &Harness, engine: Engine, ask: &Ask, now: Stamp, look: bool) -> Equipment {
     let admission = admission(harness, &engine.id, now);
     let gate = engine.config.gate.clone();
     if !look {
@@ -54,7 +48,7 @@ pub(crate) fn equip(
             Equipment { setting: EngineSetting { gate, admission, program, below: None }, equipped: None }
         }
         Ok((pieces, found)) => {
-            let below = ladder::below(harness, &engine.id, &found.source_id, pair, stage);
+            let below = ladder::below(harness, &engine.id, &found.source_id, ask.model.pair.as_ref(), ask.stage);
             let setting = EngineSetting { gate, admission, program: ProgramFact::Found(found), below };
             Equipment { setting, equipped: Some(Equipped { engine, pieces }) }
         }
@@ -63,13 +57,9 @@ pub(crate) fn equip(
 
 /// The record of the workspace.
 pub(crate) fn admission(harness: &Harness, engine: &str, now: Stamp) -> Found<SourceAdmission> {
-    match &harness.engines.admissions {
-        Some(folder) => {
-            let signers = Signers::read(&harness.models, now);
-            read_record(&folder.join(format!("{engine}.yaml")), SourceAdmission::problems, &signers)
-        }
-        None => Found::Missing,
-    }
+    let Some(folder) = &harness.engines.admissions else { return Found::Missing };
+    let signers = Signers::read(&harness.models, now);
+    read_record(&folder.join(format!("{engine}.yaml")), SourceAdmission::problems, &signers)
 }
 
 /// The program: the admitted copy, unless another is named; else what the operator's path has, which is copied.
@@ -125,11 +115,7 @@ pub fn find_engine(engine: &Engine, tools: &Tools) -> Result<PathBuf, Shortfall>
 
 /// One source admission, for people to see.
 pub fn check_source(settings: &ModelSettings, file: &Path, now: Stamp) -> RecordRow {
-    row(file, &Signers::read(settings, now))
-}
-
-fn row(file: &Path, signers: &Signers) -> RecordRow {
-    let found = read_record(file, SourceAdmission::problems, signers);
+    let found = read_record(file, SourceAdmission::problems, &Signers::read(settings, now));
     let record = found.record();
     RecordRow {
         kind: "engine source",
@@ -153,8 +139,7 @@ pub fn list_sources(engines: &Engines, settings: &ModelSettings, now: Stamp) -> 
         fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
     files.retain(|file| file.extension().is_some_and(|ending| ending == "yaml"));
     files.sort();
-    let signers = Signers::read(settings, now);
-    Ok(files.iter().map(|file| row(file, &signers)).collect())
+    Ok(files.iter().map(|file| check_source(settings, file, now)).collect())
 }
 
 fn below(kept: &Kept) -> String {

@@ -1,57 +1,78 @@
 //! An engine at work: what it prints and asks becomes events as it comes, and how it ended becomes evidence.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use contract::text::shown;
 use contract::{EventKind, Reason};
-use evidence::censor::Lines;
 use evidence::names;
-use sandbox::{Ended, How, Line, Stream};
+use sandbox::{Ended, How, Line};
 use serde_json::json;
 
+use super::idle::{self, Idle};
 use super::linger::{self, Linger, Shared};
-use super::{Ready, ending};
+use super::output::Listener;
+use super::{Layered, Ready, ending};
 use crate::model::{EventLog, ModelLink};
 use crate::run::{Run, Stopped};
-use crate::supervise::{TIMEOUT_MARKER, exceeded, exit_code, wall};
+use crate::supervise::{TIMEOUT_MARKER, exceeded, exit_code, prepare, wall};
+use crate::target::Copy;
+use crate::watch::{Step, StepState, Told};
+use crate::{claims, replay};
 
-/// Output lines that become events, and how long each may be.
-const OUTPUT_EVENTS: usize = 200;
-const OUTPUT_CHARS: usize = 2000;
-
-/// Supervises the engine to its end; whether it was ended because its work stood is said too.
-pub(super) fn supervise(run: &mut Run<'_>, cell: Ready, linger: Option<&Linger<'_>>) -> Result<(Ended, bool), Stopped> {
-    let mut lines = 0;
-    let mut before = [Lines::default(), Lines::default()];
+/// Supervises the engine to its end; what it prints and asks becomes events as it comes. Whether it was ended because its work
+/// stood is said too.
+pub(super) fn supervise(
+    run: &mut Run<'_>,
+    cell: Ready,
+    copy: &Copy,
+    layers: Option<&Layered>,
+) -> Result<(Ended, bool), Stopped> {
+    let linger = Linger::of(run, copy, layers)?;
+    let observer = run.watch.observer;
+    let mut idle = run.equipped.as_ref().map(|equipped| {
+        let after = equipped.engine.config.idle_seconds.map_or(idle::AFTER, Duration::from_secs);
+        Idle::new(after, vec![layers.map_or_else(|| copy.root.clone(), Layered::path)], run.clock.elapsed())
+    });
+    let stirred = Cell::new(false);
+    let mut listener = Listener::new(claims::speech(run));
     let (clock, cancel) = (run.clock, run.watch.cancel);
     let over = run.link.as_ref().map(ModelLink::over);
+    let limited = || over.as_ref().is_some_and(|over| over.load(Ordering::Relaxed));
     let (stop, shared) = (AtomicBool::new(false), Shared::new());
     let (link, usage) = (run.link.as_ref(), &mut run.findings.usage);
     let log = RefCell::new(EventLog { draft: &mut run.draft, clock, failed: None });
     let mut on_line = |line: Line<'_>| {
-        lines += 1;
-        if lines > OUTPUT_EVENTS {
-            return;
-        }
         let mut log = log.borrow_mut();
+        stirred.set(true);
         log.learn(link);
-        let (stream, number) = if line.stream == Stream::Stderr { ("stderr", 1) } else { ("stdout", 0) };
-        let clean = log.draft.censor_mut().line(names::EVENTS, &mut before[number], line.bytes);
-        let text: String = shown(&String::from_utf8_lossy(&clean)).chars().take(OUTPUT_CHARS).collect();
-        log.add(EventKind::EngineOutput, json!({"stream": stream, "text": text}));
+        listener.hear(&mut log, line);
     };
+    let (supervisor, profile) = (&run.harness.supervisor, run.ask.sandbox);
+    let mut next = Some(&mut run.stage);
     let mut on_tick = || {
+        // The verification's stage starts while the engine works. One that cannot is tried again when it is needed.
+        if let Some(stage) = next.take() {
+            *stage = prepare(supervisor, profile).ok();
+        }
         let mut log = log.borrow_mut();
         let events: Vec<_> = link.iter().flat_map(|link| link.reported()).collect();
         log.learn(link);
+        let stirred = stirred.take() || !events.is_empty();
         for event in events {
             shared.note(&event);
             log.add_model(event, usage);
         }
-        let limited = over.as_ref().is_some_and(|over| over.load(Ordering::Relaxed));
-        if limited || shared.proven.load(Ordering::Relaxed) {
+        if limited() || shared.proven.load(Ordering::Relaxed) {
             stop.store(true, Ordering::Relaxed);
+        }
+        let Some(idle) = &mut idle else { return };
+        if stirred {
+            idle.stir(clock.elapsed());
+        } else if let Some(seconds) = idle.look(clock.elapsed()) {
+            let text = format!("nothing for {seconds} s: no output, no model request, no changed file");
+            log.trace(replay::STEP, json!({"detail": text, "state": StepState::Idle, "step": Step::Engine}));
+            observer.step(&Told::new(Step::Engine, StepState::Idle, &text, clock.started(), clock.now()));
         }
     };
     let mut watch = sandbox::Watch {
@@ -61,15 +82,14 @@ pub(super) fn supervise(run: &mut Run<'_>, cell: Ready, linger: Option<&Linger<'
         on_tick: Some(&mut on_tick),
     };
     let ended = std::thread::scope(|scope| {
-        if let Some(linger) = linger {
+        if let Some(linger) = &linger {
             scope.spawn(|| linger.look(&shared));
         }
         let ended = cell.start(&mut watch);
         shared.over.store(true, Ordering::Relaxed);
         ended
     })?;
-    let limited = over.as_ref().is_some_and(|over| over.load(Ordering::Relaxed));
-    let proven = ended.stopped && !limited && shared.proven.load(Ordering::Relaxed);
+    let proven = ended.stopped && !limited() && shared.proven.load(Ordering::Relaxed);
     log.into_inner().failed.map_or(Ok((ended, proven)), |error| Err(error.into()))
 }
 

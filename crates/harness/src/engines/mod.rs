@@ -9,10 +9,12 @@ mod fake;
 mod follow;
 mod git;
 mod identity;
+mod idle;
 mod kept;
 mod linger;
 mod locate;
 mod outfit;
+mod output;
 mod registry;
 mod state;
 
@@ -44,7 +46,6 @@ use crate::target::{Copy, Target};
 use crate::watch::{Step, StepState};
 use crate::{environment, posture};
 use follow::{record_end, supervise};
-use linger::Linger;
 use outfit::Unfit;
 
 /// The engine's cell in `sandbox.json`.
@@ -290,11 +291,8 @@ impl<'a> Workspace<'a> {
         run.findings.engine.started = true;
         let seconds = wall(&run).as_secs();
         run.event(EventKind::EngineStarted, json!({"engine": run.ask.engine, "wall_seconds": seconds}))?;
-        // The verification's stage starts while the engine works.
-        run.prepare_stage()?;
         stop::here("engine.starting");
-        let linger = Linger::of(&run, &copy, layers.as_ref())?;
-        let (ended, proven) = supervise(&mut run, cell, linger.as_ref())?;
+        let (ended, proven) = supervise(&mut run, cell, &copy, layers.as_ref())?;
         run.findings.engine.completed_by_proof = proven;
         stop::here("engine.ended");
         run.close_link()?;

@@ -34,6 +34,8 @@ pub struct EngineConfig {
     pub interpreter: Option<PathBuf>,
     pub wire: Option<Wire>,
     pub timeout_seconds: Option<u64>,
+    /// Of doing nothing before that is told.
+    pub idle_seconds: Option<u64>,
     /// How long a commit must stand before an engine that lingers is ended.
     pub settle_seconds: Option<u64>,
     /// How it is told from another program, where its description does not know.

@@ -1,11 +1,11 @@
 //! What an engine leaves beside its tree: what it printed, its own state, and what it says of itself.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 use contract::Reason;
 use contract::fake::Review;
+use contract::paths::PathSet;
 use contract::text::shown;
 use sandbox::Ended;
 use serde_json::json;
@@ -22,11 +22,12 @@ const STATE_DEPTH: usize = 16;
 pub(super) fn collect(run: &mut Run<'_>, ended: &Ended, state: &Path) -> Result<(), Stopped> {
     run.write("backend/stdout.log", &ended.stdout.text_bytes())?;
     run.write("backend/stderr.log", &ended.stderr.text_bytes())?;
-    let credentials = run.equipped.as_ref().map(|it| it.engine.definition.credentials.clone()).unwrap_or_default();
-    for place in credentials {
-        leave_out(run, state, place.trim_start_matches("{state}/"))?;
-    }
-    let mut budget = Budget { files: STATE_FILES, bytes: STATE_BYTES, depth: STATE_DEPTH };
+    let globs =
+        run.equipped.as_ref().map(|equipped| equipped.engine.definition.not_kept.as_slice()).unwrap_or_default();
+    // What cannot be read as a glob was refused when the definition was loaded.
+    let not_kept =
+        PathSet::rooted(globs).map_err(|error| Stopped::Io(state.to_owned(), std::io::Error::other(error)))?;
+    let mut budget = Budget { files: STATE_FILES, bytes: STATE_BYTES, depth: STATE_DEPTH, not_kept };
     collect_state(run, state, "backend", &mut budget)?;
     crate::claims::hear(run, ended);
     if run.equipped.is_none() && fake::review(&ended.stdout.text_bytes()) == Some(Review::Rejected) {
@@ -39,19 +40,19 @@ pub(super) fn collect(run: &mut Run<'_>, ended: &Ended, state: &Path) -> Result<
     Ok(())
 }
 
-/// Credentials of the engine's own are not kept, whatever is in them.
-fn leave_out(run: &mut Run<'_>, state: &Path, below: &str) -> Result<(), Stopped> {
-    match fs::remove_file(state.join(below)) {
-        Ok(()) => Ok(run.trace("state.left_out", json!({"credential": true, "name": below}))?),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(()),
-        Err(error) => Err(Stopped::Io(state.join(below), error)),
-    }
-}
-
+/// What may still be collected, and what may not at all.
 struct Budget {
     files: usize,
     bytes: u64,
     depth: usize,
+    not_kept: PathSet,
+}
+
+impl Budget {
+    fn allows(&self, name: &str, size: u64) -> bool {
+        let below = name.strip_prefix("backend/").unwrap_or(name);
+        self.files > 0 && size <= self.bytes && !self.not_kept.is_match(below.as_bytes())
+    }
 }
 
 /// Copies regular files, without links, within limits. A name the harness uses itself is not overwritten: the run fails.
@@ -68,7 +69,7 @@ fn collect_state(run: &mut Run<'_>, from: &Path, to: &str, budget: &mut Budget) 
             budget.depth -= 1;
             collect_state(run, &entry.path(), &name, budget)?;
             budget.depth += 1;
-        } else if kind.is_file() && budget.files > 0 && size <= budget.bytes {
+        } else if kind.is_file() && budget.allows(&name, size) {
             budget.files -= 1;
             budget.bytes -= size;
             let bytes = fs::read(entry.path()).map_err(failed)?;

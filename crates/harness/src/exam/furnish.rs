@@ -65,10 +65,11 @@ impl Examiner<'_> {
         let Setup { cells, log, .. } = setup;
         self.found.cells.extend(cells);
         self.found.log.extend(log);
-        if let Made::Layer(layer) = &made
-            && !self.found.setup.contains(&layer.record)
+        // Asked for again, for another room, it is there already: what is told is how it came to be.
+        if let Made::Layer(Layer { record, .. }) = &made
+            && !self.found.setup.iter().any(|known| known.key == record.key)
         {
-            self.found.setup.push(layer.record.clone());
+            self.found.setup.push(record.clone());
         }
         Ok(made)
     }

@@ -16,6 +16,7 @@ use std::sync::atomic::AtomicBool;
 use contract::paths::{PathRules, PathVerdict};
 use contract::report::{CheckResult, PassKind, TestComparison, VerificationPass};
 use contract::sandbox::{Attempt, MountDigest, SetupRecord};
+use contract::text::{listed, shown};
 use contract::{Coverage, Reason};
 use sandbox::Stage;
 use testimony::compare::{Sameness, Weakness, compare};
@@ -248,12 +249,7 @@ fn counting(ran: &Ran, weaknesses: Vec<Weakness>) -> Vec<Weakness> {
 const NAMED: usize = 5;
 
 fn in_words(weaknesses: &[Weakness]) -> String {
-    let names = |tests: &[String]| {
-        let more = tests.len().saturating_sub(NAMED);
-        let shown: Vec<String> = tests.iter().take(NAMED).map(|test| contract::text::shown(test)).collect();
-        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("{}{rest}", shown.join(", "))
-    };
+    let names = |tests: &[String]| listed(tests.iter().map(|test| shown(test)), NAMED);
     let words = weaknesses.iter().map(|weakness| match weakness {
         Weakness::NoneExecuted => "no test was executed".to_owned(),
         Weakness::Missing(tests) => format!("tests that ran in the baseline did not run: {}", names(tests)),

@@ -14,7 +14,7 @@ use tree::Listing;
 use super::{Examiner, LateCheck};
 use crate::quarters::Quarters;
 use crate::run::Stopped;
-use crate::supervise::{exceeded, exit_code};
+use crate::supervise::{self, exceeded, exit_code};
 
 /// What is read of the reports a command leaves.
 const MOST_REPORTS: usize = 16;
@@ -123,7 +123,8 @@ impl Examiner<'_> {
             }
         }
         spec.stdin = stdin;
-        let stage = self.stage.take().map_or_else(|| self.setting.harness.supervisor.prepare(), Ok)?;
+        let prepare = || supervise::prepare(&self.setting.harness.supervisor, self.setting.profile);
+        let stage = self.stage.take().map_or_else(prepare, Ok)?;
         let mut watch = sandbox::Watch { cancel: Some(self.cancel), stop: None, on_line: None, on_tick: None };
         let ended = stage.run(&spec, &mut watch)?;
         if ended.cancelled {

@@ -70,7 +70,7 @@ fn json_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Reads a record strictly. Its file is named, and never what stands in it.
-pub(crate) fn read<T: DeserializeOwned + schemars::JsonSchema>(
+pub(crate) fn read<T: DeserializeOwned + schemars::JsonSchema + 'static>(
     file: &Path,
     problems: fn(&T) -> Vec<String>,
     signers: &Signers,

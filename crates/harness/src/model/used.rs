@@ -93,6 +93,13 @@ impl EventLog<'_> {
         self.draft.censor_mut().know(link.map(ModelLink::learned).unwrap_or_default());
     }
 
+    /// What the harness itself saw.
+    pub(crate) fn trace(&mut self, step: &str, data: Value) {
+        if self.failed.is_none() {
+            self.failed = self.draft.trace(self.clock.now(), step, data).err();
+        }
+    }
+
     /// A report of the bridge's: an event, and a record when a request has ended.
     pub(crate) fn add_model(&mut self, event: ModelEvent, usage: &mut Vec<UsageRecord>) {
         if let Some((kind, data)) = event_data(&event) {

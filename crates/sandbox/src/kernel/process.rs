@@ -2,6 +2,7 @@
 
 use std::io;
 use std::mem::size_of;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
 
 use libc::{c_int, c_long, c_void};
 use rustix::process::Pid;
@@ -22,6 +23,29 @@ pub(crate) fn fork_into(namespaces: c_int) -> io::Result<Forked> {
     // SAFETY: without CLONE_VM and with a null stack this is a fork: the child has its own copy of all memory.
     let pid = checked(unsafe { libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize) })?;
     let pid = i32::try_from(pid).map_err(io::Error::other)?;
+    Ok(Pid::from_raw(pid).map_or(Forked::Child, Forked::Parent))
+}
+
+/// The same, in the control group (of the second version) whose directory this is. Fails on kernels before 5.7.
+#[expect(unsafe_code, reason = "no wrapper forks into a group")]
+pub(crate) fn fork_into_group(namespaces: c_int, group: BorrowedFd<'_>) -> io::Result<Forked> {
+    const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+    let arguments = libc::clone_args {
+        flags: u64::from(namespaces.unsigned_abs()) | CLONE_INTO_CGROUP,
+        pidfd: 0,
+        child_tid: 0,
+        parent_tid: 0,
+        exit_signal: u64::from(libc::SIGCHLD.unsigned_abs()),
+        stack: 0,
+        stack_size: 0,
+        tls: 0,
+        set_tid: 0,
+        set_tid_size: 0,
+        cgroup: u64::from(group.as_raw_fd().unsigned_abs()),
+    };
+    // SAFETY: as above; the structure lives as long as the call and has the size that is given.
+    let pid = unsafe { libc::syscall(libc::SYS_clone3, std::ptr::from_ref(&arguments), size_of::<libc::clone_args>()) };
+    let pid = i32::try_from(checked(pid)?).map_err(io::Error::other)?;
     Ok(Pid::from_raw(pid).map_or(Forked::Child, Forked::Parent))
 }
 

@@ -10,33 +10,27 @@ use std::time::{Duration, Instant};
 use rustix::fs::fchown;
 use rustix::process::{Gid, Uid};
 
+use super::ahead::Ahead;
 use super::all_refused;
+use super::birth::bear;
 use super::canary::CanaryLog;
 use super::cell::{Cell, Event, TICK};
 use super::cgroup::Cgroup;
-use super::channel::{Built, Channel, Confined, Said};
+use super::channel::{Built, Confined, Said};
 use super::failure::{At, ConfineFailure, ConfineStep};
 use super::given::Given;
 use super::identity::Identity;
+use super::idmap::Translations;
 use super::init::{self, Init};
 use super::seccomp::CallLog;
-use crate::applied::{Applied, Namespace, Ownership, Probe, Recorder, RecorderState, Seccomp, Seen};
-use crate::confinement::{Canary, Confinement, Profile};
+use crate::applied::{Probe, Recorder, RecorderState};
+use crate::confinement::{Canary, Confinement};
 use crate::host::kernel_is_at_least;
-use crate::kernel::process::{Forked, fork_into};
 use crate::wire::Order;
 use crate::{LimitBy, LimitKind, LimitRule};
 
 /// Building takes milliseconds; a machine under heavy load is given a thousand times that.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(15);
-/// The cgroup namespace is entered later, when the run's own group is there.
-const NAMESPACES: i32 = libc::CLONE_NEWUSER
-    | libc::CLONE_NEWNS
-    | libc::CLONE_NEWPID
-    | libc::CLONE_NEWNET
-    | libc::CLONE_NEWIPC
-    | libc::CLONE_NEWUTS;
-
 /// With what the probe found, if it got that far.
 pub(super) type BuildError = (ConfineFailure, Vec<Probe>);
 
@@ -45,70 +39,44 @@ pub(super) fn build(
     confinement: &Confinement,
     stdin: Option<File>,
     control: &UnixStream,
+    ahead: Option<Ahead>,
 ) -> Result<Cell, BuildError> {
-    let mut cell = fork(order, confinement, stdin).map_err(|failure| (failure, Vec::new()))?;
+    let mut cell = begin(order, confinement, stdin, ahead).map_err(|failure| (failure, Vec::new()))?;
     await_probe(&mut cell, control, &confinement.canaries)?;
     Ok(cell)
 }
 
-fn fork(order: &Order, confinement: &Confinement, stdin: Option<File>) -> Result<Cell, ConfineFailure> {
-    let identity = Identity::choose(confinement.uid)?;
-    give_output(&identity).at(ConfineStep::Identity, "giving the output to the run")?;
+/// With what was built ahead, where that fits the order.
+fn begin(
+    order: &Order,
+    confinement: &Confinement,
+    stdin: Option<File>,
+    ahead: Option<Ahead>,
+) -> Result<Cell, ConfineFailure> {
     let stdin = stdin.map_or_else(|| File::open("/dev/null"), Ok).at(ConfineStep::Devices, "/dev/null")?;
     let rules = asked(order, confinement);
+    if let Some(ahead) = ahead.filter(|ahead| ahead.fits(confinement, &rules))
+        && let Some(cell) = ahead.go_on(order, confinement, &stdin, &rules)?
+    {
+        return Ok(cell);
+    }
+    let identity = Identity::choose(confinement.uid)?;
+    give_output(&identity).at(ConfineStep::Identity, "giving the output to the run")?;
     let cgroup = Cgroup::make(&rules);
     let grouped = cgroup.as_ref().map(|cgroup| cgroup.rules.clone()).unwrap_or_default();
     let rlimits = rlimits(&rules, &grouped, &identity);
-    let (channel, theirs) = Channel::pair().at(ConfineStep::Namespaces, "channel")?;
-    let init = match fork_into(NAMESPACES).at(ConfineStep::Namespaces, "making namespaces")? {
-        Forked::Child => {
-            drop(channel);
-            init::run(Init { order, confinement, identity, stdin, channel: theirs, rlimits })
-        }
-        Forked::Parent(pid) => pid,
-    };
-    let applied = unbuilt(&identity, grouped);
-    // From here on a failure takes the new process with it, because the cell kills it when it is dropped.
-    let cell = Cell {
-        init: Some(init),
-        channel,
-        calls: None,
-        canaries: None,
-        cgroup,
-        applied,
-        listener: None,
-        upper: None,
-        announced: false,
-    };
-    identity.write_maps(init).at(ConfineStep::IdMap, "mapping the user")?;
-    if let Some(cgroup) = &cell.cgroup {
-        cgroup.add(init).at(ConfineStep::Cgroup, "moving the run into its control group")?;
-    }
-    cell.channel.release().at(ConfineStep::Lost, "letting the first process go on")?;
+    let mut cell =
+        bear(&identity, cgroup, |channel| init::run(&Init { order, confinement, identity, stdin, channel, rlimits }))?;
+    cell.applied.limits = grouped;
     if identity.root {
-        let given = Given::open(confinement, &identity)?;
+        let given = Given::open(confinement, &identity, Translations::new(identity.uid))?;
         cell.channel.hand(&given).at(ConfineStep::Lost, "handing mounts over")?;
     }
     Ok(cell)
 }
 
-fn unbuilt(identity: &Identity, limits: Vec<LimitRule>) -> Applied {
-    Applied {
-        profile: Profile::Strict,
-        namespaces: Namespace::ALL.to_vec(),
-        ids: identity.ids(Ownership::Same),
-        landlock_abi: None,
-        seccomp: Seccomp { instructions: 0, recorded: false },
-        mounts: Vec::new(),
-        limits,
-        recorders: Vec::new(),
-        probes: Vec::new(),
-        seen: Seen::default(),
-    }
-}
-
 /// The pipes are the harness' user's; a program that opens `/dev/stdout` again needs them to be its own.
-fn give_output(identity: &Identity) -> io::Result<()> {
+pub(super) fn give_output(identity: &Identity) -> io::Result<()> {
     if identity.root {
         let owner = (Some(Uid::from_raw(identity.uid)), Some(Gid::from_raw(identity.gid)));
         fchown(rustix::stdio::stdout(), owner.0, owner.1)?;
@@ -129,7 +97,7 @@ fn asked(order: &Order, confinement: &Confinement) -> Vec<LimitRule> {
 
 /// What no group enforces. Where the kernel counts an ordinary user's processes outside the namespace too, a limit on them
 /// would hit the wrong ones, and is left out.
-fn rlimits(rules: &[LimitRule], grouped: &[LimitRule], identity: &Identity) -> Vec<LimitRule> {
+pub(super) fn rlimits(rules: &[LimitRule], grouped: &[LimitRule], identity: &Identity) -> Vec<LimitRule> {
     let counted_apart = identity.root || kernel_is_at_least(5, 14);
     let is_grouped = |rule: &LimitRule| grouped.iter().any(|grouped| grouped.kind == rule.kind);
     let is_sound = |rule: &LimitRule| rule.kind != LimitKind::Processes || counted_apart;

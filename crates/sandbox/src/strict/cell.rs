@@ -48,6 +48,21 @@ pub(super) enum Event {
 }
 
 impl Cell {
+    /// A first process of which nothing is known yet.
+    pub(super) fn new(init: Pid, channel: Channel, cgroup: Option<Cgroup>, applied: Applied) -> Self {
+        Self {
+            init: Some(init),
+            channel,
+            calls: None,
+            canaries: None,
+            cgroup,
+            applied,
+            listener: None,
+            upper: None,
+            announced: false,
+        }
+    }
+
     /// Tells the harness what was built, once.
     pub(super) fn announce(&mut self, mut control: &UnixStream) -> io::Result<()> {
         if std::mem::replace(&mut self.announced, true) {

@@ -1,6 +1,6 @@
 //! A control group for the run, where one may be made: limits for the tree as a whole, and word of them being hit.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -32,7 +32,19 @@ pub enum CgroupVersion {
 pub(crate) struct Cgroup {
     path: PathBuf,
     version: CgroupVersion,
+    /// What can be limited in it.
+    kinds: Vec<LimitKind>,
     pub(crate) rules: Vec<LimitRule>,
+}
+
+/// How a process gets into a group without being moved by another one, for which the kernel waits until every processor has
+/// passed through a quiet state: milliseconds, and more than all the rest of a start.
+#[derive(Debug)]
+pub(crate) enum Door {
+    /// Who writes 0 to this file enters.
+    Open(File),
+    /// A process can be made in this directory.
+    Birth(File),
 }
 
 /// A directory in which a group can be made, and what can be limited in it.
@@ -46,26 +58,54 @@ pub struct GroupPlace {
 impl Cgroup {
     /// A group that enforces as many of the rules as it can; `None` where no group can be made or none of them is asked for.
     pub(crate) fn make(asked: &[LimitRule]) -> Option<Self> {
-        if !asked.iter().any(|rule| matches!(rule.kind, LimitKind::Memory | LimitKind::Processes)) {
+        if !needs_group(asked) {
             return None;
         }
-        let name = format!("{PREFIX}{}", getpid().as_raw_pid());
-        places().iter().find_map(|place| {
-            let rules: Vec<_> = asked.iter().filter(|rule| place.kinds.contains(&rule.kind)).collect();
-            if rules.is_empty() {
+        places().into_iter().find_map(|place| {
+            if !asked.iter().any(|rule| place.kinds.contains(&rule.kind)) {
                 return None;
             }
-            remove_abandoned(&place.path);
-            let path = place.path.join(&name);
-            fs::create_dir(&path).ok()?;
-            let mut group = Self { path, version: place.version, rules: Vec::new() };
-            for rule in rules {
-                group.set(*rule).ok()?;
-            }
+            let mut group = Self::in_place(place)?;
+            group.enforce(asked).ok()?;
             Some(group)
         })
     }
 
+    /// A group that enforces nothing yet, in the first place there is.
+    pub(crate) fn begin() -> Option<Self> {
+        Self::in_place(places().into_iter().next()?)
+    }
+
+    /// Whether a group for these rules would be made where this one is.
+    pub(crate) fn fits(&self, asked: &[LimitRule]) -> bool {
+        !needs_group(asked) || asked.iter().any(|rule| self.kinds.contains(&rule.kind))
+    }
+
+    /// Enforces the rules that it can.
+    pub(crate) fn enforce(&mut self, asked: &[LimitRule]) -> io::Result<()> {
+        for rule in asked {
+            if self.kinds.contains(&rule.kind) {
+                self.set(*rule)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn in_place(place: GroupPlace) -> Option<Self> {
+        remove_abandoned(&place.path);
+        let path = place.path.join(format!("{PREFIX}{}", getpid().as_raw_pid()));
+        fs::create_dir(&path).ok()?;
+        Some(Self { path, version: place.version, kinds: place.kinds, rules: Vec::new() })
+    }
+
+    pub(crate) fn door(&self) -> io::Result<Door> {
+        match self.version {
+            CgroupVersion::One => File::options().write(true).open(self.path.join("tasks")).map(Door::Open),
+            CgroupVersion::Two => File::open(&self.path).map(Door::Birth),
+        }
+    }
+
+    /// Moves another process, where it could not come by itself.
     pub(crate) fn add(&self, process: Pid) -> io::Result<()> {
         fs::write(self.path.join("cgroup.procs"), process.as_raw_pid().to_string())
     }
@@ -103,6 +143,10 @@ impl Cgroup {
         let value = |line: &str| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok();
         text.lines().find_map(value).unwrap_or(0)
     }
+}
+
+fn needs_group(asked: &[LimitRule]) -> bool {
+    asked.iter().any(|rule| matches!(rule.kind, LimitKind::Memory | LimitKind::Processes))
 }
 
 impl Drop for Cgroup {

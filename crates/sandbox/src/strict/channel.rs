@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::failure::ConfineFailure;
 use super::given::Given;
 use crate::applied::{MountRecord, Ownership, Probe, Seccomp};
+use crate::wire::Order;
 use crate::{How, Leftovers, LimitKind, LimitRule};
 
 /// Far above any message; what is longer is refused, not cut.
@@ -50,6 +51,14 @@ pub(crate) enum Said {
 struct Handed {
     ownership: Ownership,
     more: bool,
+}
+
+/// What the stage says to a first process that was started ahead; with it comes standard input.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Told<O> {
+    pub(crate) order: O,
+    /// Rules that are not enforced by a cgroup.
+    pub(crate) rlimits: Vec<LimitRule>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -94,6 +103,21 @@ impl Channel {
     /// The next message; `None` if the other side is gone.
     pub(crate) fn receive(&self) -> io::Result<Option<(Said, Vec<OwnedFd>)>> {
         self.receive_any()
+    }
+
+    /// Tells a first process that waits what to do. False, and nothing is said, where the order is too long for one message.
+    pub(crate) fn tell(&self, told: &Told<&Order>, stdin: BorrowedFd<'_>) -> io::Result<bool> {
+        let bytes = serde_json::to_vec(told)?;
+        if bytes.len() > MESSAGE_MAX {
+            return Ok(false);
+        }
+        send_with_fds(self.socket.as_fd(), &bytes, &[stdin]).map(|_| true)
+    }
+
+    /// Waits to be told.
+    pub(crate) fn hear(&self) -> io::Result<(Told<Order>, OwnedFd)> {
+        let (told, fds) = self.receive_any()?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        Ok((told, fds.into_iter().next().ok_or(io::ErrorKind::InvalidData)?))
     }
 
     /// Hands mounts to the confined side.

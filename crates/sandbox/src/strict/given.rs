@@ -48,9 +48,14 @@ pub(crate) struct Layers {
 }
 
 impl Given {
-    pub(crate) fn open(confinement: &Confinement, identity: &Identity) -> Result<Self, ConfineFailure> {
+    /// `translations` are for root alone.
+    pub(crate) fn open(
+        confinement: &Confinement,
+        identity: &Identity,
+        translations: Translations,
+    ) -> Result<Self, ConfineFailure> {
         let mut opener = Opener {
-            translations: identity.root.then(|| Translations::new(identity.uid)),
+            translations: identity.root.then_some(translations),
             run: identity.uid,
             ownership: if identity.root { Ownership::Idmapped } else { Ownership::Same },
         };

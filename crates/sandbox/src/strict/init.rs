@@ -18,11 +18,12 @@ use rustix::process::{
 use rustix::system::sethostname;
 use rustix::thread::UnshareFlags;
 
-use super::channel::{Built, Channel, InnerEnd, Said};
+use super::channel::{Built, Channel, InnerEnd, Said, Told};
 use super::failure::{At, ConfineFailure, ConfineStep};
 use super::given::Given;
 use super::identity::Identity;
-use super::layout::Hidden;
+use super::idmap::Translations;
+use super::layout::Furnished;
 use super::{canary, etc, layout, network, privileges, program};
 use crate::confinement::Confinement;
 use crate::kernel::process::{Forked, exit_at_once, fork_into, unshare};
@@ -39,7 +40,7 @@ pub(crate) struct Init<'a> {
     pub(crate) confinement: &'a Confinement,
     pub(crate) identity: Identity,
     pub(crate) stdin: File,
-    pub(crate) channel: Channel,
+    pub(crate) channel: &'a Channel,
     /// Rules that are not enforced by a cgroup.
     pub(crate) rlimits: Vec<LimitRule>,
 }
@@ -52,25 +53,67 @@ struct Program {
 }
 
 /// Runs process 1 to its end; never returns into the stage's code.
-pub(crate) fn run(init: Init<'_>) -> ! {
-    if let Err(failure) = init.start() {
-        let _ = init.channel.send(&Said::Failed(failure), &[]);
+pub(crate) fn run(init: &Init<'_>) -> ! {
+    say_and_exit(init.channel, init.start())
+}
+
+/// The same for one that is started before there is an order: it builds what every run has, and waits to be told.
+pub(crate) fn run_ahead(identity: Identity, channel: &Channel, staging: &Path) -> ! {
+    say_and_exit(channel, start_ahead(identity, channel, staging))
+}
+
+fn say_and_exit(channel: &Channel, done: Result<(), ConfineFailure>) -> ! {
+    if let Err(failure) = done {
+        let _ = channel.send(&Said::Failed(failure), &[]);
     }
     exit_at_once(0)
 }
 
+fn start_ahead(identity: Identity, channel: &Channel, staging: &Path) -> Result<(), ConfineFailure> {
+    let null = File::open("/dev/null").at(ConfineStep::Devices, "/dev/null")?;
+    begin(&identity, channel, &null)?;
+    let furnished = Furnished::ahead(staging)?;
+    let (Told { order, rlimits }, stdin) = channel.hear().at(ConfineStep::Lost, "waiting for the order")?;
+    let none = || ConfineFailure::new(ConfineStep::Lost, "there is no confinement in the order");
+    let confinement = order.confinement.as_ref().ok_or_else(none)?;
+    let init = Init { order: &order, confinement, identity, stdin: stdin.into(), channel, rlimits };
+    rustix::stdio::dup2_stdin(&init.stdin).at(ConfineStep::Namespaces, "standard input")?;
+    init.go_on(Some(furnished))
+}
+
+/// What process 1 is and is called, and its network. `stdin` is not the stage's.
+fn begin(identity: &Identity, channel: &Channel, stdin: &File) -> Result<(), ConfineFailure> {
+    // Descriptor 0 is the stage's line to the harness, which has to notice the stage's death.
+    rustix::stdio::dup2_stdin(stdin).at(ConfineStep::Namespaces, "standard input")?;
+    channel.wait().at(ConfineStep::IdMap, "waiting for the id map")?;
+    identity.assume()?;
+    tie_to_stage(channel)?;
+    sethostname(etc::HOSTNAME.as_bytes()).at(ConfineStep::Namespaces, "host name")?;
+    network::build()
+}
+
+fn tie_to_stage(channel: &Channel) -> Result<(), ConfineFailure> {
+    set_parent_process_death_signal(Some(Signal::KILL)).at(ConfineStep::Namespaces, "tie to the stage")?;
+    // What the program may not read of this process: its memory, environment and descriptors.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).at(ConfineStep::Namespaces, "closing the first process")?;
+    // The stage may have died before the tie was there.
+    if hung_up(channel.as_fd()) {
+        exit_at_once(1);
+    }
+    Ok(())
+}
+
 impl Init<'_> {
     fn start(&self) -> Result<(), ConfineFailure> {
-        // Descriptor 0 is the stage's line to the harness, which has to notice the stage's death.
-        rustix::stdio::dup2_stdin(&self.stdin).at(ConfineStep::Namespaces, "standard input")?;
-        self.channel.wait().at(ConfineStep::IdMap, "waiting for the id map")?;
-        self.identity.assume()?;
-        self.tie_to_stage()?;
+        begin(&self.identity, self.channel, &self.stdin)?;
+        self.go_on(None)
+    }
+
+    fn go_on(&self, ahead: Option<Furnished>) -> Result<(), ConfineFailure> {
         unshare(UnshareFlags::NEWCGROUP).at(ConfineStep::Namespaces, "cgroup namespace")?;
-        sethostname(etc::HOSTNAME.as_bytes()).at(ConfineStep::Namespaces, "host name")?;
-        let listener = network::build(self.confinement.listener)?;
+        let listener = network::listen(self.confinement.listener)?;
         let program = self.fork_program()?;
-        self.build(listener)?;
+        self.build(listener, ahead)?;
         privileges::drop_all()?;
         program.go_on.release().at(ConfineStep::Lost, "letting the program go on")?;
         self.supervise(program.pid)
@@ -85,25 +128,15 @@ impl Init<'_> {
         }
     }
 
-    fn tie_to_stage(&self) -> Result<(), ConfineFailure> {
-        set_parent_process_death_signal(Some(Signal::KILL)).at(ConfineStep::Namespaces, "tie to the stage")?;
-        // What the program may not read of this process: its memory, environment and descriptors.
-        set_dumpable_behavior(DumpableBehavior::NotDumpable)
-            .at(ConfineStep::Namespaces, "closing the first process")?;
-        // The stage may have died before the tie was there.
-        if hung_up(self.channel.as_fd()) {
-            exit_at_once(1);
-        }
-        Ok(())
-    }
-
-    fn build(&self, listener: Option<TcpListener>) -> Result<(), ConfineFailure> {
+    fn build(&self, listener: Option<TcpListener>, ahead: Option<Furnished>) -> Result<(), ConfineFailure> {
         let confinement = self.confinement;
-        // While the host is still visible as it is: the new root covers a part of it.
-        let opened = (!self.identity.root).then(|| Given::open(confinement, &self.identity)).transpose()?;
-        let hidden = Hidden::open(confinement).at(ConfineStep::Root, "making private directories")?;
-        let mut root = hidden.root().at(ConfineStep::Root, "mounting the new root")?;
-        layout::furnish(&mut root, &hidden, &confinement.home)?;
+        // While all that can be named of the host is visible: the new root covers a part of it.
+        let open = || Given::open(confinement, &self.identity, Translations::new(self.identity.uid));
+        let opened = (!self.identity.root).then(open).transpose()?;
+        let Furnished { mut root, hidden } = match ahead {
+            Some(furnished) => furnished.fitted(confinement)?,
+            None => Furnished::new(confinement)?,
+        };
         let given = match opened {
             Some(given) => given,
             None => self.channel.take_handed().at(ConfineStep::Lost, "taking mounts from the stage")?,

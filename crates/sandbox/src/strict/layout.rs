@@ -8,8 +8,13 @@ use super::failure::{At, ConfineFailure, ConfineStep};
 use super::given::{Placed, Sorted};
 use super::root::{Root, record};
 use super::{dev, etc, overlay, private, proc, system};
-use crate::confinement::{Confinement, Space, Upper, WorkspaceFrom};
+use crate::confinement::{Confinement, HOME_DEFAULT, Space, Upper, WorkspaceFrom};
 use crate::{LimitBy, LimitKind, LimitRule};
+
+/// A directory that every system has.
+const STAGING: &str = "/tmp";
+/// Of private directories that are made ahead, until it is known how much they take.
+const AHEAD: Space = Space { bytes: 1 << 20, inodes: 1024 };
 
 /// File systems that lie below the root as long as it is being furnished.
 #[derive(Debug)]
@@ -19,22 +24,50 @@ pub(super) struct Hidden {
 }
 
 impl Hidden {
-    pub(super) fn open(confinement: &Confinement) -> io::Result<Self> {
-        let layers = match confinement.workspace.from {
-            WorkspaceFrom::Layers { .. } => Some(overlay::open()?),
-            WorkspaceFrom::Directory(_) => None,
-        };
-        Ok(Self { private: private::open(confinement.private)?, layers })
+    fn open(space: Space, layers: bool) -> io::Result<Self> {
+        Ok(Self { private: private::open(space)?, layers: layers.then(overlay::open).transpose()? })
     }
 
-    pub(super) fn root(&self) -> io::Result<Root> {
+    fn root(&self, staging: &Path) -> io::Result<Root> {
         let all: Vec<_> = [Some(&self.private), self.layers.as_ref()].into_iter().flatten().map(AsFd::as_fd).collect();
-        Root::new(&all)
+        Root::new(&all, staging)
+    }
+}
+
+/// A root that has what every run has.
+#[derive(Debug)]
+pub(super) struct Furnished {
+    pub(super) root: Root,
+    pub(super) hidden: Hidden,
+}
+
+impl Furnished {
+    pub(super) fn new(confinement: &Confinement) -> Result<Self, ConfineFailure> {
+        let layers = matches!(confinement.workspace.from, WorkspaceFrom::Layers { .. });
+        Self::make(confinement.private, layers, &confinement.home, Path::new(STAGING))
+    }
+
+    /// Before it is known for what. `staging` must be no part of what the caller may name.
+    pub(super) fn ahead(staging: &Path) -> Result<Self, ConfineFailure> {
+        Self::make(AHEAD, true, Path::new(HOME_DEFAULT), staging)
+    }
+
+    /// What was made ahead, as this confinement has it.
+    pub(super) fn fitted(self, confinement: &Confinement) -> Result<Self, ConfineFailure> {
+        let resized = private::resize(&self.hidden.private, confinement.private);
+        resized.at(ConfineStep::Root, "sizing private directories").map(|()| self)
+    }
+
+    fn make(space: Space, layers: bool, home: &Path, staging: &Path) -> Result<Self, ConfineFailure> {
+        let hidden = Hidden::open(space, layers).at(ConfineStep::Root, "making private directories")?;
+        let mut root = hidden.root(staging).at(ConfineStep::Root, "mounting the new root")?;
+        furnish(&mut root, &hidden, home)?;
+        Ok(Self { root, hidden })
     }
 }
 
 /// What every run has. What the caller named may lie below it, and comes later.
-pub(super) fn furnish(root: &mut Root, hidden: &Hidden, home: &Path) -> Result<(), ConfineFailure> {
+fn furnish(root: &mut Root, hidden: &Hidden, home: &Path) -> Result<(), ConfineFailure> {
     etc::build(root, home)?;
     system::build(root)?;
     dev::build(root)?;

@@ -1,9 +1,11 @@
 //! Profile `strict`: what the stage builds around a program, and how it follows it to its end.
 //!
 //! Three processes: the stage, outside and trusted; process 1 of the new namespaces, which builds the root and then only reaps;
-//! and the program, which confines itself step by step before it is executed. [`build`] and [`follow`] are the stage's side,
-//! [`init`] and [`program`] the other two.
+//! and the program, which confines itself step by step before it is executed. [`ahead`], [`build`] and [`follow`] are the
+//! stage's side, [`init`] and [`program`] the other two.
 
+mod ahead;
+mod birth;
 mod build;
 mod canary;
 mod cell;
@@ -42,6 +44,7 @@ use crate::confinement::{Confinement, Upper, WorkspaceFrom};
 use crate::stage::cpu;
 use crate::wire::{self, Order, Prepared};
 
+pub(crate) use self::ahead::Ahead;
 pub use self::failure::{ConfineFailure, ConfineStep};
 
 /// The stage's work for a confined program, from the order to the report.
@@ -50,10 +53,11 @@ pub(crate) fn supervise(
     confinement: &Confinement,
     stdin: Option<File>,
     mut control: UnixStream,
+    ahead: Option<Ahead>,
 ) -> io::Result<()> {
     // A session of its own: no signal from the terminal arrives.
     setsid()?;
-    let mut cell = match build::build(order, confinement, stdin, &control) {
+    let mut cell = match build::build(order, confinement, stdin, &control, ahead) {
         Ok(cell) => cell,
         Err((failure, probes)) => return wire::send(&mut control, &Prepared::Failed { failure, probes }),
     };

@@ -15,9 +15,13 @@ const REQUEST_AND_ACK: u16 = 0x1 | 0x4;
 const UP: u32 = 1;
 const ERROR_AT: usize = 16;
 
-/// Brings loopback up and opens the one listener, if there is to be one.
-pub(crate) fn build(port: Option<u16>) -> Result<Option<TcpListener>, ConfineFailure> {
-    raise_loopback().at(ConfineStep::Network, "bringing loopback up")?;
+/// Brings loopback up.
+pub(crate) fn build() -> Result<(), ConfineFailure> {
+    raise_loopback().at(ConfineStep::Network, "bringing loopback up")
+}
+
+/// Opens the one listener, if there is to be one.
+pub(crate) fn listen(port: Option<u16>) -> Result<Option<TcpListener>, ConfineFailure> {
     let bind = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).at(ConfineStep::Network, "binding the listener");
     port.map(bind).transpose()
 }

@@ -5,15 +5,24 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, Mode, chmodat, mkdirat};
-use rustix::mount::MountAttrFlags;
+use rustix::mount::{FsPickFlags, MountAttrFlags, fsconfig_reconfigure, fsconfig_set_string, fspick};
 
-use super::root::{Root, copy, memory, record};
+use super::root::{Root, copy, memory, record, sizes};
 use crate::applied::MountKind;
 use crate::confinement::{Access, Space};
 
 /// The file system of which the private places are parts; to be hidden below the root.
 pub(crate) fn open(space: Space) -> io::Result<OwnedFd> {
     memory(space, "0755", MountAttrFlags::MOUNT_ATTR_NODEV)
+}
+
+/// Makes it larger or smaller, while nothing lies in it that counts.
+pub(crate) fn resize(whole: impl AsFd, space: Space) -> io::Result<()> {
+    let context = fspick(whole, "", FsPickFlags::FSPICK_EMPTY_PATH | FsPickFlags::FSPICK_CLOEXEC)?;
+    for (key, value) in sizes(space) {
+        fsconfig_set_string(context.as_fd(), key, value)?;
+    }
+    Ok(fsconfig_reconfigure(context.as_fd())?)
 }
 
 pub(crate) fn build(root: &mut Root, whole: impl AsFd, home: &Path) -> io::Result<()> {

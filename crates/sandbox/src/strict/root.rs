@@ -19,8 +19,6 @@ use crate::applied::{MountKind, MountRecord};
 use crate::confinement::{Access, Space};
 use crate::kernel::mount::make_read_only;
 
-/// A directory that every system has, over which the new root lies until it is the root.
-const STAGING: &str = "/tmp";
 /// Small: it holds directories, links and a few files of `/etc`.
 const ROOT_SPACE: Space = Space { bytes: 16 << 20, inodes: 8192 };
 
@@ -33,13 +31,13 @@ pub(crate) struct Root {
 }
 
 impl Root {
-    /// `hidden` are file systems to copy parts from: a mount can be copied only while it is attached. They lie where nobody sees
-    /// them, and go with the host.
-    pub(crate) fn new(hidden: &[BorrowedFd<'_>]) -> io::Result<Self> {
+    /// `staging` is a directory of the host over which the new root lies until it is the root. `hidden` are file systems to copy
+    /// parts from: a mount can be copied only while it is attached. They lie where nobody sees them, and go with the host.
+    pub(crate) fn new(hidden: &[BorrowedFd<'_>], staging: &Path) -> io::Result<Self> {
         mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
         let mount = Rc::new(memory(ROOT_SPACE, "0755", MountAttrFlags::MOUNT_ATTR_NODEV)?);
         for mount in hidden.iter().copied().chain([mount.as_fd()]) {
-            move_mount(mount, "", CWD, STAGING, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+            move_mount(mount, "", CWD, staging, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
         }
         Ok(Self { known: vec![(PathBuf::from("/"), Rc::clone(&mount))], mount, mounts: Vec::new() })
     }
@@ -150,8 +148,13 @@ pub(crate) fn filesystem(kind: &str, options: &[(&str, &str)], shape: MountAttrF
 
 /// A file system in memory that takes so much and no more.
 pub(crate) fn memory(space: Space, mode: &str, shape: MountAttrFlags) -> io::Result<OwnedFd> {
-    let (size, inodes) = (space.bytes.max(4096).to_string(), space.inodes.max(16).to_string());
-    filesystem("tmpfs", &[("size", &size), ("nr_inodes", &inodes), ("mode", mode)], shape)
+    let [size, inodes] = sizes(space);
+    filesystem("tmpfs", &[(size.0, &size.1), (inodes.0, &inodes.1), ("mode", mode)], shape)
+}
+
+/// The options that say how much it takes.
+pub(crate) fn sizes(space: Space) -> [(&'static str, String); 2] {
+    [("size", space.bytes.max(4096).to_string()), ("nr_inodes", space.inodes.max(16).to_string())]
 }
 
 pub(crate) fn record(target: &Path, kind: MountKind, access: Access) -> MountRecord {

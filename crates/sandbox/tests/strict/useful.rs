@@ -183,3 +183,38 @@ fn the_environment_is_what_was_given() {
         assert_eq!(ask.run(&world).stdout, format!("ONE=1\n{}={}\n", ask.marker.0, ask.marker.1));
     }
 }
+
+/// What is built before there is an order is what is built for one, and an order it does not fit gets its own.
+#[test]
+fn what_is_built_ahead_is_what_is_built_otherwise() {
+    for who in everybody() {
+        let world = World::new(who);
+        let layers = |upper| WorkspaceFrom::Layers { lower: vec![world.path("workspace")], upper };
+        let space = sandbox::Space { bytes: 3 << 20, inodes: 333 };
+        let change: [&dyn Fn(&mut Ask); 6] = [
+            &|_| {},
+            &|ask| ask.confinement().private = space,
+            &|ask| ask.confinement().listener = Some(8123),
+            &|ask| ask.confinement().workspace.from = layers(Upper::Memory(space)),
+            &|ask| ask.confinement().home = "/home/other".into(),
+            &|ask| ask.env.push(("LONG".to_owned(), "\"".repeat(100_000))),
+        ];
+        for (number, change) in change.iter().enumerate() {
+            let script = "echo text > new && cat new /etc/passwd && stat -c '%A %u %g %n' /* /dev/* /etc/* /home/* \
+                          && stat -f -c '%b %c' /tmp";
+            let mut ask = Ask::strict(&world, &["/bin/sh", "-c", script]);
+            change(&mut ask);
+            let [ahead, otherwise] = [true, false].map(|ahead| {
+                ask.ahead = ahead;
+                let mut outcome = ask.run(&world);
+                let applied = outcome.applied.as_mut().unwrap();
+                // Drawn anew each time, for root.
+                (applied.ids.outer_uid, applied.ids.outer_gid) = (0, 0);
+                outcome
+            });
+            assert_eq!(ahead.how, How::Exited { code: 0 }, "{number} as {who:?}: {ahead:?}");
+            assert_eq!(ahead.applied, otherwise.applied, "{number} as {who:?}");
+            assert_eq!(ahead.stdout, otherwise.stdout, "{number} as {who:?}");
+        }
+    }
+}

@@ -97,6 +97,8 @@ pub(crate) struct Ask {
     pub(crate) limits: Limits,
     pub(crate) watched: Option<Watched>,
     pub(crate) confinement: Option<Confinement>,
+    /// Whether the stage builds what it can before it has its order, as it does for a harness that runs tasks.
+    pub(crate) ahead: bool,
     pub(crate) cwd: PathBuf,
     pub(crate) marker: (String, String),
 }
@@ -122,13 +124,14 @@ impl Ask {
             limits: Limits::default(),
             watched: None,
             confinement: None,
+            ahead: false,
             cwd: world.path("workspace"),
             marker: ("STRICT_TEST_RUN".to_owned(), format!("{}-{number}", std::process::id())),
         }
     }
 
     pub(crate) fn strict(world: &World, argv: &[&str]) -> Self {
-        Self { confinement: Some(world.confinement()), ..Self::control(world, argv) }
+        Self { confinement: Some(world.confinement()), ahead: true, ..Self::control(world, argv) }
     }
 
     pub(crate) fn confinement(&mut self) -> &mut Confinement {
@@ -166,6 +169,7 @@ impl Ask {
             "marker": self.marker,
             "watched": self.watched,
             "confinement": self.confinement,
+            "ahead": self.ahead,
         })
     }
 }
@@ -281,9 +285,12 @@ pub(crate) fn check_as(who: Who, attacks: &[Attack], prepare: impl Fn(&World) ->
         // The attack may destroy what it gets hold of, so the sandbox comes first.
         let mut strict = Ask::strict(&world, &argv);
         strict.env.extend(more.clone());
-        let outcome = strict.run(&world);
-        assert!(!outcome.stdout.contains(REACHED), "{} as {who:?}: {outcome:?}", attack.name);
-        assert!(matches!(outcome.how, How::Exited { .. }), "{} as {who:?}: {outcome:?}", attack.name);
+        for ahead in [true, false] {
+            strict.ahead = ahead;
+            let outcome = strict.run(&world);
+            assert!(!outcome.stdout.contains(REACHED), "{} as {who:?}: {outcome:?}", attack.name);
+            assert!(matches!(outcome.how, How::Exited { .. }), "{} as {who:?}: {outcome:?}", attack.name);
+        }
         if attack.works_for.contains(&who) {
             let mut control = Ask::control(&world, &argv);
             control.env.extend(more);

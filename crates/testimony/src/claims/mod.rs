@@ -14,7 +14,7 @@ mod opencode;
 mod patterns;
 mod pi;
 mod prose;
-mod stream;
+pub(crate) mod stream;
 #[cfg(test)]
 mod tests;
 

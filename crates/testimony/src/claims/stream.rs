@@ -30,7 +30,7 @@ pub(super) fn events(stdout: &[u8]) -> impl Iterator<Item = (Cow<'_, str>, &[u8]
 }
 
 /// One event in the shape that its type has; None where it has another.
-pub(super) fn event<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
+pub(crate) fn event<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
     serde_json::from_slice(line).ok()
 }
 
@@ -42,7 +42,7 @@ pub(super) fn tail(bytes: &[u8]) -> String {
 
 /// The first items of a list; the others are passed over without being held.
 #[derive(Debug)]
-pub(super) struct Few<T>(pub(super) Vec<T>);
+pub(crate) struct Few<T>(pub(crate) Vec<T>);
 
 impl<T> Default for Few<T> {
     fn default() -> Self {

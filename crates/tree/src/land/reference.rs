@@ -99,7 +99,8 @@ impl Source {
     ) -> Result<Option<Landing>, TreeError> {
         let file = leaf(name).as_bytes();
         let found = match lstat(dir, file).map(|stat| kind(&stat)) {
-            Err(_) => None,
+            Err(Errno::NOENT) => None,
+            Err(error) => return Err(error).doing_at("looking at branch", name.as_str().as_bytes()),
             Ok(FileType::Directory) if free(dir, leaf(name)) => None,
             Ok(FileType::Directory) => Some(Landing::InTheWay(format!("{name}/"))),
             Ok(_) => {

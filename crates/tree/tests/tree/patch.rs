@@ -206,7 +206,7 @@ proptest! {
         prop_assert_eq!(proof.applied.unwrap(), result.tree_id());
         // No child can have seen the objects: they are in memory.
         let packs = fs::read_dir(world.store.dir().join("objects/pack")).unwrap().count();
-        prop_assert_eq!(packs, usize::from(proof.patch.is_empty()) * packs);
+        prop_assert!(packs == 0 || proof.patch.is_empty());
         world.store.put_listing(&base).unwrap();
         let by_git = world.store.reapply(&base, &proof.patch).unwrap();
         prop_assert_eq!(by_git, result.tree_id(), "{}", String::from_utf8_lossy(&proof.patch));
@@ -216,42 +216,10 @@ proptest! {
 /// What a person sees is what git would have shown.
 #[test]
 fn a_patch_of_lines_reads_as_gits() {
-    let lines = |names: &[&str]| names.iter().map(|name| format!("{name}\n")).collect::<String>();
-    let before = lines(&[
-        "fn one() {",
-        "    a",
-        "    b",
-        "    c",
-        "    d",
-        "    e",
-        "    f",
-        "    g",
-        "    h",
-        "}",
-        "",
-        "fn two() {",
-        "    x",
-        "}",
-    ]);
-    let after = lines(&[
-        "fn one() {",
-        "    a",
-        "    B",
-        "    c",
-        "    d",
-        "    e",
-        "    f",
-        "    g",
-        "    h",
-        "}",
-        "",
-        "fn two() {",
-        "    x",
-        "    y",
-        "}",
-    ]);
+    let before = "fn one() {\n    a\n    b\n    c\n    d\n    e\n    f\n    g\n    h\n}\n\nfn two() {\n    x\n}\n";
+    let after = before.replace("    b\n", "    B\n").replace("    x\n", "    x\n    y\n");
     let world = World::new();
-    let (base, result) = (world.put(&files(&[("a.rs", &before)])), world.put(&files(&[("a.rs", &after)])));
+    let (base, result) = (world.put(&files(&[("a.rs", before)])), world.put(&files(&[("a.rs", &after)])));
     let proof = world.store.prove(&base, &result).unwrap();
     let (from, to) = (world.store.put_listing(&base).unwrap(), world.store.put_listing(&result).unwrap());
     let by_git = world.store.patch(from, to).unwrap();

@@ -45,7 +45,8 @@ pub(crate) struct Measured {
     pub(crate) pass_hat: Vec<PassHat>,
     pub(crate) time: Option<Times>,
     pub(crate) used: Option<Used>,
-    /// What all trials cost for each that passed; null where none passed, and where a price or a use is not known.
+    /// What all trials cost for each that passed, or at least that where `used.cost_unknown_requests` is not 0; null where
+    /// none passed and where a request has no price.
     pub(crate) cost_per_accepted_change_micros: Option<u64>,
     /// Trials in which the engine said something that was not so.
     pub(crate) trials_with_false_claims: u64,

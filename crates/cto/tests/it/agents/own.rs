@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -135,6 +135,15 @@ fn refused(scene: &Scene, stage: &str, reason: &str, says: &str) {
     assert!(events.contains("\"backend.gate.blocked\"") && !events.contains("\"engine.started\""), "{says}");
 }
 
+/// The proof of a stage, which obeys its schema.
+fn proved(scene: &Scene, bundle: &Path, name: &str) -> Value {
+    let proof: Value = serde_json::from_slice(&fs::read(bundle.join(format!("{name}.json"))).unwrap()).unwrap();
+    let schema = scene.cto(&["schema", name]).expect(0).json();
+    assert!(jsonschema::is_valid(&schema, &proof), "{proof:#}");
+    assert!(!jsonschema::is_valid(&schema, &json!({"passed": true})), "the control");
+    proof
+}
+
 #[test]
 fn ten_lines_make_an_engine() {
     let scene = Scene::new();
@@ -149,8 +158,7 @@ fn ten_lines_make_an_engine() {
     let coverage = report["coverage"].as_array().unwrap();
     assert!(["engine_without_bridge", "source_not_admitted"].iter().all(|code| coverage.contains(&json!(code))));
     // The proof of stage 2, with the fake engine's run of the same invocation.
-    let proof: Value =
-        serde_json::from_slice(&fs::read(bundle.join("stage2-no-target-inspection.json")).unwrap()).unwrap();
+    let proof = proved(&scene, &bundle, "stage2-no-target-inspection");
     assert_eq!((&proof["passed"], &proof["compared_with"]["engine"]), (&json!(true), &json!("fake")));
     for (part, compared) in proof["comparison"].as_object().unwrap() {
         assert_eq!(compared["same"], true, "{part}: {compared}");
@@ -178,6 +186,29 @@ fn what_an_engine_is_known_to_leave_is_no_part_of_its_work() {
     let (report, bundle) = scene.run("2", 0);
     assert_eq!((&report["litter"], &report["changed_files"]), (&json!([".toy/logs/a.txt"]), &json!(["strings.py"])));
     assert_eq!(fs::read_to_string(bundle.join("backend/litter/.toy/logs/a.txt")).unwrap(), "thinking\n");
+}
+
+/// What was told of an engine that sleeps, and of one that talks in its sleep.
+#[test]
+fn doing_nothing_is_told_while_it_goes_on() {
+    for (meanwhile, told) in [
+        ("sleep 3", true),
+        ("for i in 1 2 3 4 5 6; do sleep 0.5; echo $i; done", false),
+        (
+            "for i in 1 2 3 4 5 6; do sleep 0.5; echo $i > /tmp/a; echo $i >> strings.py; git checkout -q strings.py; done",
+            false,
+        ),
+    ] {
+        let scene = Scene::new();
+        scene.script(&SCRIPT.replace("grep -q", &format!("{meanwhile}\ngrep -q")));
+        scene
+            .world
+            .write("harness.yaml", scene.engine().replace("    definition:", "    idle_seconds: 1\n    definition:"));
+        scene.climb();
+        let trace = fs::read_to_string(scene.run("2", 0).1.join("trace.jsonl")).unwrap();
+        let words = "no output, no model request, no changed file";
+        assert_eq!(trace.contains(words), told, "{meanwhile}: {trace}");
+    }
 }
 
 #[test]
@@ -235,6 +266,10 @@ fn a_rung_is_earned_and_lost() {
     let (report, _) = scene.run_task(contract.to_str().unwrap(), "3", &["--repo", repository.to_str().unwrap()], 3);
     let text = report["blockers"][0]["text"].as_str().unwrap();
     assert!(reasons(&report).contains(&"stage_not_earned") && text.contains("stage 2"), "{report}");
+    // It blocks nobody else: the rung of the other source stands.
+    scene.script(SCRIPT);
+    let (report, _) = scene.run_task(contract.to_str().unwrap(), "3", &["--repo", repository.to_str().unwrap()], 3);
+    assert_eq!(reasons(&report), ["source_not_admitted"], "{report}");
 }
 
 /// Knows its name and fails.
@@ -352,12 +387,10 @@ fn an_admitted_engine_works_on_a_copy_of_ones_own_repository() {
     assert!(scene.cto(&["records"]).expect(0).text().contains("admitted"));
     let (report, bundle) = scene.run_task(contract, "3", &repo, 0);
     assert_eq!((&report["status"], &report["source_admission_status"]), (&json!("pass"), &json!("admitted")));
-    let proof: Value =
-        serde_json::from_slice(&fs::read(bundle.join("stage3-copied-repo-proof.json")).unwrap()).unwrap();
+    let proof = proved(&scene, &bundle, "stage3-copied-repo-proof");
     assert_eq!((&proof["passed"], &proof["never_writable"]), (&json!(true), &json!(true)), "{proof}");
     assert_eq!(proof["before"], proof["after"]);
-    let proof: Value =
-        serde_json::from_slice(&fs::read(bundle.join("stage2-no-target-inspection.json")).unwrap()).unwrap();
+    let proof = proved(&scene, &bundle, "stage2-no-target-inspection");
     assert_eq!((&proof["passed"], &proof["compared_with"]["stage"]), (&json!(true), &json!(2)), "{proof}");
     // The copy runs, whatever becomes of what was copied.
     scene.script(BROKEN);

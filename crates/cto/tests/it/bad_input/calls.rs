@@ -150,7 +150,7 @@ fn flags() {
         row("almost a command", 2, &["verfy"]),
         row("no task", 2, &["run"]),
         run("unknown flag", &["--fast"]),
-        run("engine", &["--engine", "claude"]),
+        run("engine", &["--engine", "nobody"]),
         run("stage 0", &["--stage", "0"]),
         run("stage seven", &["--stage", "seven"]),
         run("sandbox", &["--sandbox", "weak"]),
@@ -201,8 +201,8 @@ fn flags() {
     For more information, try '--help'.
 
     engine: 2
-    error: there is no engine `claude`
-    next  engines: fake
+    error: there is no engine `nobody`
+    next  engines: fake, claude, codex, pi
 
     stage 0: 2
     error: invalid value '0' for '--stage <N>': 0 is not in 1..=6

@@ -55,7 +55,7 @@ impl Scene {
 }
 
 /// The draft as it is printed, which must be what the program form says too.
-fn suggest(world: &World, repository: &Path, path: Option<&Path>) -> String {
+pub(crate) fn suggest(world: &World, repository: &Path, path: Option<&Path>) -> String {
     let call = |json: bool| {
         let mut command = world.command(["environment", "suggest"]);
         command.arg(repository).args(json.then_some("--json"));

@@ -95,6 +95,24 @@ fn a_layer_is_never_in_the_way_of_the_patch() {
     }
 }
 
+/// Two checks and their controls stand on the layer of the patched tree; it is told of once, by how it came to be.
+#[test]
+fn a_layer_of_the_patched_tree_is_told_of_once() {
+    let world = crate::world();
+    let exam = |word: &str| json!(["sh", "-c", format!("grep -qx {word} lock made")]);
+    let keys = [("allowed_paths", json!(["lock"])), ("verification_commands", json!([exam("two"), exam("two")]))];
+    let environment = json!({"setup": [{"argv": ["cp", "lock", "made"]}], "setup_inputs": ["lock"]});
+    let steps = json!([{"write": {"path": "lock", "text": "two\n"}}]);
+    let case = write_case(&world, "locked", &keys, &steps, &format!("environment: {environment}\n"));
+    world.write("locked/files/lock", "one\n");
+    for cached in [false, true] {
+        let ended = Ended::of(&world, &case, None).expect("pass", &[]);
+        let [baseline, patched] = ended.setup().as_slice() else { panic!("{}", ended.told()) };
+        assert_ne!(baseline["key"], patched["key"]);
+        assert_eq!((&baseline["cached"], &patched["cached"]), (&json!(cached), &json!(cached)), "{}", ended.told());
+    }
+}
+
 /// Nothing of a setup that failed stays, also where it made folders that cannot be written to; why it failed is said.
 #[test]
 fn a_failed_setup_leaves_nothing_and_is_told() {

@@ -4,35 +4,35 @@
 use serde_json::{Value, json};
 
 /// A file and its text.
-pub(super) type File = (&'static str, &'static str);
+pub(crate) type File = (&'static str, &'static str);
 
-pub(super) struct Project {
-    pub(super) name: &'static str,
-    pub(super) files: &'static [File],
-    pub(super) exam: &'static [&'static str],
+pub(crate) struct Project {
+    pub(crate) name: &'static str,
+    pub(crate) files: &'static [File],
+    pub(crate) exam: &'static [&'static str],
     /// Does the same in other words.
-    pub(super) honest: File,
+    pub(crate) honest: File,
     /// Breaks the named test.
-    pub(super) broken: File,
-    pub(super) breaks: &'static str,
+    pub(crate) broken: File,
+    pub(crate) breaks: &'static str,
     /// Asks for another version of the dependency.
-    pub(super) update: &'static [File],
+    pub(crate) update: &'static [File],
     /// Tests, one of which the broken patch breaks.
-    pub(super) tests: u64,
+    pub(crate) tests: u64,
 }
 
 impl Project {
-    pub(super) fn exam(&self) -> (&'static str, Value) {
+    pub(crate) fn exam(&self) -> (&'static str, Value) {
         ("verification_commands", json!([self.exam]))
     }
 }
 
 /// The steps of an engine that writes these files.
-pub(super) fn writes(files: &[File]) -> Value {
+pub(crate) fn writes(files: &[File]) -> Value {
     files.iter().map(|(path, text)| json!({"write": {"path": path, "text": text}})).collect()
 }
 
-pub(super) const NODE: Project = Project {
+pub(crate) const NODE: Project = Project {
     name: "node",
     files: &[
         ("package.json", r#"{"name": "kinds", "private": true, "dependencies": {"is-number": "7.0.0"}}"#),
@@ -96,7 +96,7 @@ exports.kind = (t) => (isNumber(t) ? 'number' : 'text');
     tests: 3,
 };
 
-pub(super) const PYTHON: Project = Project {
+pub(crate) const PYTHON: Project = Project {
     name: "python",
     files: &[
         ("requirements.txt", "inflection==0.5.1\n"),
@@ -159,7 +159,7 @@ def count(n, word):
     tests: 3,
 };
 
-pub(super) const RUST: Project = Project {
+pub(crate) const RUST: Project = Project {
     name: "rust",
     files: &[
         (
@@ -267,7 +267,7 @@ checksum = "b1a46d1a171d865aa5f83f92695765caa047a9b4cbae2cbf37dbd613a793fd4c"
 };
 
 /// Its dependency is written by hand: it is vendored, so that no registry has to have it.
-pub(super) const GO: Project = Project {
+pub(crate) const GO: Project = Project {
     name: "go",
     files: &[
         (

@@ -36,6 +36,7 @@ fn requests_tokens_and_cost_are_those_of_the_bridge() {
         if priced {
             assert!(micros > 0);
             assert_eq!((&used["cost_micros"], cost), (&json!(micros), &json!(micros / 2)));
+            assert_eq!(used["cost_unknown_requests"], json!(2), "the preflight's request does not tell");
         } else {
             assert_eq!((&used["unpriced_requests"], cost), (&json!(requests), &Value::Null), "no price is not nothing");
         }
@@ -50,6 +51,6 @@ fn requests_tokens_and_cost_are_those_of_the_bridge() {
         assert!(piped.contains(&format!("requests={} ", requests / 2)), "{piped}");
         assert!(body.contains(&format!("- model: `{PAIR}`")), "{body}");
         assert_eq!((piped.contains("cost=unpriced"), body.contains("unpriced")), (!priced, !priced), "{piped}{body}");
-        assert_eq!((piped.contains("cost=$"), body.contains("tokens, $")), (priced, priced), "{piped}{body}");
+        assert_eq!((piped.contains("cost=$"), body.contains(", $0.")), (priced, priced), "{piped}{body}");
     }
 }

@@ -7,13 +7,12 @@ use std::process::{Command, Stdio};
 
 use contract::Status;
 use serde_json::{Value, json};
-use testkit::{Who, git, not_here, wait_for};
+use testkit::{Who, end_marked, git, not_here, wait_for};
 
 use super::check::{harmless, recorded, verdict};
 use super::row::{NOTHING, Says};
 use super::scene::Scene;
 use super::sealed::Sealed;
-use super::survive::end_marked;
 
 pub(super) const CLASS: &str = "Cheating by process";
 

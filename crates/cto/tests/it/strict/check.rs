@@ -3,11 +3,11 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use contract::Digest;
 use serde_json::{Value, json};
-use testkit::{Who, World, left_running, not_here, skip};
+use testkit::{Who, World, left_running, left_within, not_here, skip};
 
 use super::program::REACHED;
 use super::row::{Control, Row, Says};
@@ -57,18 +57,6 @@ pub(super) fn harmless(scene: &Scene, sealed: &Sealed, before: &[(&'static str, 
     assert_eq!(sealed.holding(&scene.secret), Vec::<PathBuf>::new(), "the secret: {}", sealed.told());
     let left = left_within(Duration::from_secs(1), || living(&scene.world, [&sealed.run_id]));
     assert!(left.is_empty(), "{} still live: {}", in_words(&left), sealed.told());
-}
-
-/// What still lives when the time is up.
-pub(super) fn left_within(time: Duration, living: impl Fn() -> Vec<String>) -> Vec<String> {
-    let until = Instant::now() + time;
-    loop {
-        let left = living();
-        if left.is_empty() || Instant::now() > until {
-            return left;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// Processes as the kernel has them now.

@@ -8,9 +8,9 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use testkit::{Who, World, times, wait_for};
+use testkit::{Who, World, left_within, times, wait_for};
 
-use super::check::{in_words, left_within, living};
+use super::check::{in_words, living};
 use super::program::{TRIED, shell};
 use super::scene::all_verify;
 

@@ -6,9 +6,9 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdout, Stdio};
 
 use contract::Status;
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::json;
-use testkit::{left_running, wait_for};
+use testkit::{end_marked, wait_for};
 
 use super::check::check;
 use super::kill;
@@ -116,19 +116,6 @@ fn outlives(scene: &Scene, row: &Row) -> bool {
     let ended = scene.direct(row, &marker).stdout(Stdio::null()).status().unwrap();
     let left = end_marked(&marker);
     ended.success() && left > 0
-}
-
-/// Ends what is marked, until nothing of it is left, and says how many there were at first.
-pub(super) fn end_marked(marker: &str) -> usize {
-    let first = left_running(marker).len();
-    wait_for("the end of the control", || {
-        let left = left_running(marker);
-        for pid in &left {
-            let _ = kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), Signal::KILL);
-        }
-        left.is_empty().then_some(())
-    });
-    first
 }
 
 /// The program in a process group of its own, once it says that it is ready.

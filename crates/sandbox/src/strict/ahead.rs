@@ -1,0 +1,81 @@
+//! A confinement that is begun before there is an order: namespaces, and a root with what every run has.
+//!
+//! Making them is most of a start, and a harness knows that it will need a confinement long before it knows for what. An order
+//! that what was begun does not fit gets one of its own, so nothing rests on this but time.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use super::birth::bear;
+use super::build::{give_output, rlimits};
+use super::cell::Cell;
+use super::cgroup::Cgroup;
+use super::channel::Told;
+use super::failure::{At, ConfineFailure, ConfineStep};
+use super::given::Given;
+use super::identity::Identity;
+use super::idmap::Translations;
+use super::init;
+use crate::LimitRule;
+use crate::confinement::{Confinement, HOME_DEFAULT};
+use crate::wire::Order;
+
+/// A directory that nobody can name in a confinement, so that the new root can lie over it while what was named is opened.
+const STAGING: &str = "/sys";
+
+/// Dropped, everything that was begun is gone.
+#[derive(Debug)]
+pub(crate) struct Ahead {
+    identity: Identity,
+    cell: Cell,
+    translations: Translations,
+}
+
+impl Ahead {
+    /// `None` where it cannot be begun; who then gets an order finds out why.
+    pub(crate) fn begin() -> Option<Self> {
+        let identity = Identity::choose(None).ok().filter(|_| Path::new(STAGING).is_dir())?;
+        give_output(&identity).ok()?;
+        let live = |channel: &_| init::run_ahead(identity, channel, Path::new(STAGING));
+        let cell = bear(&identity, Cgroup::begin(), live).ok()?;
+        let mut translations = Translations::new(identity.uid);
+        if identity.root {
+            // What root names is mostly root's own. Where it cannot be translated, that is found out again.
+            let _ = translations.of((0, 0));
+        }
+        Some(Self { identity, cell, translations })
+    }
+
+    /// Whether what was begun is what this confinement, with these limits, begins with.
+    pub(super) fn fits(&self, confinement: &Confinement, rules: &[LimitRule]) -> bool {
+        let grouped = self.cell.cgroup.as_ref().is_none_or(|cgroup| cgroup.fits(rules));
+        grouped && confinement.uid.is_none() && confinement.home == Path::new(HOME_DEFAULT)
+    }
+
+    /// Goes on with an order. `None` where it cannot be told, or its limits cannot be set here.
+    pub(super) fn go_on(
+        mut self,
+        order: &Order,
+        confinement: &Confinement,
+        stdin: &File,
+        rules: &[LimitRule],
+    ) -> Result<Option<Cell>, ConfineFailure> {
+        if let Some(cgroup) = &mut self.cell.cgroup {
+            if cgroup.enforce(rules).is_err() {
+                return Ok(None);
+            }
+            self.cell.applied.limits = cgroup.rules.clone();
+        }
+        let rlimits = rlimits(rules, &self.cell.applied.limits, &self.identity);
+        // One that is gone, or an order too long for it, is none to go on with.
+        if !self.cell.channel.tell(&Told { order, rlimits }, stdin.as_fd()).unwrap_or(false) {
+            return Ok(None);
+        }
+        if self.identity.root {
+            let given = Given::open(confinement, &self.identity, self.translations)?;
+            self.cell.channel.hand(&given).at(ConfineStep::Lost, "handing mounts over")?;
+        }
+        Ok(Some(self.cell))
+    }
+}

@@ -1,0 +1,86 @@
+//! The first process of a confinement, as the stage makes it: forked into its namespaces and its control group, and mapped.
+
+use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
+
+use super::cell::Cell;
+use super::cgroup::{Cgroup, Door};
+use super::channel::{Channel, Said};
+use super::failure::{At, ConfineFailure, ConfineStep};
+use super::identity::Identity;
+use crate::applied::{Applied, Namespace, Ownership, Seccomp, Seen};
+use crate::confinement::Profile;
+use crate::kernel::process::{Forked, exit_at_once, fork_into, fork_into_group};
+
+/// The cgroup namespace is entered later, when the run's own group is there.
+const NAMESPACES: i32 = libc::CLONE_NEWUSER
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS;
+
+/// Makes it and lets it go on. `live` is what it does, and never comes back.
+pub(super) fn bear(
+    identity: &Identity,
+    cgroup: Option<Cgroup>,
+    live: impl FnOnce(&Channel),
+) -> Result<Cell, ConfineFailure> {
+    let (channel, theirs) = Channel::pair().at(ConfineStep::Namespaces, "channel")?;
+    let door = cgroup.as_ref().map(Cgroup::door).transpose().at(ConfineStep::Cgroup, "opening the control group")?;
+    let (forked, is_in) = fork(door.as_ref()).at(ConfineStep::Namespaces, "making namespaces")?;
+    let init = match forked {
+        Forked::Child => {
+            drop(channel);
+            if let Err(failure) = enter(door) {
+                let _ = theirs.send(&Said::Failed(failure), &[]);
+                exit_at_once(0);
+            }
+            live(&theirs);
+            exit_at_once(0)
+        }
+        Forked::Parent(pid) => pid,
+    };
+    // From here on a failure takes the new process with it, because the cell kills it when it is dropped.
+    let cell = Cell::new(init, channel, cgroup, unbuilt(identity));
+    identity.write_maps(init).at(ConfineStep::IdMap, "mapping the user")?;
+    if let (Some(cgroup), false) = (&cell.cgroup, is_in) {
+        cgroup.add(init).at(ConfineStep::Cgroup, "moving the run into its control group")?;
+    }
+    cell.channel.release().at(ConfineStep::Lost, "letting the first process go on")?;
+    Ok(cell)
+}
+
+/// Whether the process will be in its group, if it has one, without the stage.
+fn fork(door: Option<&Door>) -> io::Result<(Forked, bool)> {
+    match door {
+        Some(Door::Birth(group)) => match fork_into_group(NAMESPACES, group.as_fd()) {
+            Ok(forked) => Ok((forked, true)),
+            // Older kernels; what else is wrong shows when it is tried without.
+            Err(_) => Ok((fork_into(NAMESPACES)?, false)),
+        },
+        Some(Door::Open(_)) | None => Ok((fork_into(NAMESPACES)?, true)),
+    }
+}
+
+fn enter(door: Option<Door>) -> Result<(), ConfineFailure> {
+    match door {
+        Some(Door::Open(mut tasks)) => tasks.write_all(b"0").at(ConfineStep::Cgroup, "entering the control group"),
+        Some(Door::Birth(_)) | None => Ok(()),
+    }
+}
+
+fn unbuilt(identity: &Identity) -> Applied {
+    Applied {
+        profile: Profile::Strict,
+        namespaces: Namespace::ALL.to_vec(),
+        ids: identity.ids(Ownership::Same),
+        landlock_abi: None,
+        seccomp: Seccomp { instructions: 0, recorded: false },
+        mounts: Vec::new(),
+        limits: Vec::new(),
+        recorders: Vec::new(),
+        probes: Vec::new(),
+        seen: Seen::default(),
+    }
+}

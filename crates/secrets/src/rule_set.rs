@@ -1,0 +1,111 @@
+//! The set of rules that a scanner uses.
+//!
+//! What is looked for of the standard rules, thousands of literals and the tables to find them by, is made when this crate
+//! is built, by the code that makes it for any other set: making it takes longer than looking through a small run's evidence.
+
+use std::sync::{Arc, OnceLock};
+
+use regex_automata::meta::Regex;
+use regex_automata::util::syntax;
+
+use crate::filter::{Grams, Index};
+use crate::literal::{Form, indexed};
+use crate::rule::Rule;
+use crate::rules;
+
+/// Written by the build script.
+mod made {
+    use crate::filter::Entry;
+    use crate::literal::Form;
+
+    include!(concat!(env!("OUT_DIR"), "/standard.rs"));
+}
+
+/// The rules of a scanner, ready for use.
+pub struct RuleSet {
+    rules: Vec<Compiled>,
+    pub(crate) index: Index<(usize, Form)>,
+    pub(crate) grams: Grams,
+}
+
+struct Compiled {
+    rule: &'static Rule,
+    /// Compiled when the first candidate turns up: most rules meet none.
+    regex: OnceLock<Option<Regex>>,
+}
+
+impl RuleSet {
+    /// All rules this crate has.
+    pub fn standard() -> &'static RuleSet {
+        static STANDARD: OnceLock<RuleSet> = OnceLock::new();
+        STANDARD.get_or_init(|| RuleSet {
+            rules: compiled(rules::all()),
+            index: Index {
+                grams: made::GRAMS.into(),
+                entries: made::ENTRIES.into(),
+                heads: made::HEADS.into(),
+                texts: made::TEXTS.into(),
+            },
+            grams: Grams::made(made::TABLE),
+        })
+    }
+
+    /// No rule: known values alone.
+    pub fn none() -> &'static RuleSet {
+        static NONE: OnceLock<RuleSet> = OnceLock::new();
+        NONE.get_or_init(|| RuleSet::of([]))
+    }
+
+    fn of(rules: impl IntoIterator<Item = &'static Rule>) -> RuleSet {
+        let rules = compiled(rules);
+        let (index, grams) = indexed(rules.iter().map(|compiled| compiled.rule));
+        RuleSet { rules, index, grams }
+    }
+
+    pub fn rules(&self) -> impl Iterator<Item = &'static Rule> {
+        self.rules.iter().map(|compiled| compiled.rule)
+    }
+
+    pub(crate) fn rule(&self, number: usize) -> Option<&'static Rule> {
+        self.rules.get(number).map(|compiled| compiled.rule)
+    }
+
+    pub(crate) fn name(&self, number: usize) -> Option<Arc<str>> {
+        self.rules.get(number).map(|compiled| compiled.rule.id.into())
+    }
+
+    /// None where a pattern is none; a test keeps the tables free of those.
+    pub(crate) fn regex(&self, number: usize) -> Option<&Regex> {
+        let Compiled { rule, regex, .. } = self.rules.get(number)?;
+        regex.get_or_init(|| compile(rule)).as_ref()
+    }
+}
+
+fn compiled(rules: impl IntoIterator<Item = &'static Rule>) -> Vec<Compiled> {
+    rules.into_iter().map(|rule| Compiled { rule, regex: OnceLock::new() }).collect()
+}
+
+impl std::fmt::Debug for RuleSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "RuleSet({} rules)", self.rules.len())
+    }
+}
+
+fn compile(rule: &Rule) -> Option<Regex> {
+    let bytes =
+        syntax::Config::new().unicode(false).utf8(false).case_insensitive(rule.fold).dot_matches_new_line(false);
+    Regex::builder().syntax(bytes).build(rule.pattern).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_made_at_build_time_is_what_would_be_made_now() {
+        let (made, now) = (RuleSet::standard(), RuleSet::of(rules::all()));
+        assert!(made.index.entries == now.index.entries && made.index.texts == now.index.texts);
+        assert!(made.index.grams == now.index.grams && made.index.heads == now.index.heads);
+        assert!(made.grams.0 == now.grams.0 && made.rules.len() == now.rules.len());
+    }
+}
