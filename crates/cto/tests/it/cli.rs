@@ -56,6 +56,7 @@ fn every_command_is_explained_and_built() {
     demo
     init
     doctor
+    health
     sandbox
     decide
     run
