@@ -57,9 +57,6 @@ pub struct EngineDefinition {
     /// Where it is started, below `{state}`; in the repository where nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Files below `{state}` that hold its credentials: they are not kept.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub credentials: Vec<String>,
     /// It may stay after its work is committed: once the commit stands and the tree is clean it is ended.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lingers: bool,
@@ -146,7 +143,6 @@ impl EngineDefinition {
     fn outside_state(&self) -> Vec<String> {
         let files = self.files.iter().map(|file| ("files.path", &file.path));
         let places = files.chain(self.cwd.iter().map(|cwd| ("cwd", cwd)));
-        let places = places.chain(self.credentials.iter().map(|path| ("credentials", path)));
         let below = |path: &str| path.starts_with("{state}/") && path.split('/').all(|part| part != "..");
         places
             .filter(|(_, path)| !below(path))
@@ -198,7 +194,6 @@ mod tests {
             files: vec![ConfigTemplate { path: "{state}/c.json".to_owned(), text: "{\"m\": \"{model}\"}".to_owned() }],
             variables: BTreeMap::from([("KEY".to_owned(), "{token}".to_owned())]),
             cwd: None,
-            credentials: Vec::new(),
             lingers: false,
             auth_bridge: Vec::new(),
             litter: Vec::new(),
@@ -221,7 +216,6 @@ mod tests {
             (|it| it.files[0].path = "/etc/x".to_owned(), "does not lie below"),
             (|it| it.files[0].path = "{state}/../x".to_owned(), "does not lie below"),
             (|it| it.cwd = Some("{workspace}".to_owned()), "cwd: `{workspace}` does not lie below"),
-            (|it| it.credentials.push("auth.json".to_owned()), "credentials: `auth.json` does not lie below"),
             (|it| it.program = "/usr/bin/agent".to_owned(), "a name without a slash"),
             (|it| it.identity.expect.clear(), "identity.expect"),
             (|it| it.argv.push("{wire}".to_owned()), "wire_names"),

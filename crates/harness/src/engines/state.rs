@@ -1,7 +1,6 @@
 //! What an engine leaves beside its tree: what it printed, its own state, and what it says of itself.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 use contract::Reason;
@@ -23,10 +22,6 @@ const STATE_DEPTH: usize = 16;
 pub(super) fn collect(run: &mut Run<'_>, ended: &Ended, state: &Path) -> Result<(), Stopped> {
     run.write("backend/stdout.log", &ended.stdout.text_bytes())?;
     run.write("backend/stderr.log", &ended.stderr.text_bytes())?;
-    let credentials = run.equipped.as_ref().map(|it| it.engine.definition.credentials.clone()).unwrap_or_default();
-    for place in credentials {
-        leave_out(run, state, place.trim_start_matches("{state}/"))?;
-    }
     let globs =
         run.equipped.as_ref().map(|equipped| equipped.engine.definition.not_kept.as_slice()).unwrap_or_default();
     // What cannot be read as a glob was refused when the definition was loaded.
@@ -43,15 +38,6 @@ pub(super) fn collect(run: &mut Run<'_>, ended: &Ended, state: &Path) -> Result<
         );
     }
     Ok(())
-}
-
-/// Credentials of the engine's own are not kept, whatever is in them.
-fn leave_out(run: &mut Run<'_>, state: &Path, below: &str) -> Result<(), Stopped> {
-    match fs::remove_file(state.join(below)) {
-        Ok(()) => Ok(run.trace("state.left_out", json!({"credential": true, "name": below}))?),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(()),
-        Err(error) => Err(Stopped::Io(state.join(below), error)),
-    }
 }
 
 /// What may still be collected, and what may not at all.
