@@ -86,5 +86,6 @@ fn register(context: &Context, workspace: &Path) -> Result<(), CommandError> {
         return Ok(());
     }
     let mut file = fs::OpenOptions::new().append(true).create(true).open(&path)?;
-    Ok(writeln!(file, "{line}")?)
+    // In one call: of two that are made at once, neither tears the other's line.
+    Ok(file.write_all(format!("{line}\n").as_bytes())?)
 }

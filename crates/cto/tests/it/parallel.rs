@@ -207,3 +207,19 @@ fn two_matrices_at_once() {
     assert_eq!(runs.len(), 2 * fixtures::builtin().len());
     check(&world, &runs);
 }
+
+#[test]
+fn workspaces_made_at_once_are_all_registered() {
+    let world = world();
+    let names: Vec<String> = (0..48).map(|number| format!("made-{number}")).collect();
+    let children: Vec<Child> = names.iter().map(|name| world.start(["init", name])).collect();
+    for child in children {
+        let _ = World::finish(child).expect(0);
+    }
+    let registered = fs::read_to_string(world.home().join("trust/workspaces")).unwrap();
+    let registered: BTreeSet<&str> = registered.lines().collect();
+    let here = fs::canonicalize(world.here()).unwrap();
+    for name in &names {
+        assert!(registered.contains(here.join(name).to_str().unwrap()), "{name}: {registered:?}");
+    }
+}
