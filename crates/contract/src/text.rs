@@ -5,6 +5,10 @@ use std::fmt::Write as _;
 /// `text` with control characters shown as pictures, so that an engine's words can neither move the cursor nor pass
 /// for ours. Line breaks are shown too: the result is one line.
 pub fn shown(text: &str) -> String {
+    // Nearly all text is plain.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         push_shown(&mut out, character);

@@ -95,10 +95,13 @@ fn walk(root: &Path, below: &str, depth: usize, found: &mut Vec<Found>, checks: 
     for entry in fs::read_dir(root.join(below))? {
         let entry = entry?;
         let kind = entry.file_type()?;
-        let shown = format!("{below}{}", entry.file_name().to_string_lossy());
-        let Ok(name) = entry.file_name().into_string() else {
-            checks.fail(&shown, "name", None, "a UTF-8 name", "other bytes");
-            continue;
+        let name = match entry.file_name().into_string() {
+            Ok(name) => name,
+            Err(name) => {
+                let shown = format!("{below}{}", name.to_string_lossy());
+                checks.fail(&shown, "name", None, "a UTF-8 name", "other bytes");
+                continue;
+            }
         };
         let name = format!("{below}{name}");
         if found.len() >= MOST_FILES || depth >= DEEPEST {

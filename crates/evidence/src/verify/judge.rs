@@ -17,6 +17,7 @@ use contract::{
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use super::files::Tree;
 use super::{Checks, FORMAT_VERSION, exam, model, sandbox, signed};
@@ -141,7 +142,8 @@ fn spliced(bytes: &[u8], own: &str) -> Option<Digest> {
     let mut places = text.match_indices(&entry);
     let (Some((at, _)), None) = (places.next(), places.next()) else { return None };
     let value = at + entry.len() - own.len() - 1;
-    Some(Digest::of(&[&bytes[..value], &bytes[value + own.len()..]].concat()))
+    let hasher = Sha256::new_with_prefix(&bytes[..value]).chain_update(&bytes[value + own.len()..]);
+    Some(Digest::from_bytes(hasher.finalize().into()))
 }
 
 fn check_events(tree: &Tree, report: &Report, statement: Option<&Statement>, checks: &mut Checks) -> u64 {
