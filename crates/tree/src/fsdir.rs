@@ -80,6 +80,19 @@ pub fn read_plain(root: &Path, path: &[u8], limit: u64) -> Option<Vec<u8>> {
     read_beneath(open_root(root).ok()?.as_fd(), path, limit).ok().flatten()
 }
 
+/// The names in a directory below `root`, no link followed on the way, sorted; no more than `most` of them, and none where there
+/// is no such directory.
+pub fn plain_names(root: &Path, path: &[u8], most: usize) -> Vec<Vec<u8>> {
+    let open = |root: OwnedFd| path.split(|byte| *byte == b'/').try_fold(root, |at, part| open_dir(&at, part).ok());
+    let Some(dir) = open_root(root).ok().and_then(open).and_then(|dir| rustix::fs::Dir::read_from(dir).ok()) else {
+        return Vec::new();
+    };
+    let found = dir.map_while(Result::ok).map(|entry| entry.file_name().to_bytes().to_vec());
+    let mut names: Vec<Vec<u8>> = found.filter(|name| !matches!(name.as_slice(), b"." | b"..")).take(most).collect();
+    names.sort_unstable();
+    names
+}
+
 /// A small regular file below `dir`, each component opened without following links; none if it is not there.
 pub(crate) fn read_beneath(dir: BorrowedFd<'_>, path: &[u8], limit: u64) -> io::Result<Option<Vec<u8>>> {
     let found = open_parent(dir, path).and_then(|(parent, name)| match &parent {

@@ -110,7 +110,7 @@ fn ask(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Result<Stri
     if looked.timed_out {
         return Err("it did not say who it is in time".to_owned());
     }
-    if !said.contains(&check.expect) {
+    if !check.accepts(&said) {
         let code = looked.exit.map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
         return Err(format!(
             "it is another program: asked `{}` it says `{first}` ({code}), not `{}`",

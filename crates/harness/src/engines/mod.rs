@@ -13,6 +13,7 @@ mod idle;
 mod kept;
 mod linger;
 mod locate;
+mod log;
 mod outfit;
 mod output;
 mod registry;
@@ -20,6 +21,7 @@ mod state;
 
 pub use admit::draft_source;
 pub(crate) use case::{CASE, RUNTIME_PROVIDER};
+use ending::has_protocol;
 pub(crate) use ending::judge_again;
 pub(crate) use equip::{Equipment, Equipped, equip};
 pub use equip::{check_source, find_engine, list_sources};
@@ -301,9 +303,10 @@ impl<'a> Workspace<'a> {
         run.findings.engine.completed_by_proof = proven;
         stop::here("engine.ended");
         run.close_link()?;
-        record_end(&mut run, &ended)?;
+        let log = if has_protocol(&run) { log::read(&copy, layers.as_ref()) } else { Vec::new() };
+        record_end(&mut run, &ended, &log)?;
         conduct(&mut run, &ended, &git, &git::state(&copy.root, layers.as_ref()))?;
-        state::collect(&mut run, &ended, &state)?;
+        state::collect(&mut run, &ended, &log, &state)?;
         stop::here("engine.collected");
         if ended.cancelled {
             return Err(Stopped::Cancelled);
