@@ -95,7 +95,9 @@ impl Expected {
 }
 
 fn row(reason: &str) -> &'static (&'static str, &'static str, &'static str) {
-    REASONS.iter().find(|(known, ..)| *known == reason).unwrap_or_else(|| panic!("{reason} is not in the table"))
+    let known = REASONS.iter().find(|(known, ..)| *known == reason);
+    assert!(known.is_some(), "{reason} is not in the table");
+    known.unwrap()
 }
 
 impl Scene {
