@@ -13,6 +13,10 @@ const NAIVE: &str = "def slugify(text):\n    return text.lower().replace(\" \", 
 const TESTS: &str = "import unittest\nfrom strings import slugify\n\n\nclass Slugs(unittest.TestCase):\n    \
     def test_plain(self):\n        self.assertEqual(slugify(\"A B\"), \"a-b\")\n";
 
+/// Takes every object out of the pack that the copy came with.
+const UNPACK: &str =
+    "mv .git/objects/pack/*.pack /tmp/p && rm -f .git/objects/pack/* && git unpack-objects -q < /tmp/p";
+
 /// Three commits: the first with other content, the last with none of its own.
 fn repository(scene: &Scene) -> (PathBuf, PathBuf) {
     let repository = scene.world.path().join("mine");
@@ -64,7 +68,8 @@ fn an_old_commit_is_never_the_work() {
     let patched = Expected { reasons: &["lifecycle_timeout_after_valid_patch"], ..late };
     let done = Expected { stopped_by: "harness", markers: &[COMPLETED], ..Expected::PASS };
     for (name, command, seconds, expected) in [
-        // HEAD differs from the baseline and the tree is clean in all of them.
+        // HEAD differs from the baseline and the tree is clean in all of them. Objects that lie loose are the ones that are read.
+        ("an older commit that lies loose", format!("{UNPACK} && git reset -q --hard HEAD~1"), "6", late),
         ("an older commit of the same tree", "git reset -q --hard HEAD~1".to_owned(), "6", late),
         ("an older commit of another tree", "git checkout -q --detach HEAD~2".to_owned(), "6", patched),
         ("a branch at an older commit", "git checkout -q -b other HEAD~1".to_owned(), "6", late),
