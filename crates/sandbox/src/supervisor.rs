@@ -160,10 +160,10 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        if let Some((mut child, control)) = self.waiting.take() {
+        if let Some((child, control)) = self.waiting.take() {
             drop(control);
-            // It ends by itself; waiting only keeps it from staying behind as a zombie.
-            let _ = child.wait();
+            // It ends by itself.
+            self.leaving.add(child);
         }
     }
 }
