@@ -80,6 +80,7 @@ pub(crate) fn made() -> Vec<(&'static str, Outcome<PathBuf>)> {
         ("CTO_TEST_PI", agents::pi()),
         ("CTO_TEST_CLAUDE", agents::claude()),
         ("CTO_TEST_NODE22", agents::node()),
+        ("CTO_TEST_BUN", agents::bun()),
         ("CTO_TEST_STOPPABLE", stoppable()),
     ]
 }

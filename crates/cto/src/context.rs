@@ -130,7 +130,7 @@ impl Context {
             None => task.default_stage(),
         };
         let sandbox = self.sandbox(asked.sandbox.map(Profile::from))?;
-        let mut model = model_ask(&asked.engine)?;
+        let mut model = model_ask(&asked.engine, self.config.engines.configured.get(&asked.engine))?;
         if let Some(pair) = &asked.model {
             model.pair = Some(pair.clone());
         }
@@ -150,7 +150,7 @@ impl Context {
             sandbox,
             timeout_seconds: None,
             keep_workspace: false,
-            model: model_ask(engine)?,
+            model: model_ask(engine, self.config.engines.configured.get(engine))?,
         })
     }
 

@@ -25,9 +25,9 @@ pub(crate) fn speech(run: &Run<'_>) -> Speech {
     }
 }
 
-/// Reads the claims in an engine's output.
-pub(crate) fn hear(run: &mut Run<'_>, ended: &Ended) {
-    run.findings.claims = claims::extract(speech(run), &ended.stdout.text_bytes(), &ended.stderr.text_bytes());
+/// Reads the claims in an engine's output, and in its log where it has one.
+pub(crate) fn hear(run: &mut Run<'_>, ended: &Ended, log: &[u8]) {
+    run.findings.claims = claims::extract(speech(run), &ended.stdout.text_bytes(), &ended.stderr.text_bytes(), log);
 }
 
 /// Looks claimed commits up while the workspace is still there. Its repository is the engine's own, so that only the

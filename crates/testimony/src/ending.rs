@@ -5,7 +5,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::claims::case::{MAX_ENVELOPE, blocks};
+use crate::claims::case::{blocks, parsed};
+use crate::phases::{Outcome, PhaseEnd, last_ends};
 
 /// What stands where the envelope should.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,19 @@ pub struct Ending {
     pub unread: bool,
     /// Critical findings of the last review.
     pub critical: u64,
+    /// Of the phases in its event log, whatever it says of the whole.
+    pub phases: Phases,
+}
+
+/// What the log holds against the pipeline, each by the agent of the phase.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Phases {
+    /// The phase failed, or its agent says that it did.
+    pub failed: Option<String>,
+    /// Its agent's answer had no envelope that could be read.
+    pub unread: Option<String>,
+    /// The review ended, and the phase failed all the same.
+    pub rejected: bool,
 }
 
 /// What the program prints where an answer has no envelope, or a broken one. Its classes of failure are no guide: they name a
@@ -49,6 +63,8 @@ const UNREAD: &[&str] = &[
     "AGENT_RESULT invalid status",
 ];
 
+const UNREAD_ANSWER: &str = "an agent's answer had no AGENT_RESULT block that could be read";
+
 /// A line of a log is short.
 const MAX_LINE: usize = 64 * 1024;
 const MAX_AGENT: usize = 40;
@@ -60,12 +76,15 @@ impl Ending {
         if all.is_empty() {
             all.append(&mut others);
         }
-        let says = |text: &[u8]| UNREAD.iter().any(|words| contains(text, words.as_bytes()));
+        let printed = all.iter().rev().find_map(|block| critical(&parsed(block)?)).unwrap_or_default();
+        let ends = last_ends(events);
+        let reviewed = ends.iter().filter_map(|end| critical(&end.result()?)).max().unwrap_or_default();
         Self {
-            envelope: all.last().map_or(Envelope::Missing, |last| status(last)),
+            envelope: all.last().map_or(Envelope::Missing, |last| status(parsed(last).as_ref())),
             pipeline: worse(pipeline(events), pipeline(stderr)),
-            unread: says(stderr) || says(stdout),
-            critical: all.iter().rev().find_map(|block| critical(block)).unwrap_or_default(),
+            unread: says_unread(stderr) || says_unread(stdout),
+            critical: printed.max(reviewed),
+            phases: Phases::of(&ends),
         }
     }
 
@@ -74,12 +93,22 @@ impl Ending {
     pub fn broken_protocol(&self) -> Option<&'static str> {
         match (self.envelope, &self.pipeline) {
             (Envelope::Broken, _) => Some("its last AGENT_RESULT block cannot be read"),
+            _ if self.phases.unread.is_some() => Some(UNREAD_ANSWER),
             (_, Some(Pipeline::Completed)) => None,
-            _ if self.unread => Some("an agent's answer had no AGENT_RESULT block that could be read"),
+            _ if self.unread => Some(UNREAD_ANSWER),
             (Envelope::Missing, None) => {
                 Some("there is no AGENT_RESULT block, and nothing says that the pipeline ended")
             }
             _ => None,
+        }
+    }
+
+    /// What its own reviewer has against the change.
+    pub fn rejected(&self) -> Option<String> {
+        match (self.critical, self.phases.rejected) {
+            (0, false) => None,
+            (0, true) => Some("the engine's own reviewer rejected the change".to_owned()),
+            (critical, _) => Some(format!("the engine's own reviewer has {critical} critical findings")),
         }
     }
 
@@ -88,26 +117,49 @@ impl Ending {
         match (&self.pipeline, self.envelope) {
             (Some(Pipeline::Failed(Some(agent))), _) => Some(format!("its pipeline failed at the {agent}")),
             (Some(Pipeline::Failed(None)), _) => Some("its pipeline failed".to_owned()),
+            _ if self.phases.failed.is_some() => {
+                self.phases.failed.as_ref().map(|agent| format!("its {agent} failed, and the pipeline went on"))
+            }
             (_, Envelope::Failed) => Some("its last AGENT_RESULT block says that it failed".to_owned()),
             _ => None,
         }
     }
 }
 
-fn status(block: &[u8]) -> Envelope {
-    match parsed(block).as_ref().and_then(|envelope| envelope.get("status")?.as_str()) {
+impl Phases {
+    fn of(ends: &[PhaseEnd<'_>]) -> Self {
+        let mut phases = Self::default();
+        for end in ends.iter().filter(|end| end.counts()) {
+            let result = end.result();
+            let said = result.as_ref().map(|result| status(Some(result)));
+            let error = result.as_ref().and_then(|result| result.get("error")?.as_str()).unwrap_or_default();
+            if said == Some(Envelope::Failed) && says_unread(error.as_bytes()) {
+                phases.unread = Some(end.agent.clone());
+            }
+            if said == Some(Envelope::Failed) || end.outcome == Outcome::Failed {
+                phases.failed = Some(end.agent.clone());
+            }
+            phases.rejected |=
+                end.phase == "review" && end.outcome == Outcome::Failed && said == Some(Envelope::Completed);
+        }
+        phases
+    }
+}
+
+fn says_unread(text: &[u8]) -> bool {
+    UNREAD.iter().any(|words| contains(text, words.as_bytes()))
+}
+
+fn status(envelope: Option<&Map<String, Value>>) -> Envelope {
+    match envelope.and_then(|envelope| envelope.get("status")?.as_str()) {
         Some("completed") => Envelope::Completed,
         Some("failed" | "blocked") => Envelope::Failed,
         _ => Envelope::Broken,
     }
 }
 
-fn critical(block: &[u8]) -> Option<u64> {
-    parsed(block)?.get("findings")?.get("critical")?.as_u64()
-}
-
-fn parsed(block: &[u8]) -> Option<Map<String, Value>> {
-    serde_json::from_slice(block).ok().filter(|_| block.len() <= MAX_ENVELOPE)
+fn critical(envelope: &Map<String, Value>) -> Option<u64> {
+    envelope.get("findings")?.get("critical")?.as_u64()
 }
 
 /// A line of either log: `event` of the event log, `msg` of the other.
@@ -195,6 +247,45 @@ mod tests {
             match failed {
                 None => assert_eq!(ending.failed(), None, "{told}"),
                 Some(words) => assert!(ending.failed().is_some_and(|text| text.contains(words)), "{told}"),
+            }
+        }
+    }
+
+    /// A phase as the event log has it.
+    fn phase(name: &str, outcome: &str, result: &str) -> String {
+        let start = format!(r#"{{"event":"phase_start","phase":"{name}","agent":"{name}er"}}"#);
+        let end = r#"{"event":"phase_end","phase":"NAME","agent":"NAMEer","outcome":"OUTCOME","result":RESULT}"#;
+        let end = end.replace("NAME", name).replace("OUTCOME", outcome).replace("RESULT", result);
+        format!("{start}\n{end}\n")
+    }
+
+    /// What a phase came to stays, whatever later ones, the pipeline or the output say.
+    #[test]
+    fn an_earlier_phase_does_not_vanish() {
+        const GOOD: &str = r#"{"status":"completed"}"#;
+        const UNREAD: &str = r#"{"status":"failed","error":"AGENT_RESULT start delimiter not found"}"#;
+        let critical = r#"{"status":"completed","findings":{"critical":2}}"#;
+        let (stdout, end) = (block(GOOD), "{\"event\":\"pipeline_end\",\"outcome\":\"completed\"}");
+        for (log, broken, rejected, failed) in [
+            (phase("verify", "completed", GOOD), false, None, None),
+            (phase("verify", "failed", GOOD), false, None, Some("verifyer")),
+            (phase("verify", "completed", r#"{"status":"blocked"}"#), false, None, Some("verifyer")),
+            (phase("review", "failed", critical), false, Some("2 critical findings"), Some("reviewer")),
+            (phase("review", "completed", critical), false, Some("2 critical findings"), None),
+            (phase("review", "failed", GOOD), false, Some("rejected the change"), Some("reviewer")),
+            (phase("implement", "failed", UNREAD), true, None, Some("implementer")),
+            (phase("implement", "failed", UNREAD) + &phase("implement", "completed", GOOD), false, None, None),
+            (phase("verify", "failed", GOOD) + &phase("close", "completed", GOOD), false, None, Some("verifyer")),
+            (phase("scout", "failed", UNREAD), false, None, None),
+            (phase("retrospective", "failed", UNREAD), false, None, None),
+            (phase("verify", "completed", "7"), false, None, None),
+        ] {
+            let ending = Ending::read(stdout.as_bytes(), FINISHED.as_bytes(), format!("{log}{end}").as_bytes());
+            let told = format!("{log}: {ending:?}");
+            assert_eq!(ending.broken_protocol().is_some(), broken, "{told}");
+            for (said, expected) in [(ending.rejected(), rejected), (ending.failed(), failed)] {
+                assert_eq!(said.is_some(), expected.is_some(), "{told}");
+                assert!(said.unwrap_or_default().contains(expected.unwrap_or_default()), "{told}");
             }
         }
     }

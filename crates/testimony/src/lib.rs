@@ -8,4 +8,5 @@ pub mod compare;
 pub mod control;
 pub mod ending;
 pub mod notes;
+mod phases;
 pub mod results;

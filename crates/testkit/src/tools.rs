@@ -129,6 +129,11 @@ pub fn agent(test: &str, engine: &str) -> Option<Agent> {
     Some(Agent { executable, interpreter })
 }
 
+/// Bun, which compiles a script into a program.
+pub fn bun(test: &str) -> Option<PathBuf> {
+    made(test, "CTO_TEST_BUN")
+}
+
 /// The Python of an environment that has aider.
 pub fn aider(test: &str) -> Option<PathBuf> {
     made(test, "CTO_TEST_AIDER")

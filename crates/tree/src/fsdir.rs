@@ -73,11 +73,30 @@ pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
 /// A regular file below the directory `root`, no link followed on the way. None where there is no such file, it is no
 /// regular one, or it is larger than `limit`.
 pub fn read_plain(root: &Path, path: &[u8], limit: u64) -> Option<Vec<u8>> {
-    let plain = |part: &[u8]| !matches!(part, b"" | b"." | b"..");
-    if !path.split(|byte| *byte == b'/').all(plain) {
+    if !is_plain(path) {
         return None;
     }
     read_beneath(open_root(root).ok()?.as_fd(), path, limit).ok().flatten()
+}
+
+fn is_plain(path: &[u8]) -> bool {
+    path.split(|byte| *byte == b'/').all(|part| !matches!(part, b"" | b"." | b".."))
+}
+
+/// The names in a directory below `root`, no link followed on the way, sorted; no more than `most` of them, and none where there
+/// is no such directory.
+pub fn plain_names(root: &Path, path: &[u8], most: usize) -> Vec<Vec<u8>> {
+    if !is_plain(path) {
+        return Vec::new();
+    }
+    let open = |root: OwnedFd| path.split(|byte| *byte == b'/').try_fold(root, |at, part| open_dir(&at, part).ok());
+    let Some(dir) = open_root(root).ok().and_then(open).and_then(|dir| rustix::fs::Dir::read_from(dir).ok()) else {
+        return Vec::new();
+    };
+    let found = dir.map_while(Result::ok).map(|entry| entry.file_name().to_bytes().to_vec());
+    let mut names: Vec<Vec<u8>> = found.filter(|name| !matches!(name.as_slice(), b"." | b"..")).take(most).collect();
+    names.sort_unstable();
+    names
 }
 
 /// A small regular file below `dir`, each component opened without following links; none if it is not there.

@@ -10,7 +10,7 @@ use crate::process::{cache, output, program};
 struct Agent {
     folder: &'static str,
     packages: &'static [&'static str],
-    /// From the folder; `{arch}` is npm's name of this machine, `{cpu}` Rust's.
+    /// From the folder; `{arch}` is npm's name of this machine, `{bun}` Bun's.
     executable: &'static str,
     /// Whose manifest must have the version.
     manifest: &'static str,
@@ -41,6 +41,15 @@ const CLAUDE: Agent = Agent {
     version: "2.1.325",
 };
 
+/// No agent: what Case is compiled with, so that a program of that kind can be tried. About 100 MB.
+const BUN: Agent = Agent {
+    folder: "bun",
+    packages: &["bun@1.4.4"],
+    executable: "node_modules/@oven/bun-linux-{bun}/bin/bun",
+    manifest: "node_modules/bun/package.json",
+    version: "1.4.4",
+};
+
 /// What Pi needs, whatever Node this machine has.
 const NODE: &str = "22.23.3";
 
@@ -54,6 +63,10 @@ pub(super) fn pi() -> Outcome<PathBuf> {
 
 pub(super) fn claude() -> Outcome<PathBuf> {
     made(&CLAUDE)
+}
+
+pub(super) fn bun() -> Outcome<PathBuf> {
+    made(&BUN)
 }
 
 /// Node as npm has it: the package of this machine's kind holds the program alone.
@@ -74,7 +87,7 @@ fn made(agent: &Agent) -> Outcome<PathBuf> {
     if !manifest.contains(&format!("\"version\": \"{}\"", agent.version)) {
         return Err(format!("{} is not {}", agent.manifest, agent.version));
     }
-    let executable = folder.join(agent.executable.replace("{arch}", arch()));
+    let executable = folder.join(agent.executable.replace("{arch}", arch()).replace("{bun}", bun_arch()));
     if executable.is_file() { Ok(executable) } else { Err(format!("{} is not there", executable.display())) }
 }
 
@@ -93,4 +106,8 @@ fn install(folder: &Path, packages: &[&str]) -> Outcome {
 
 fn arch() -> &'static str {
     if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" }
+}
+
+fn bun_arch() -> &'static str {
+    if cfg!(target_arch = "aarch64") { "aarch64" } else { "x64" }
 }

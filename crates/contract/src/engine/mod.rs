@@ -2,6 +2,7 @@
 //! written in the same words as those a user adds.
 
 mod facts;
+mod identity;
 mod template;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use facts::{EngineSetting, GateSaid, GateSpeaker, ProgramFact, ProgramFound, RungFact};
+pub use identity::IdentityCheck;
 pub use template::{Place, RenderError, Values, render};
 
 use crate::claim::Speech;
@@ -83,15 +85,6 @@ fn plain() -> Speech {
     Speech::Plain
 }
 
-/// Arguments for which the program says what it is, and what it says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct IdentityCheck {
-    pub argv: Vec<String>,
-    /// Stands in what it prints, and nothing of the same name prints it.
-    pub expect: String,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigTemplate {
@@ -130,9 +123,7 @@ impl EngineDefinition {
         if self.program.trim().is_empty() || self.program.contains('/') {
             problems.push("program: a name without a slash; a path is configured as `executable`".to_owned());
         }
-        if self.identity.expect.trim().is_empty() {
-            problems.push("identity.expect: every program prints nothing".to_owned());
-        }
+        problems.extend(self.identity.problem().map(str::to_owned));
         if self.reads_wire() && self.wire_names.is_empty() {
             problems.push("wire_names: `{wire}` stands for nothing".to_owned());
         }
@@ -186,7 +177,11 @@ mod tests {
             only_named: false,
             native: Vec::new(),
             interpreter: None,
-            identity: IdentityCheck { argv: vec!["--version".to_owned()], expect: "agent 1".to_owned() },
+            identity: IdentityCheck {
+                argv: vec!["--version".to_owned()],
+                expect: "agent 1".to_owned(),
+                or_words: Vec::new(),
+            },
             wire: Some(Wire::Responses),
             wire_names: BTreeMap::new(),
             argv: vec!["run".to_owned(), "{task}".to_owned()],
@@ -218,6 +213,7 @@ mod tests {
             (|it| it.cwd = Some("{workspace}".to_owned()), "cwd: `{workspace}` does not lie below"),
             (|it| it.program = "/usr/bin/agent".to_owned(), "a name without a slash"),
             (|it| it.identity.expect.clear(), "identity.expect"),
+            (|it| it.identity.or_words.push(Vec::new()), "identity.or_words"),
             (|it| it.argv.push("{wire}".to_owned()), "wire_names"),
         ];
         for (change, expected) in rows {

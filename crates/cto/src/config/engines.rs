@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use contract::Stage;
 use contract::engine::{EngineDefinition, GateSaid, GateSpeaker, IdentityCheck, is_engine_id, variable_name};
 use contract::model::Wire;
+use contract::{ModelPair, Stage};
 use harness::{EngineConfig, Engines, is_built_in};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -29,6 +29,10 @@ pub(crate) struct EngineFile {
     interpreter: Option<PathBuf>,
     /// The protocol it speaks, where it can speak several.
     wire: Option<Wire>,
+    /// The model it asks for, where neither a flag nor the environment names one.
+    model: Option<ModelPair>,
+    /// The record that admits it, where it is not one of the workspace's.
+    model_admission_file: Option<PathBuf>,
     /// Seconds it may take, if less than the contract says.
     timeout_seconds: Option<u64>,
     /// Seconds of doing nothing before that is told; 60 unless said.
@@ -120,6 +124,8 @@ fn take(config: &mut EngineConfig, said: &EngineFile, file: &Path, of: LayerOf) 
     *wire = said.wire.or(*wire);
     *timeout_seconds = said.timeout_seconds.into_iter().chain(*timeout_seconds).min();
     *definition = said.definition.clone().or(definition.take());
+    config.model = said.model.clone().or(config.model.take());
+    config.model_admission_file = said.model_admission_file.as_ref().map(beside).or(config.model_admission_file.take());
     config.settle_seconds = said.settle_seconds.or(config.settle_seconds);
     config.identity = said.identity.clone().or(config.identity.take());
     config.auth_bridge = said.openai_codex_auth_bridge.unwrap_or(config.auth_bridge);
@@ -135,6 +141,8 @@ impl EngineFile {
             ("tree", self.tree.as_ref().map(path)),
             ("interpreter", self.interpreter.as_ref().map(path)),
             ("wire", self.wire.map(|wire| format!("{wire:?}"))),
+            ("model", self.model.as_ref().map(ToString::to_string)),
+            ("model_admission_file", self.model_admission_file.as_ref().map(path)),
             ("timeout_seconds", self.timeout_seconds.map(|seconds| seconds.to_string())),
             ("idle_seconds", self.idle_seconds.map(|seconds| seconds.to_string())),
             ("settle_seconds", self.settle_seconds.map(|seconds| seconds.to_string())),
@@ -152,6 +160,13 @@ fn seconds(name: &str) -> Result<Option<u64>, CommandError> {
     let seconds = value.parse().ok().filter(|seconds: &u64| *seconds > 0);
     let wrong = || format!("{name}: `{}` is not a number of seconds", contract::text::shown(&value));
     seconds.map(Some).ok_or_else(|| CommandError::usage(wrong()))
+}
+
+fn wire(name: &str, word: &str) -> Result<Wire, CommandError> {
+    serde_json::from_value(word.into()).map_err(|_| {
+        let shown = contract::text::shown(word);
+        CommandError::usage(format!("{name}: `{shown}` is not responses, chat_completions or messages"))
+    })
 }
 
 /// What the environment says: the gate and its stage, the program, the time.
@@ -181,6 +196,11 @@ fn from_environment(id: &str, config: &mut EngineConfig) -> Result<Vec<(&'static
     if let Some(file) = path_variable(&format!("CTO_HARNESS_{name}_BIN")) {
         said.push(("executable", file.display().to_string()));
         config.executable = Some(file);
+    }
+    let wire_name = format!("CTO_HARNESS_{name}_WIRE");
+    if let Some(word) = text(&wire_name) {
+        config.wire = Some(wire(&wire_name, &word)?);
+        said.push(("wire", word));
     }
     if let Some(seconds) = seconds(&format!("CTO_HARNESS_{name}_TIMEOUT_SECONDS"))? {
         said.push(("timeout_seconds", seconds.to_string()));

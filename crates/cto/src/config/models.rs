@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bridge::{Credential, FetchCredentialError, Limits, Price, Proxy, ResponsesWire, Secret, ShapeShim};
 use contract::ModelPair;
-use harness::{ModelAsk, ModelSetting, ModelSettings, ProxySetting};
+use harness::{EngineConfig, ModelAsk, ModelSetting, ModelSettings, ProxySetting};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -235,12 +235,12 @@ fn setting(pair: &ModelPair, file: &ModelFile) -> ModelSetting {
     }
 }
 
-/// What the environment asks for on behalf of an engine.
-pub(crate) fn model_ask(engine: &str) -> Result<ModelAsk, CommandError> {
+/// What is asked for on behalf of an engine: as the environment says, else the configuration.
+pub(crate) fn model_ask(engine: &str, config: Option<&EngineConfig>) -> Result<ModelAsk, CommandError> {
     let name = |what: &str| format!("CTO_HARNESS_{}_{what}", contract::engine::variable_name(engine));
     let text = |what: &str| variable(&name(what)).and_then(|value| value.into_string().ok());
     let pair = match (text("MODEL_PROVIDER"), text("MODEL")) {
-        (None, None) => None,
+        (None, None) => config.and_then(|config| config.model.clone()),
         (Some(provider), Some(model)) => {
             let invalid = |error| CommandError::usage(format!("{}: {error}", name("MODEL")));
             Some(ModelPair::new(&provider, &model).map_err(invalid)?)
@@ -253,7 +253,8 @@ pub(crate) fn model_ask(engine: &str) -> Result<ModelAsk, CommandError> {
     };
     Ok(ModelAsk {
         pair,
-        admission_file: path_variable(&name("MODEL_ADMISSION_FILE")),
+        admission_file: path_variable(&name("MODEL_ADMISSION_FILE"))
+            .or_else(|| config.and_then(|config| config.model_admission_file.clone())),
         local_base_url: text("LOCAL_BASE_URL"),
         record: false,
         replay: None,

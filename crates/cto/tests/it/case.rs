@@ -2,9 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
+mod compiled;
 mod ends;
+mod expected;
 mod gates;
 mod health;
+mod history;
+mod hostile;
+mod identity;
 mod lives;
+mod pi_inside;
+mod plain;
 mod scene;
 mod stages;

@@ -8,30 +8,28 @@ use contract::claim::Speech;
 use sandbox::Ended;
 use testimony::ending::Ending;
 
+use super::log;
 use crate::run::{Run, Stopped};
 
 /// Lies in `backend/` when the protocol was not kept.
 const MARKER: &str = "provider-agent-protocol.txt";
-/// Of all event logs together.
-const MOST_EVENTS: usize = 32 << 20;
 
-fn has_protocol(run: &Run<'_>) -> bool {
+pub(super) fn has_protocol(run: &Run<'_>) -> bool {
     run.equipped.as_ref().is_some_and(|equipped| equipped.engine.definition.events == Speech::Case)
 }
 
-/// Judges what was printed. True where the end is explained, also with an exit code that is a failure by itself.
-pub(super) fn judge(run: &mut Run<'_>, ended: &Ended, code: i32) -> Result<bool, Stopped> {
+/// Judges what was printed and logged. True where the end is explained, also with an exit code that is a failure by itself.
+pub(super) fn judge(run: &mut Run<'_>, ended: &Ended, log: &[u8], code: i32) -> Result<bool, Stopped> {
     if !has_protocol(run) {
         return Ok(false);
     }
-    let ending = Ending::read(&ended.stdout.text_bytes(), &ended.stderr.text_bytes(), b"");
+    let ending = Ending::read(&ended.stdout.text_bytes(), &ended.stderr.text_bytes(), log);
     if let Some(why) = ending.broken_protocol() {
         break_protocol(run, why)?;
         return Ok(true);
     }
-    if ending.critical > 0 {
-        let text = format!("the engine's own reviewer has {} critical findings", ending.critical);
-        run.findings.block(Reason::ReviewerRejected, text, "backend/stdout.log");
+    if let Some(text) = ending.rejected() {
+        run.findings.block(Reason::ReviewerRejected, text, "backend/stderr.log");
         return Ok(code == 0);
     }
     if let Some(why) = ending.failed() {
@@ -55,7 +53,7 @@ pub(crate) fn judge_again(run: &mut Run<'_>) -> Result<(), Stopped> {
     }
     let ending = Ending::read(&kept(run, "backend/stdout.log"), &kept(run, "backend/stderr.log"), &event_logs(run));
     let why = ending.broken_protocol().map(str::to_owned);
-    let why = why.or_else(|| ending.failed().map(|why| format!("its event log and not its output says that {why}")));
+    let why = why.or_else(|| ending.failed().map(|why| format!("what is kept of it says that {why}")));
     why.map_or(Ok(()), |why| break_protocol(run, &why))
 }
 
@@ -64,10 +62,9 @@ fn kept(run: &Run<'_>, name: &str) -> Vec<u8> {
 }
 
 fn event_logs(run: &Run<'_>) -> Vec<u8> {
-    let is_log = |name: &&String| name.starts_with("backend/litter/.case/") && name.ends_with(".jsonl");
     let mut all = Vec::new();
-    for name in run.draft.files().keys().filter(is_log) {
-        if all.len() < MOST_EVENTS {
+    for name in run.draft.files().keys().filter(|name| log::is_kept(name)) {
+        if all.len() < log::MOST_BYTES {
             all.extend(kept(run, name));
             all.push(b'\n');
         }

@@ -76,8 +76,8 @@ pub(crate) fn program(
         None => keep(&cellar, engine, &locate::program(engine, path)?)?,
     };
     let interpreter = locate::interpreter(engine, path)?.map(|located| keep(&cellar, engine, &located)).transpose()?;
-    let pieces = Pieces { program, interpreter };
     let definition = &engine.definition;
+    let pieces = Pieces { program, called: definition.program.clone(), interpreter };
     let remedy = || {
         let variable = contract::engine::variable_name(&engine.id);
         format!("install {}, or export CTO_HARNESS_{variable}_BIN=/path/to/{}", definition.about, definition.program)

@@ -94,7 +94,7 @@ fn tell_idle(idle: &mut Idle, stirred: bool, log: &mut EventLog<'_>, observer: &
 }
 
 /// What the end counts as, before the event that tells of it.
-pub(super) fn record_end(run: &mut Run<'_>, ended: &Ended) -> Result<(), Stopped> {
+pub(super) fn record_end(run: &mut Run<'_>, ended: &Ended, log: &[u8]) -> Result<(), Stopped> {
     let proven = run.findings.engine.completed_by_proof;
     let exit = if proven { Some(0) } else { exit_code(ended) };
     let engine = &mut run.findings.engine;
@@ -121,7 +121,7 @@ pub(super) fn record_end(run: &mut Run<'_>, ended: &Ended) -> Result<(), Stopped
     } else if !ended.timed_out && !ended.cancelled && !ended.stopped {
         run.findings.engine.ended_itself = true;
         let code = exit.unwrap_or(-1);
-        if !ending::judge(run, ended, code)? && code != 0 {
+        if !ending::judge(run, ended, log, code)? && code != 0 {
             let text = format!("{name} engine failed with exit code {code}");
             run.findings.block(Reason::EngineFailed, text, "backend/stderr.log");
         }

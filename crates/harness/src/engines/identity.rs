@@ -23,14 +23,15 @@ const LONGEST: usize = 64 << 10;
 #[derive(Debug, Clone)]
 pub(crate) struct Pieces {
     pub(crate) program: Kept,
+    /// What the program is called, by itself and by those it tells to call it.
+    pub(crate) called: String,
     pub(crate) interpreter: Option<Kept>,
 }
 
-/// Where a sandbox shows a copy, and how its executable is called there.
-pub(super) fn shown_as(located: &Located, name: &str) -> (Shown, String) {
-    let file = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+/// Where a sandbox shows a copy, and how its executable is called there. One that is a file alone has the name it is called by.
+fn shown_as(located: &Located, name: &str, called: &str) -> (Shown, String) {
     if located.below.as_os_str().is_empty() {
-        let place = format!("{name}/{}", file(&located.root));
+        let place = format!("{name}/{called}");
         let seen = format!("{}/{place}", crate::quarters::GIVEN);
         return (Shown { host: located.root.clone(), name: place }, seen);
     }
@@ -41,11 +42,11 @@ pub(super) fn shown_as(located: &Located, name: &str) -> (Shown, String) {
 impl Pieces {
     /// What is shown, and the beginning of every command line.
     pub(super) fn command(&self) -> (Vec<Shown>, Vec<String>) {
-        let (shown, program) = shown_as(&self.program.located, "engine");
+        let (shown, program) = shown_as(&self.program.located, "engine", &self.called);
         match &self.interpreter {
             None => (vec![shown], vec![program]),
             Some(interpreter) => {
-                let (other, interpreter) = shown_as(&interpreter.located, "interpreter");
+                let (other, interpreter) = shown_as(&interpreter.located, "interpreter", "interpreter");
                 (vec![other, shown], vec![interpreter, program])
             }
         }
@@ -53,7 +54,7 @@ impl Pieces {
 
     /// The folder in which its executable is seen.
     pub(super) fn bin(&self) -> String {
-        let (_, seen) = shown_as(&self.program.located, "engine");
+        let (_, seen) = shown_as(&self.program.located, "engine", &self.called);
         Path::new(&seen).parent().unwrap_or(Path::new("/")).display().to_string()
     }
 
@@ -110,7 +111,7 @@ fn ask(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Result<Stri
     if looked.timed_out {
         return Err("it did not say who it is in time".to_owned());
     }
-    if !said.contains(&check.expect) {
+    if !check.accepts(&said) {
         let code = looked.exit.map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
         return Err(format!(
             "it is another program: asked `{}` it says `{first}` ({code}), not `{}`",

@@ -13,6 +13,8 @@ mod idle;
 mod kept;
 mod linger;
 mod locate;
+mod log;
+mod order;
 mod outfit;
 mod output;
 mod registry;
@@ -27,30 +29,30 @@ pub use registry::{Engine, EngineConfig, Engines, FAKE, is_built_in};
 
 use std::net::TcpListener;
 use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use contract::text::shown;
-use contract::{Coverage, EventKind, Gate, Reason, canonical_digest};
+use contract::{Coverage, EventKind, Gate, Reason};
 use evidence::{names, stop};
 use gate::conduct::{GitState, judge_conduct, judge_git_changes};
-use sandbox::{Confined, Ended, Spec, Stage, SuperviseError, Upper, WorkspaceFrom};
+use sandbox::{Confined, Ended, Spec, Stage, SuperviseError};
 use serde_json::json;
 
 use crate::decide::AdmittedRun;
-use crate::model::{ModelLink, PORT};
-use crate::proof::{Given, Handed};
-use crate::quarters::GIVEN;
 use crate::run::{Run, Stopped};
-use crate::supervise::{space, wall};
+use crate::supervise::wall;
 use crate::target::{Copy, Target};
 use crate::watch::{Step, StepState};
 use crate::{environment, posture};
+use ending::has_protocol;
 use follow::{record_end, supervise};
 use linger::Linger;
+use order::order;
 use outfit::Unfit;
 
 /// The engine's cell in `sandbox.json`.
 const ENGINE: &str = "engine";
+
 /// A copy that an engine may work in, with its sandbox built and probed: the gates passed.
 pub(crate) struct Workspace<'a> {
     run: Run<'a>,
@@ -204,65 +206,6 @@ fn announce(run: &mut Run<'_>, copy: &Copy) -> Result<usize, Stopped> {
     Ok(files)
 }
 
-/// What the engine's process is to be, and what it will see.
-fn order(run: &mut Run<'_>, copy: &Copy, layers: &[PathBuf], state: &Path) -> Result<Result<Spec, Unfit>, Stopped> {
-    let mut quarters = run.setting().quarters("engine", copy.root.clone())?;
-    if copy.manifest.is_none() || !layers.is_empty() {
-        let lower = layers.iter().chain([&copy.root]).cloned().collect();
-        let space = space(&run.task.contract.limits);
-        quarters = quarters.layered(layers.to_vec(), WorkspaceFrom::Layers { lower, upper: Upper::Memory(space) });
-    }
-    let equipped = run.equipped.clone();
-    let outfit = match &equipped {
-        Some(equipped) => match outfit::dress(run, equipped, &mut quarters, state)? {
-            Ok(outfit) => outfit,
-            Err(unfit) => return Ok(Err(unfit)),
-        },
-        None => fake::outfit(run, &mut quarters, state)?,
-    };
-    run.findings.engine.argv_sha256 = Some(canonical_digest(&outfit.argv)?);
-    let mut spec = run.setting().spec(&outfit.argv, None, &quarters, wall(run)).ok_or_else(|| missing(&outfit.argv))?;
-    run.findings.writable = spec.watched.as_ref().map(|watched| watched.roots.clone()).unwrap_or_default();
-    spec.stdin = outfit.stdin;
-    spec.cwd = outfit.cwd.unwrap_or(spec.cwd);
-    spec.env.retain(|(known, _)| !outfit.variables.iter().any(|(name, _)| name == known));
-    spec.env.extend(outfit.variables);
-    if equipped.is_some() {
-        let token = run.link.as_ref().map(ModelLink::token);
-        let named = |(_, value): &&(String, String)| token.is_none_or(|token| !value.contains(token));
-        let handed = Handed {
-            argv: &outfit.argv,
-            input: outfit.brief.as_bytes(),
-            environment: spec.env.iter().filter(named).cloned().collect(),
-            configuration: outfit.configuration.as_bytes(),
-            writable: vec![
-                quarters.tree().display().to_string(),
-                quarters.home.display().to_string(),
-                quarters.tmp.display().to_string(),
-                format!("{GIVEN}/state"),
-            ],
-        };
-        let (given, found) = Given::search(run, &handed)?;
-        run.findings.given = Some(given);
-        if let Some(place) = found {
-            let why = format!("{} names a repository of the operator's, and an engine is told of none", place.as_str());
-            return Ok(Err(Unfit { reason: Reason::TargetNotAdmitted, why }));
-        }
-    }
-    let above = quarters.tree().parent().unwrap_or(Path::new("/"));
-    spec.env.push(("GIT_CEILING_DIRECTORIES".to_owned(), above.display().to_string()));
-    let facts = run.findings.decision.as_ref().and_then(|decision| decision.inputs.settings.model.as_ref());
-    if let (Some(link), Some(facts)) = (&run.link, facts)
-        && let (Some(pair), Some(confinement)) = (&facts.requested, &mut spec.confinement)
-    {
-        if equipped.is_none() {
-            spec.env.extend(link.variables(facts.wire, pair));
-        }
-        confinement.listener = Some(PORT);
-    }
-    Ok(Ok(spec))
-}
-
 /// What the run needs cannot be had, whatever was found out before: blocked, with nothing started.
 fn blocked<'a>(mut run: Run<'a>, reason: Reason, why: &str) -> Result<Unconfined<'a>, Stopped> {
     run.findings.block(reason, shown(why), names::TRACE);
@@ -301,9 +244,10 @@ impl<'a> Workspace<'a> {
         run.findings.engine.completed_by_proof = proven;
         stop::here("engine.ended");
         run.close_link()?;
-        record_end(&mut run, &ended)?;
+        let log = if has_protocol(&run) { log::read(&copy, layers.as_ref()) } else { Vec::new() };
+        record_end(&mut run, &ended, &log)?;
         conduct(&mut run, &ended, &git, &git::state(&copy.root, layers.as_ref()))?;
-        state::collect(&mut run, &ended, &state)?;
+        state::collect(&mut run, &ended, &log, &state)?;
         stop::here("engine.collected");
         if ended.cancelled {
             return Err(Stopped::Cancelled);
@@ -312,11 +256,6 @@ impl<'a> Workspace<'a> {
         run.step(Step::Engine, StepState::Ended, &exit)?;
         Ok(Worked { run, copy, layers })
     }
-}
-
-fn missing(argv: &[String]) -> Stopped {
-    let program = argv.first().cloned().unwrap_or_default();
-    Stopped::Io(program.into(), std::io::Error::from(std::io::ErrorKind::NotFound))
 }
 
 /// What the recorders saw of the engine, and what it made of its repository's configuration.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use contract::ModelPair;
 use contract::engine::{EngineDefinition, GateSaid, IdentityCheck};
 use contract::model::Wire;
 
@@ -33,6 +34,10 @@ pub struct EngineConfig {
     pub tree: Option<PathBuf>,
     pub interpreter: Option<PathBuf>,
     pub wire: Option<Wire>,
+    /// Asked for where nobody says otherwise; it admits nothing.
+    pub model: Option<ModelPair>,
+    /// The record that is to admit it, where it is not one of the workspace's.
+    pub model_admission_file: Option<PathBuf>,
     pub timeout_seconds: Option<u64>,
     /// Of doing nothing before that is told.
     pub idle_seconds: Option<u64>,

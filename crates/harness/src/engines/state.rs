@@ -19,7 +19,7 @@ const STATE_BYTES: u64 = 64 << 20;
 const STATE_DEPTH: usize = 16;
 
 /// Keeps what the engine printed and left in its own state, and reads what it says of itself.
-pub(super) fn collect(run: &mut Run<'_>, ended: &Ended, state: &Path) -> Result<(), Stopped> {
+pub(super) fn collect(run: &mut Run<'_>, ended: &Ended, log: &[u8], state: &Path) -> Result<(), Stopped> {
     run.write("backend/stdout.log", &ended.stdout.text_bytes())?;
     run.write("backend/stderr.log", &ended.stderr.text_bytes())?;
     let globs =
@@ -29,7 +29,7 @@ pub(super) fn collect(run: &mut Run<'_>, ended: &Ended, state: &Path) -> Result<
         PathSet::rooted(globs).map_err(|error| Stopped::Io(state.to_owned(), std::io::Error::other(error)))?;
     let mut budget = Budget { files: STATE_FILES, bytes: STATE_BYTES, depth: STATE_DEPTH, not_kept };
     collect_state(run, state, "backend", &mut budget)?;
-    crate::claims::hear(run, ended);
+    crate::claims::hear(run, ended, log);
     if run.equipped.is_none() && fake::review(&ended.stdout.text_bytes()) == Some(Review::Rejected) {
         run.findings.block(
             Reason::ReviewerRejected,

@@ -1,24 +1,70 @@
-//! Case: the last `<<<AGENT_RESULT` .. `AGENT_RESULT>>>` block of its output. A block that is broken claims nothing;
-//! that it is broken is judged where the engine's protocol is.
+//! Case: the `<<<AGENT_RESULT` .. `AGENT_RESULT>>>` blocks of its output, and the results of phases in its event log, where some
+//! builds alone have them. How it ended is said by the last; what was made may have been said by any, because later phases fill
+//! the same form and leave it empty. A block that is broken claims nothing; that it is broken is judged where the engine's
+//! protocol is.
 
 use contract::claim::Saying;
 use serde_json::{Map, Value};
 
 use super::Said;
 use super::stream::once_each;
+use crate::phases::ends;
 
 const START: &[u8] = b"<<<AGENT_RESULT";
 const END: &[u8] = b"AGENT_RESULT>>>";
 
 /// A result is a page of text. Parsed as a tree it takes many times its size.
-pub(crate) const MAX_ENVELOPE: usize = 1024 * 1024;
+const MAX_ENVELOPE: usize = 1024 * 1024;
+/// Envelopes that are read, the last ones.
+const MOST_ENVELOPES: usize = 64;
 
-pub(super) fn read(stdout: &[u8], stderr: &[u8]) -> Said {
-    envelope(stdout).or_else(|| envelope(stderr)).and_then(said).unwrap_or_default()
+pub(super) fn read(stdout: &[u8], stderr: &[u8], log: &[u8]) -> Said {
+    let mut printed = blocks(stdout);
+    if printed.is_empty() {
+        printed = blocks(stderr);
+    }
+    let mut claimed = Claimed::default();
+    for block in printed.iter().skip(printed.len().saturating_sub(MOST_ENVELOPES)) {
+        claimed.hear(parsed(block).as_ref());
+    }
+    for result in ends(log).iter().filter_map(|end| end.result()) {
+        claimed.hear(Some(&result));
+    }
+    claimed.said()
 }
 
-fn envelope(output: &[u8]) -> Option<&[u8]> {
-    blocks(output).pop()
+/// What all envelopes together claim.
+#[derive(Debug, Default)]
+struct Claimed {
+    /// What the last one says of the end.
+    last: Said,
+    /// By field, the last that says something; every commit, because each must be there.
+    made: Vec<(&'static str, Saying)>,
+}
+
+impl Claimed {
+    fn hear(&mut self, envelope: Option<&Map<String, Value>>) {
+        let Some((last, made)) = envelope.and_then(said) else {
+            self.last = Said::default();
+            return;
+        };
+        self.last = last;
+        for (found_in, saying) in made {
+            // That tests passed is a claim also where a later phase says nothing good of them.
+            let stays = |known: &Saying| matches!(known, Saying::Commit(_) | Saying::TestsPassed(true));
+            self.made.retain(|(field, known)| *field != found_in || (stays(known) && *known != saying));
+            self.made.push((found_in, saying));
+        }
+        let surplus = self.made.len().saturating_sub(super::MAX_CLAIMS);
+        self.made.drain(..surplus);
+    }
+
+    fn said(self) -> Said {
+        let Self { mut last, made } = self;
+        let end = last.fields.len().min(1);
+        last.fields.splice(end..end, made);
+        last
+    }
 }
 
 /// What stands between each start and the first end after it, each on a line of its own. A start that nothing ends is an
@@ -48,11 +94,12 @@ pub(crate) fn blocks(output: &[u8]) -> Vec<&[u8]> {
     blocks
 }
 
-fn said(json: &[u8]) -> Option<Said> {
-    if json.len() > MAX_ENVELOPE {
-        return None;
-    }
-    let envelope: Map<String, Value> = serde_json::from_slice(json).ok()?;
+pub(crate) fn parsed(block: &[u8]) -> Option<Map<String, Value>> {
+    serde_json::from_slice(block).ok().filter(|_| block.len() <= MAX_ENVELOPE)
+}
+
+/// What an envelope says of the end, and what it says was made.
+fn said(envelope: &Map<String, Value>) -> Option<(Said, Vec<(&'static str, Saying)>)> {
     let success = match envelope.get("status")?.as_str()? {
         "completed" => true,
         "failed" | "blocked" => false,
@@ -60,14 +107,15 @@ fn said(json: &[u8]) -> Option<Said> {
     };
     let mut said = Said::default();
     said.field("status", Saying::Success(success));
-    if let Some(Value::Object(artifacts)) = envelope.get("artifacts") {
-        hear(artifacts, &mut said);
-    }
     for (found_in, key) in [("findings", "findings"), ("rubric", "rubric")] {
         said.words(found_in, key, envelope.get(key));
     }
     said.prose = envelope.get("summary").and_then(Value::as_str).unwrap_or_default().to_owned();
-    Some(said)
+    let mut made = Said::default();
+    if let Some(Value::Object(artifacts)) = envelope.get("artifacts") {
+        hear(artifacts, &mut made);
+    }
+    Some((said, made.fields))
 }
 
 fn hear(artifacts: &Map<String, Value>, said: &mut Said) {

@@ -45,7 +45,8 @@ pub struct Seen {
 }
 
 /// Claims in an engine's own output. Hostile, bounded, never an error: what cannot be read claims nothing.
-pub fn extract(speech: Speech, stdout: &[u8], stderr: &[u8]) -> Vec<Claim> {
+/// `log` is what the engine wrote down of itself beside its output, where it is known to.
+pub fn extract(speech: Speech, stdout: &[u8], stderr: &[u8], log: &[u8]) -> Vec<Claim> {
     let said = match speech {
         Speech::Fake => fake::read(stdout),
         Speech::Codex => codex::read(stdout),
@@ -54,7 +55,7 @@ pub fn extract(speech: Speech, stdout: &[u8], stderr: &[u8]) -> Vec<Claim> {
         Speech::Opencode => opencode::read(stdout),
         Speech::Gemini => gemini::read(stdout),
         Speech::Aider | Speech::Plain => Said { prose: stream::tail(stdout), ..Said::default() },
-        Speech::Case => case::read(stdout, stderr),
+        Speech::Case => case::read(stdout, stderr, log),
     };
     let structured = said.fields.into_iter().map(|(found_in, saying)| (saying, Source::Structured, found_in));
     let prose =

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use tree::committed_since;
 
@@ -75,8 +76,48 @@ const ROWS: &[Row] = &[
         },
         false,
     ),
+    ("HEAD a pipe", |root| as_head(root, mkfifo), false),
+    ("HEAD a link", |root| as_head(root, |head| std::os::unix::fs::symlink("ORIG_HEAD", head).unwrap()), false),
+    ("HEAD a directory", |root| as_head(root, |head| fs::create_dir(head).unwrap()), false),
+    ("HEAD very large", |root| as_head(root, very_large), false),
+    (
+        "references packed into a very large file",
+        |root| {
+            commit(root, "one");
+            git(root, &["pack-refs", "--all"]);
+            very_large(&root.join(".git/packed-refs"));
+        },
+        false,
+    ),
+    (
+        "references that name each other",
+        |root| {
+            commit(root, "one");
+            write(&root.join(".git/HEAD"), b"ref: refs/heads/a\n");
+            write(&root.join(".git/refs/heads/a"), b"ref: refs/heads/b\n");
+            write(&root.join(".git/refs/heads/b"), b"ref: refs/heads/a\n");
+        },
+        false,
+    ),
     ("no repository", |root| fs::remove_dir_all(root.join(".git")).unwrap(), false),
 ];
+
+/// A commit is made, and something else is put where HEAD was.
+fn as_head(root: &Path, make: fn(&Path)) {
+    commit(root, "one");
+    let head = root.join(".git/HEAD");
+    fs::rename(&head, root.join(".git/ORIG_HEAD")).unwrap();
+    make(&head);
+}
+
+fn mkfifo(path: &Path) {
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+}
+
+fn very_large(path: &Path) {
+    fs::File::create(path).unwrap().set_len(1 << 40).unwrap();
+}
 
 fn commit(root: &Path, text: &str) {
     write(&root.join("a.txt"), text.as_bytes());
@@ -93,11 +134,38 @@ fn only_a_commit_on_the_baseline_counts() {
         commit(&root, "history");
         let baseline = oid(&git(&root, &["rev-parse", "HEAD"]));
         act(&root);
+        let began = Instant::now();
         let found = committed_since(std::slice::from_ref(&root), baseline);
+        assert!(began.elapsed() < Duration::from_secs(2), "{name}: nothing is waited for, and little is read");
         assert_eq!(found.is_some(), *stands, "{name}: {found:?}");
         if let Some(found) = found {
             assert_eq!(found.commit, oid(&git(&root, &["rev-parse", "HEAD"])), "{name}");
             assert_eq!(found.tree, oid(&git(&root, &["rev-parse", "HEAD^{tree}"])), "{name}");
         }
     }
+}
+
+/// Names are read where a plain way of directories leads, and no further.
+#[test]
+fn names_below_a_root_are_plain() {
+    let world = World::new();
+    let root = world.fresh("names");
+    for name in ["a/b/1", "a/b/2", "a/b/3", "c"] {
+        write(&root.join(name), b"");
+    }
+    std::os::unix::fs::symlink("a", root.join("link")).unwrap();
+    for (path, most, expected) in [
+        ("a/b", 9, &["1", "2", "3"][..]),
+        ("a", 9, &["b"]),
+        ("link/b", 9, &[]),
+        ("link", 9, &[]),
+        ("c", 9, &[]),
+        ("none", 9, &[]),
+        ("", 9, &[]),
+        ("a/../a", 9, &[]),
+    ] {
+        let names = tree::plain_names(&root, path.as_bytes(), most);
+        assert_eq!(names, expected.iter().map(|name| name.as_bytes().to_vec()).collect::<Vec<_>>(), "{path}");
+    }
+    assert_eq!(tree::plain_names(&root, b"a/b", 2).len(), 2);
 }

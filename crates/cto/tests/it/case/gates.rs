@@ -6,15 +6,16 @@ use std::net::TcpListener;
 use fixtures::scripted::{Reply, Script};
 use serde_json::{Value, json};
 
-use super::scene::{KEY, Scene, TASK, good, reasons};
+use super::expected::Expected;
+use super::scene::{KEY, Scene, TASK, good};
 
 /// What is taken away, and what is said of it.
 struct Row {
     name: &'static str,
     change: fn(&mut Scene),
-    reason: &'static str,
-    marker: &'static str,
+    /// Somewhere in what is said of it.
     says: &'static str,
+    expected: Expected,
 }
 
 const ADMISSION: &str = "CTO_HARNESS_CASE_MODEL_ADMISSION_FILE";
@@ -41,9 +42,8 @@ const ROWS: &[Row] = &[
     Row {
         name: "no admission",
         change: |scene| scene.unset(ADMISSION),
-        reason: "model_not_admitted",
-        marker: "provider-model-not-admitted.txt",
         says: "missing_admission",
+        expected: Expected::refused(&["model_not_admitted"], "", &["provider-model-not-admitted.txt"]),
     },
     Row {
         name: "no model asked for: the built-in one is nobody's choice",
@@ -51,30 +51,38 @@ const ROWS: &[Row] = &[
             scene.unset("CTO_HARNESS_CASE_MODEL_PROVIDER");
             scene.unset("CTO_HARNESS_CASE_MODEL");
         },
-        reason: "model_not_admitted",
-        marker: "provider-model-not-admitted.txt",
         says: "needs a model, and none is asked for",
+        expected: Expected::refused(
+            &["stage_not_earned", "model_not_admitted"],
+            "",
+            &["provider-model-not-admitted.txt"],
+        ),
     },
     Row {
         name: "an admission for another pair",
         change: |scene| scene.set("CTO_HARNESS_CASE_MODEL", "other"),
-        reason: "model_not_admitted",
-        marker: "provider-model-not-admitted.txt",
         says: "mismatch",
+        expected: Expected::refused(
+            &["stage_not_earned", "model_not_admitted"],
+            "",
+            &["provider-model-not-admitted.txt"],
+        ),
     },
     Row {
         name: "an admission that is a draft",
         change: |scene| admit(scene, &json!({"status": "draft"})),
-        reason: "model_not_admitted",
-        marker: "provider-model-not-admitted.txt",
         says: "its status is `draft`",
+        expected: Expected::refused(&["model_not_admitted"], "", &["provider-model-not-admitted.txt"]),
     },
     Row {
         name: "no endpoint",
         change: |scene| scene.unset("CTO_HARNESS_CASE_LOCAL_BASE_URL"),
-        reason: "local_provider_config_missing",
-        marker: "provider-local-config-unavailable.txt",
         says: "provider unavailable",
+        expected: Expected::refused(
+            &["local_provider_config_missing"],
+            "provider unavailable",
+            &["provider-local-config-unavailable.txt"],
+        ),
     },
     Row {
         name: "an endpoint that nobody serves",
@@ -82,9 +90,8 @@ const ROWS: &[Row] = &[
             let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
             scene.set("CTO_HARNESS_CASE_LOCAL_BASE_URL", &format!("http://{free}/v1"));
         },
-        reason: "provider_unavailable",
-        marker: "provider-unavailable.txt",
         says: "provider unavailable",
+        expected: Expected::refused(&["provider_unavailable"], "provider unavailable", &["provider-unavailable.txt"]),
     },
     Row {
         name: "reasoning and no content, within 1,024 tokens",
@@ -92,16 +99,22 @@ const ROWS: &[Row] = &[
             let reply = Reply { reasoning: Some("hmm ".repeat(1024)), text: None, ..Reply::default() };
             scene.answer(Script { steps: Vec::new(), otherwise: reply });
         },
-        reason: "provider_response_shape",
-        marker: "provider-reasoning-only.txt",
         says: "provider response shape unavailable",
+        expected: Expected::refused(
+            &["provider_response_shape"],
+            "provider response shape unavailable",
+            &["provider-reasoning-only.txt"],
+        ),
     },
     Row {
         name: "a login that nobody passes on",
         change: codex,
-        reason: "provider_auth_unavailable",
-        marker: "provider-auth-unavailable.txt",
         says: "does not pass a login for openai-codex on",
+        expected: Expected::refused(
+            &["stage_not_earned", "provider_auth_unavailable"],
+            "",
+            &["provider-auth-unavailable.txt"],
+        ),
     },
     Row {
         name: "a login that is passed on and is none",
@@ -109,28 +122,24 @@ const ROWS: &[Row] = &[
             codex(scene);
             scene.set("CTO_HARNESS_CASE_OPENAI_CODEX_AUTH_BRIDGE", "1");
         },
-        reason: "provider_auth_unavailable",
-        marker: "provider-auth-unavailable.txt",
         says: "is not a login",
+        expected: Expected::refused(
+            &["stage_not_earned", "provider_auth_unavailable"],
+            "",
+            &["provider-auth-unavailable.txt"],
+        ),
     },
     Row {
         name: "no program named: it is not looked for",
         change: |scene| scene.unset("CTO_HARNESS_CASE_BIN"),
-        reason: "provider_unavailable",
-        marker: "provider-unavailable.txt",
         says: "is not looked for by name",
+        expected: Expected::refused(&["provider_unavailable"], "", &["provider-unavailable.txt"]),
     },
     Row {
         name: "another program of the same name",
-        change: |scene| {
-            let file = scene.world.write("other/ca", "#!/bin/sh\necho 'ca, a certificate tool'\n");
-            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-            fs::set_permissions(&file, mode).unwrap();
-            scene.set("CTO_HARNESS_CASE_BIN", file.to_str().unwrap());
-        },
-        reason: "provider_unavailable",
-        marker: "provider-unavailable.txt",
+        change: |scene| scene.name_script("#!/bin/sh\necho 'ca, a certificate tool'\n"),
         says: "it is another program",
+        expected: Expected::refused(&["provider_unavailable"], "", &["provider-unavailable.txt"]),
     },
 ];
 
@@ -140,18 +149,14 @@ fn what_is_missing_is_named_and_nothing_is_started() {
     scene.climb();
     // The control: with nothing taken away it passes.
     let _ = scene.run(TASK, "2", 0);
-    for Row { name, change, reason, marker, says } in ROWS {
+    for Row { name, change, says, expected } in ROWS {
         let (environment, engine) = (scene.environment.clone(), scene.engine.clone());
         change(&mut scene);
-        let (report, bundle) = scene.run(TASK, "2", 3);
-        // A pair of its own has no rung either: what is looked for must be among what is missing.
-        assert!(reasons(&report).contains(reason), "{name}: {}", report["blockers"]);
+        let (report, _) = scene.check(name, TASK, expected);
         let texts: Vec<&str> =
             report["blockers"].as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap()).collect();
         let said = format!("{}\n{}", report["failure_reason"].as_str().unwrap(), texts.join("\n"));
         assert!(said.contains(says), "{name}: {said}");
-        assert!(bundle.join("backend").join(marker).is_file(), "{name}");
-        assert_eq!((&report["case_process_started"], &report["status"]), (&json!(false), &json!("blocked")), "{name}");
         (scene.environment, scene.engine) = (environment, engine);
         scene.answer(good());
     }

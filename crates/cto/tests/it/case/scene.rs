@@ -67,6 +67,8 @@ pub(super) fn script(mut steps: Vec<Step>) -> Script {
 
 pub(super) const WORK: &str = "sed -i 's/return text.lower().*/return \"-\".join(text.lower().split())/' strings.py";
 
+pub(super) const COMMIT: &str = "git add strings.py && git commit -qm work";
+
 pub(super) fn bash(command: &str) -> Reply {
     Reply::call("bash", json!({"command": command}))
 }
@@ -118,6 +120,13 @@ impl Scene {
         self.environment.retain(|(known, _)| *known != name);
     }
 
+    /// A program of one script in place of the stand-in.
+    pub(super) fn name_script(&mut self, text: &str) {
+        let file = self.world.write("other/ca", text);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        self.set("CTO_HARNESS_CASE_BIN", file.to_str().unwrap());
+    }
+
     /// Other answers from here on.
     pub(super) fn answer(&mut self, script: Script) {
         self.server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), script).unwrap();
@@ -143,8 +152,13 @@ impl Scene {
 
     /// A governed run; the report and the bundle, which must verify.
     pub(super) fn run(&self, task: &str, stage: &str, code: i32) -> (Value, PathBuf) {
-        let ran = self.cto(&["run", task, "--engine", "case", "--stage", stage, "--json"]);
-        assert_eq!(ran.code, code, "{}", told(&ran));
+        self.run_named("", &[task, "--stage", stage], code)
+    }
+
+    /// The same with a name to tell it by, and with more to say.
+    pub(super) fn run_named(&self, name: &str, what: &[&str], code: i32) -> (Value, PathBuf) {
+        let ran = self.cto(&[&["run", "--engine", "case", "--json"], what].concat());
+        assert_eq!(ran.code, code, "{name}: {}", told(&ran));
         let report = ran.json();
         let bundle = self.world.bundles().join(report["run_id"].as_str().unwrap());
         let verified = self.world.cto(["verify", bundle.to_str().unwrap()]);

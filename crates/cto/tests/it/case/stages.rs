@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use testkit::{content_digest, files_of};
 
+use super::expected::Expected;
 use super::scene::{KEY, Scene, TASK, events, good, reasons};
 
 /// A gate that is shut, and what is said of it.
@@ -108,4 +109,30 @@ fn stage_2_passes_as_the_operator_sets_it() {
             assert_eq!(holding(&bundle, secret), Vec::<PathBuf>::new(), "{wire}: {secret}");
         }
     }
+}
+
+/// Every variable has a key, and an operator may use either.
+#[test]
+fn keys_say_what_variables_say() {
+    let mut scene = Scene::new(good());
+    scene.set("CTO_HARNESS_CASE_WIRE", "chat_completions");
+    scene.climb();
+    let said: Vec<(&str, String)> = std::mem::take(&mut scene.environment);
+    let value = |name: &str| said.iter().find(|(known, _)| *known == name).unwrap().1.clone();
+    let (provider, model) = (value("CTO_HARNESS_CASE_MODEL_PROVIDER"), value("CTO_HARNESS_CASE_MODEL"));
+    scene.classes["models"] =
+        json!({format!("{provider}/{model}"): {"endpoint": value("CTO_HARNESS_CASE_LOCAL_BASE_URL")}});
+    scene.engine = json!({
+        "enabled": true, "stage": 2, "executable": value("CTO_HARNESS_CASE_BIN"), "wire": "chat_completions",
+        "model": {"provider": provider, "model": model}, "settle_seconds": 1, "timeout_seconds": 60,
+        "model_admission_file": value("CTO_HARNESS_CASE_MODEL_ADMISSION_FILE"), "openai_codex_auth_bridge": false,
+    });
+    let (report, _) = scene.check("keys", TASK, &Expected::PASS);
+    assert_eq!(
+        (&report["case_model_provider"], &report["case_runtime_model_provider"]),
+        (&json!("qwen-local"), &json!("openai"))
+    );
+    assert!(scene.server.asked().iter().all(|asked| asked.head.starts_with("POST /v1/chat/completions ")));
+    scene.set("CTO_HARNESS_CASE_WIRE", "carrier_pigeon");
+    assert!(scene.cto(&["engine", "probe", "case"]).expect(2).stderr.contains("CTO_HARNESS_CASE_WIRE"));
 }

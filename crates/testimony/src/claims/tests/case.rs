@@ -136,6 +136,37 @@ fn which_block_counts() {
 #[test]
 fn stderr_is_read_where_stdout_has_no_envelope() {
     let (yes, no) = (envelope(r#"{"status":"completed"}"#), envelope("{"));
-    assert_eq!(extract(Speech::Case, b"", yes.as_bytes()).len(), 1);
-    assert_eq!(extract(Speech::Case, no.as_bytes(), yes.as_bytes()), []);
+    assert_eq!(extract(Speech::Case, b"", yes.as_bytes(), b"").len(), 1);
+    assert_eq!(extract(Speech::Case, no.as_bytes(), yes.as_bytes(), b""), []);
+}
+
+/// The end of a phase in the event log.
+fn phase(name: &str, result: &str) -> String {
+    let line =
+        |event: &str| format!(r#"{{"event":"{event}","phase":"{name}","outcome":"completed","result":{result}}}"#);
+    format!("{}\n{}\n", line("phase_start"), line("phase_end"))
+}
+
+/// A later phase that fills the form and leaves it empty does not take back what an earlier one said.
+#[test]
+fn what_was_made_is_claimed_by_any_phase() {
+    const LIE: &str =
+        r#"{"status":"completed","artifacts":{"commit":"9fceb02","testsPassed":true,"filesChanged":["none.py"]}}"#;
+    const EMPTY: &str = r#"{"status":"completed","artifacts":{"commit":null,"testsPassed":null,"filesChanged":[]}}"#;
+    const DOUBT: &str =
+        r#"{"status":"failed","artifacts":{"testsPassed":false,"filesChanged":["src/app.py","test/test_app.py"]}}"#;
+    let told = |stdout: &str, log: &str| -> Vec<String> {
+        let judged = super::judge(extract(Speech::Case, stdout.as_bytes(), b"", log.as_bytes()), &failing());
+        judged.iter().map(|it| format!("{}{}", if it.blocks() { "! " } else { "" }, it.claim.found_in)).collect()
+    };
+    let lies = ["! status", "! artifacts.testsPassed", "! artifacts.commit", "! artifacts.filesChanged"];
+    assert_eq!(told(&envelope(LIE), ""), lies);
+    assert_eq!(told(&(envelope(LIE) + &envelope(EMPTY)), ""), lies);
+    assert_eq!(told("", &(phase("implement", LIE) + &phase("close", EMPTY))), lies);
+    // A list is corrected by a later one; a good word about tests is not taken back by a bad one.
+    let corrected =
+        ["status", "! artifacts.testsPassed", "! artifacts.commit", "artifacts.testsPassed", "artifacts.filesChanged"];
+    assert_eq!(told("", &(phase("implement", LIE) + &phase("verify", DOUBT))), corrected);
+    // Ends that nothing started are not to be trusted.
+    assert_eq!(told("", phase("implement", LIE).split_once('\n').unwrap().1), Vec::<String>::new());
 }

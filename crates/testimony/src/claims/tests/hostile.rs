@@ -9,7 +9,7 @@ use super::{check, extract, good, judge};
 
 /// The bounds that hold for any output.
 fn bounded(speech: Speech, stdout: &[u8], stderr: &[u8]) -> Vec<Claim> {
-    let claims = extract(speech, stdout, stderr);
+    let claims = extract(speech, stdout, stderr, stderr);
     assert!(claims.len() <= MAX_CLAIMS, "{} claims", claims.len());
     for claim in &claims {
         let texts: &[String] = match &claim.saying {
@@ -73,6 +73,8 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
         "\"artifacts\":",
         "\"filesChanged\":",
         "\"commit\":",
+        "\n{\"event\":\"phase_start\",\"phase\":\"a\"}\n",
+        "\n{\"event\":\"phase_end\",\"phase\":\"a\",\"result\":{\"status\":\"completed\",\"artifacts\":{\"commit\":\"x\"}}}\n",
         "\"All tests pass. \"",
         "Commit 1a2b3c4 x\n",
         "Applied edit to ../\u{202e}a\n",

@@ -37,7 +37,7 @@ fn idle() -> Seen {
 }
 
 fn said(speech: Speech, stdout: impl AsRef<[u8]>, seen: &Seen) -> Vec<JudgedClaim> {
-    judge(extract(speech, stdout.as_ref(), b""), seen)
+    judge(extract(speech, stdout.as_ref(), b"", b""), seen)
 }
 
 /// One line for a claim: what is marked blocks.

@@ -1,0 +1,83 @@
+//! A repository that means harm to who looks whether the work stands: nothing of it is executed, nothing blocks, and the harness
+//! goes on as if it were any other.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use testkit::{git, run_git};
+
+use super::expected::{COMPLETED, TIMEOUT};
+use super::scene::{COMMIT, Scene, WORK, exited, good, working};
+
+/// What is done to `.git` after the work is committed; `$TRAP` makes a file that would show that somebody ran it.
+struct Row {
+    name: &'static str,
+    command: &'static str,
+    /// Whether the commit can still be seen.
+    seen: bool,
+}
+
+const ROWS: &[Row] = &[
+    // The control: an honest repository.
+    Row { name: "nothing", command: "true", seen: true },
+    Row {
+        name: "programs in its configuration, hooks, filters and other stores",
+        command: "printf '[core]\\n\\tfsmonitor = $TRAP\\n\\thooksPath = .git/hooks\\n\\tpager = $TRAP\\n[filter \"x\"]\\n\\tclean = $TRAP\\n\
+            \\tsmudge = $TRAP\\n' >> .git/config; mkdir -p .git/hooks .git/info; printf '#!/bin/sh\\n$TRAP\\n' > .git/hooks/post-index-change; \
+            chmod +x .git/hooks/*; echo '* filter=x' > .git/info/attributes; echo /proc/self/root > .git/objects/info/alternates",
+        seen: true,
+    },
+    Row { name: "HEAD is a pipe", command: "rm .git/HEAD; mkfifo .git/HEAD", seen: false },
+    Row { name: "HEAD is a link", command: "mv .git/HEAD .git/H; ln -s H .git/HEAD", seen: false },
+    Row { name: "HEAD is a link to outside", command: "ln -sf /etc/passwd .git/HEAD", seen: false },
+    Row { name: "HEAD is very large", command: "truncate -s 1G .git/HEAD", seen: false },
+    Row {
+        name: "references in a file that is very large",
+        command: "git pack-refs --all; truncate -s 1G .git/packed-refs",
+        seen: false,
+    },
+    Row {
+        name: "references that name each other",
+        command: "echo 'ref: refs/heads/a' > .git/HEAD; echo 'ref: refs/heads/b' > .git/refs/heads/a; echo 'ref: refs/heads/a' > .git/refs/heads/b",
+        seen: false,
+    },
+    Row { name: "no repository at all", command: "rm -rf .git", seen: false },
+];
+
+#[test]
+fn a_repository_cannot_harm_who_looks_at_it() {
+    let mut scene = Scene::new(good());
+    scene.climb();
+    let task = scene.told("linger quiet");
+    let trap = scene.world.path().join("trap");
+    let set = format!("touch {}", trap.display());
+    for Row { name, command, seen } in ROWS {
+        scene.answer(working(&format!("{WORK} && {COMMIT}; {}", command.replace("$TRAP", &set)), json!({})));
+        scene.set("CTO_HARNESS_CASE_TIMEOUT_SECONDS", if *seen { "60" } else { "6" });
+        let began = Instant::now();
+        let ran = scene.cto(&["run", &task, "--engine", "case", "--stage", "2", "--json"]);
+        let took = began.elapsed();
+        let report = ran.json();
+        let bundle = scene.world.bundles().join(report["run_id"].as_str().unwrap());
+        let _ = scene.cto(&["verify", bundle.to_str().unwrap()]).expect(0);
+        let (by, marker) = if *seen { ("harness", COMPLETED) } else { ("time limit", TIMEOUT) };
+        assert_eq!(exited(&bundle)["stopped_by"], by, "{name}: {report}");
+        assert!(bundle.join("backend").join(marker).is_file(), "{name}");
+        assert_eq!(report["changed_files"], json!(["strings.py"]), "{name}: the result is taken all the same");
+        assert!(took < Duration::from_secs(40), "{name}: {took:?}");
+        assert!(!trap.exists(), "{name}: something of the repository was executed");
+    }
+}
+
+/// The control: git itself, asked in such a repository, runs what it says.
+#[test]
+fn git_would_have_executed_it() {
+    let scene = Scene::new(good());
+    let (repository, trap) = (scene.world.path().join("trapped"), scene.world.path().join("trap"));
+    fs::create_dir_all(&repository).unwrap();
+    let _ = git(&repository, ["init", "-q"]);
+    let _ = git(&repository, ["config", "core.fsmonitor", &format!("touch {}; false", trap.display())]);
+    let _ = run_git(&repository, ["status"]);
+    assert!(trap.exists());
+}

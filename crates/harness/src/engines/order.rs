@@ -1,0 +1,96 @@
+//! What the engine's process is to be: its command line, its environment, its limits, and what it is shown.
+
+use std::path::{Path, PathBuf};
+
+use contract::{Reason, canonical_digest};
+use sandbox::{Spec, Upper, WorkspaceFrom};
+
+use super::outfit::{Outfit, Unfit};
+use super::{fake, outfit};
+use crate::model::{ModelLink, PORT};
+use crate::proof::{Given, Handed};
+use crate::quarters::{GIVEN, Quarters};
+use crate::run::{Run, Stopped};
+use crate::supervise::{space, wall};
+use crate::target::Copy;
+
+/// What the engine's process is to be, and what it will see.
+pub(super) fn order(
+    run: &mut Run<'_>,
+    copy: &Copy,
+    layers: &[PathBuf],
+    state: &Path,
+) -> Result<Result<Spec, Unfit>, Stopped> {
+    let mut quarters = run.setting().quarters("engine", copy.root.clone())?;
+    if copy.manifest.is_none() || !layers.is_empty() {
+        let lower = layers.iter().chain([&copy.root]).cloned().collect();
+        let space = space(&run.task.contract.limits);
+        quarters = quarters.layered(layers.to_vec(), WorkspaceFrom::Layers { lower, upper: Upper::Memory(space) });
+    }
+    let equipped = run.equipped.clone();
+    let outfit = match &equipped {
+        Some(equipped) => match outfit::dress(run, equipped, &mut quarters, state)? {
+            Ok(outfit) => outfit,
+            Err(unfit) => return Ok(Err(unfit)),
+        },
+        None => fake::outfit(run, &mut quarters, state)?,
+    };
+    run.findings.engine.argv_sha256 = Some(canonical_digest(&outfit.argv)?);
+    let mut spec = run.setting().spec(&outfit.argv, None, &quarters, wall(run)).ok_or_else(|| missing(&outfit.argv))?;
+    run.findings.writable = spec.watched.as_ref().map(|watched| watched.roots.clone()).unwrap_or_default();
+    spec.env.retain(|(known, _)| !outfit.variables.iter().any(|(name, _)| name == known));
+    spec.env.extend(outfit.variables.iter().cloned());
+    if equipped.is_some()
+        && let Some(unfit) = named_target(run, &quarters, &outfit, &spec.env)?
+    {
+        return Ok(Err(unfit));
+    }
+    spec.stdin = outfit.stdin;
+    spec.cwd = outfit.cwd.unwrap_or(spec.cwd);
+    let above = quarters.tree().parent().unwrap_or(Path::new("/"));
+    spec.env.push(("GIT_CEILING_DIRECTORIES".to_owned(), above.display().to_string()));
+    let facts = run.findings.decision.as_ref().and_then(|decision| decision.inputs.settings.model.as_ref());
+    if let (Some(link), Some(facts)) = (&run.link, facts)
+        && let (Some(pair), Some(confinement)) = (&facts.requested, &mut spec.confinement)
+    {
+        if equipped.is_none() {
+            spec.env.extend(link.variables(facts.wire, pair));
+        }
+        confinement.listener = Some(PORT);
+    }
+    Ok(Ok(spec))
+}
+
+/// Looks for repositories of the operator's in everything the engine is handed, and keeps what was looked at.
+fn named_target(
+    run: &mut Run<'_>,
+    quarters: &Quarters,
+    outfit: &Outfit,
+    environment: &[(String, String)],
+) -> Result<Option<Unfit>, Stopped> {
+    let token = run.link.as_ref().map(ModelLink::token);
+    let named = |(_, value): &&(String, String)| token.is_none_or(|token| !value.contains(token));
+    let handed = Handed {
+        argv: &outfit.argv,
+        input: outfit.brief.as_bytes(),
+        environment: environment.iter().filter(named).cloned().collect(),
+        configuration: outfit.configuration.as_bytes(),
+        writable: vec![
+            quarters.tree().display().to_string(),
+            quarters.home.display().to_string(),
+            quarters.tmp.display().to_string(),
+            format!("{GIVEN}/state"),
+        ],
+    };
+    let (given, found) = Given::search(run, &handed)?;
+    run.findings.given = Some(given);
+    Ok(found.map(|place| {
+        let why = format!("{} names a repository of the operator's, and an engine is told of none", place.as_str());
+        Unfit { reason: Reason::TargetNotAdmitted, why }
+    }))
+}
+
+fn missing(argv: &[String]) -> Stopped {
+    let program = argv.first().cloned().unwrap_or_default();
+    Stopped::Io(program.into(), std::io::Error::from(std::io::ErrorKind::NotFound))
+}
