@@ -173,6 +173,10 @@ impl Clock {
     }
 
     pub(crate) fn now(&self) -> Stamp {
-        self.started.after(self.since.elapsed())
+        self.at(Instant::now())
+    }
+
+    pub(crate) fn at(&self, instant: Instant) -> Stamp {
+        self.started.after(instant.duration_since(self.since))
     }
 }

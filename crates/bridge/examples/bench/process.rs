@@ -21,6 +21,18 @@ pub(crate) fn listen() -> TcpListener {
     listener
 }
 
+/// The core of the proxy that is measured, and that of everything else.
+pub(crate) const PROXY: usize = 0;
+pub(crate) const OTHERS: usize = 1;
+
+/// One thread, or this one and all it starts, on one core.
+pub(crate) fn pin(thread: Option<rustix::process::Pid>, core: usize) {
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(core);
+    // A machine with one core has nothing to choose.
+    let _ = rustix::thread::sched_setaffinity(thread, &set);
+}
+
 #[expect(clippy::disallowed_methods, reason = "the measurement starts its own processes")]
 fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     Command::new(program)
@@ -37,7 +49,7 @@ impl Proxy {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let proxy = Self { child, address: line.trim().parse().unwrap(), directory: None };
-        proxy.pin(usize::from(role == "upstream"));
+        proxy.pin(if role == "upstream" { OTHERS } else { PROXY });
         proxy
     }
 
@@ -62,7 +74,7 @@ impl Proxy {
         while std::net::TcpStream::connect(address).is_err() {
             std::thread::sleep(Duration::from_millis(20));
         }
-        proxy.pin(0);
+        proxy.pin(PROXY);
         proxy
     }
 
@@ -93,19 +105,15 @@ impl Proxy {
         while std::net::TcpStream::connect(address).is_err() {
             std::thread::sleep(Duration::from_millis(200));
         }
-        proxy.pin(0);
+        proxy.pin(PROXY);
         proxy
     }
 
     /// All of its threads on one core.
     fn pin(&self, core: usize) {
-        let mut set = rustix::thread::CpuSet::new();
-        set.set(core);
         for task in self.tasks() {
-            let id =
-                task.file_name().and_then(|name| name.to_str()?.parse().ok()).and_then(rustix::process::Pid::from_raw);
-            // A machine with one core has nothing to choose.
-            let _ = rustix::thread::sched_setaffinity(id, &set);
+            let id = task.file_name().and_then(|name| name.to_str()?.parse().ok());
+            pin(id.and_then(rustix::process::Pid::from_raw), core);
         }
     }
 
