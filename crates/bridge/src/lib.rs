@@ -39,9 +39,9 @@ mod usage;
 mod wire;
 
 pub use admission::{Admission, Feature, NetworkClass, Served};
-pub use config::{BridgeConfig, Deadlines, ResponsesWire, Sizes, Source, Upstream};
+pub use config::{Account, BridgeConfig, Deadlines, ResponsesWire, Sizes, Source, Upstream};
 pub use credential::{AskCredential, Credential, FetchCredentialError, WatchCredential};
-pub use limits::{Limits, Spent};
+pub use limits::{KeepAccount, Limits, Spent};
 pub use observe::{ModelEvent, Observer, Requested};
 pub use price::{Price, PriceTable, ReadPricesError};
 pub use probe::ProbeResult;
