@@ -2,10 +2,13 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// LiteLLM reads a lot before it takes connections.
+const LONGEST_START: Duration = Duration::from_secs(120);
 
 /// A proxy at work.
 pub(crate) struct Proxy {
@@ -70,10 +73,8 @@ impl Proxy {
         let file = directory.join("nginx.conf");
         fs::write(&file, text).unwrap();
         let child = command(path).arg("-p").arg(&directory).arg("-c").arg(&file).spawn().unwrap();
-        let proxy = Self { child, address, directory: Some(directory) };
-        while std::net::TcpStream::connect(address).is_err() {
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let mut proxy = Self { child, address, directory: Some(directory) };
+        proxy.wait();
         proxy.pin(PROXY);
         proxy
     }
@@ -97,16 +98,24 @@ impl Proxy {
             .current_dir(&directory)
             .env("LITELLM_LOG", "ERROR")
             .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+            .env("LITELLM_MASTER_KEY", crate::TOKEN)
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let proxy = Self { child, address, directory: Some(directory) };
-        while std::net::TcpStream::connect(address).is_err() {
-            std::thread::sleep(Duration::from_millis(200));
-        }
+        let mut proxy = Self { child, address, directory: Some(directory) };
+        proxy.wait();
         proxy.pin(PROXY);
         proxy
+    }
+
+    /// Until it takes connections.
+    fn wait(&mut self) {
+        let began = Instant::now();
+        while TcpStream::connect(self.address).is_err() {
+            assert!(self.child.try_wait().unwrap().is_none(), "the proxy ended before it took a connection");
+            assert!(began.elapsed() < LONGEST_START, "the proxy takes no connections");
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// All of its threads on one core.
