@@ -6,6 +6,7 @@
 
 mod bench;
 mod ci;
+mod dist;
 mod exam;
 mod process;
 mod schema;
@@ -20,6 +21,7 @@ Usage: cargo xtask CHORE
 
   test [FILTER] [-- ARGS]   make ready what tests need, run all tests, print the counts as the last line
   ci [--without-test]       test, then formatting, lints, documentation and drift of schemas and exam set
+  dist                      build the program as it is shipped: one file that needs no library, target/release/cto
   schema [--check]          write docs/formats/schemas, or say where they differ from what the program says
   exam [--check]            write the tables of docs/formats/exam-set.md, or say that they differ from the program's
   soak [NAME]               what the tests take a sample of, thousands of times: kills, writes, gc
@@ -47,6 +49,7 @@ fn chore(arguments: &[&str]) -> Outcome {
         ["test", rest @ ..] => test::chore(rest),
         ["ci"] => ci::chore(true),
         ["ci", "--without-test"] => ci::chore(false),
+        ["dist"] => dist::build().map(|cto| println!("{}", cto.display())),
         ["schema"] => schema::write(),
         ["schema", "--check"] => schema::check(),
         ["exam"] => exam::write(),

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::Outcome;
 use crate::process::{cargo, output, program, root, run, target};
 
@@ -18,6 +20,9 @@ pub(crate) fn write() -> Outcome {
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     }
+    for (path, text) in lean(&printed)? {
+        std::fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
     println!("{} schemas in {}", printed.len(), folder.display());
     Ok(())
 }
@@ -27,10 +32,38 @@ pub(crate) fn check() -> Outcome {
     let stored = stored(&folder())?;
     let names: std::collections::BTreeSet<&String> = printed.keys().chain(stored.keys()).collect();
     let drifted = names.into_iter().filter(|name| printed.get(*name) != stored.get(*name));
-    let drifted: Vec<&str> = drifted.map(String::as_str).collect();
+    let mut drifted: Vec<String> = drifted.cloned().collect();
+    let lean = lean(&printed)?;
+    let stale = lean.iter().filter(|(path, text)| std::fs::read_to_string(path).ok().as_ref() != Some(text));
+    drifted.extend(stale.map(|(path, _)| path.display().to_string()));
     match drifted.is_empty() {
         true => Ok(()),
         false => Err(format!("docs/formats/schemas: run `cargo xtask schema` for {}", drifted.join(", "))),
+    }
+}
+
+/// What the program carries of the schemas that every run needs: the same without their words.
+const LEAN: [&str; 2] = ["case.json", "contract.json"];
+
+fn lean(printed: &BTreeMap<String, String>) -> Outcome<Vec<(PathBuf, String)>> {
+    let folder = root().join("crates/contract/src/source/lean");
+    let one = |name: &str| {
+        let text = printed.get(name).ok_or_else(|| format!("there is no schema {name}"))?;
+        let mut schema = serde_json::from_str(text).map_err(|error| format!("{name}: {error}"))?;
+        without_words(&mut schema);
+        Ok((folder.join(name), format!("{schema}\n")))
+    };
+    LEAN.into_iter().map(one).collect()
+}
+
+fn without_words(schema: &mut Value) {
+    match schema {
+        Value::Object(entries) => {
+            entries.retain(|key, value| !(["description", "title"].contains(&key.as_str()) && value.is_string()));
+            entries.values_mut().for_each(without_words);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_words),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 

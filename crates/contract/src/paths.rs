@@ -50,7 +50,7 @@ impl PathSet {
 
     fn read(globs: &[String], anchor: Anchor) -> Result<Self, ParseGlobError> {
         let patterns = globs.iter().map(|glob| patterns(glob, anchor)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { globs: globs.to_vec(), patterns: patterns.concat() })
+        Ok(Self { globs: globs.to_vec(), patterns: patterns.into_iter().flatten().collect() })
     }
 
     pub fn is_match(&self, path: &[u8]) -> bool {

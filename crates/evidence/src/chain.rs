@@ -1,6 +1,6 @@
 //! The event chain: each line carries the digest of the line before it.
 
-use contract::{Digest, Event, EventKind, RunId, Stamp, canonical_bytes, is_canonical};
+use contract::{Digest, Event, EventKind, RunId, Stamp, canonical_bytes, from_json, is_canonical};
 use serde_json::{Map, Value};
 
 /// The most events a run may have.
@@ -91,7 +91,7 @@ fn broken(index: u64, check: &'static str, expected: &str, found: &str) -> Broke
 
 fn check_line(line: &[u8], head: Head, run_id: Option<&RunId>) -> Result<Event, BrokenLine> {
     let at = |check, expected: &str, found: &str| broken(head.count, check, expected, found);
-    let event: Event = serde_json::from_slice(line).map_err(|error| at("event", "an event", &error.to_string()))?;
+    let event: Event = from_json(line).map_err(|error| at("event", "an event", &error.to_string()))?;
     if event.prev != head.digest {
         return Err(at("chain", &head.digest.to_string(), &event.prev.to_string()));
     }

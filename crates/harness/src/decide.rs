@@ -130,7 +130,7 @@ impl<'a> Run<'a> {
         let first = self.judge(&settings, None, None)?;
         let (judged, target) = match first {
             Judged::Pending(_) => {
-                self.prepare_stage()?;
+                self.prepare_stages()?;
                 stop::here("work.making");
                 self.make_work()?;
                 stop::here("work.made");

@@ -1,5 +1,6 @@
 //! A run that has started: its id, its lock, its intent in the ledger and its growing bundle.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -230,8 +231,8 @@ pub(crate) struct Run<'a> {
     pub(crate) draft: Draft,
     /// Everything short-lived: the engine's copy, private homes, the harness's own object store, verification trees.
     pub(crate) work: PathBuf,
-    /// A supervising stage that is ready before it is needed; only an ungated request never gets one.
-    pub(crate) stage: Option<Stage>,
+    /// Supervising stages that are ready before they are needed; only an ungated request never gets any.
+    pub(crate) stages: VecDeque<Stage>,
     /// Given back when the run is sealed.
     pub(crate) reserve: Option<Reserve>,
     /// What the decoys in this run's sandboxes hold.
@@ -315,7 +316,7 @@ impl<'a> Run<'a> {
             contract_digest,
             draft,
             work,
-            stage: None,
+            stages: VecDeque::new(),
             canary,
             layer: None,
             equipped: None,
@@ -381,16 +382,19 @@ impl<'a> Run<'a> {
         self.setting().dir(name)
     }
 
-    /// Starts a stage ahead of its use: it is ready by the time the program to run is known.
-    pub(crate) fn prepare_stage(&mut self) -> Result<(), Stopped> {
-        self.stage = Some(supervise::prepare(&self.harness.supervisor, self.ask.sandbox)?);
+    /// Starts the stages of engine and verification ahead of their use: they are ready by the time the programs to run are
+    /// known.
+    pub(crate) fn prepare_stages(&mut self) -> Result<(), Stopped> {
+        for _ in 0..2 {
+            self.stages.push_back(supervise::prepare(&self.harness.supervisor, self.ask.sandbox)?);
+        }
         Ok(())
     }
 
-    /// Runs a program in the stage that is ready, or in a new one.
+    /// Runs a program in a stage that is ready, or in a new one.
     pub(crate) fn take_stage(&mut self) -> Result<Stage, Stopped> {
         let prepare = || supervise::prepare(&self.harness.supervisor, self.ask.sandbox);
-        Ok(self.stage.take().map_or_else(prepare, Ok)?)
+        Ok(self.stages.pop_front().map_or_else(prepare, Ok)?)
     }
 
     /// Makes the work area. A small case that is not to be kept works in memory, where there is such a place, and its

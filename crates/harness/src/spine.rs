@@ -63,7 +63,7 @@ impl std::error::Error for GovernError {}
 /// Runs a task and seals what came of it. A run that cannot go on is sealed all the same, as interrupted.
 pub fn govern(harness: &Harness, task: &Task, ask: &Ask, watch: Watch<'_>) -> Result<Outcome, GovernError> {
     let lookout = Lookout::new(&harness.switch, watch.cancel);
-    lookout.during(|cancel| {
+    let outcome = lookout.during(|cancel| {
         let run = Run::open(harness, task, ask, Watch { cancel, ..watch }).map_err(GovernError::Open)?;
         let run_id = run.id().clone();
         match follow(run) {
@@ -75,5 +75,7 @@ pub fn govern(harness: &Harness, task: &Task, ask: &Ask, watch: Watch<'_>) -> Re
                 Ok(Outcome { sealed, interrupted })
             }
         }
-    })
+    });
+    harness.supervisor.settle();
+    outcome
 }

@@ -26,7 +26,7 @@ impl<'a> Captured<'a> {
         run.step(Step::Verify, StepState::Began, "")?;
         let no_command = run.task.contract.verification_commands.is_empty();
         let skipped = unverifiable.or_else(|| no_command.then_some("the contract says why there is no test"));
-        let stage = run.stage.take();
+        let stage = run.stages.pop_front();
         let furnished = Furnished { mounts: run.findings.environment.mounts.clone(), layer: run.layer.take() };
         let (patch, examined) = std::thread::scope(|scope| {
             let patch = scope.spawn(|| baseline.store.prove(&baseline.listing, &listing));

@@ -6,8 +6,10 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::Child;
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::leaving::Leaving;
 use crate::run::Run;
 use crate::strict::channel::receive_with_fds;
 use crate::watched::{Watched, Watcher};
@@ -23,6 +25,7 @@ const BUFFER: usize = 16 << 10;
 pub struct Confined {
     spec: Spec,
     waiting: Option<(Child, UnixStream)>,
+    leaving: Arc<Leaving>,
     applied: Applied,
     listener: Option<TcpListener>,
     upper: Option<OwnedFd>,
@@ -36,6 +39,7 @@ impl Confined {
         mut child: Child,
         control: UnixStream,
         told: bool,
+        leaving: Arc<Leaving>,
     ) -> Result<Self, SuperviseError> {
         let lost = |text: String| SuperviseError::ConfineProgram {
             failure: ConfineFailure::new(ConfineStep::Lost, text),
@@ -48,7 +52,7 @@ impl Confined {
                 let mut fds = fds.into_iter();
                 let listener = listener.then(|| fds.next()).flatten().map(TcpListener::from);
                 let upper = upper.then(|| fds.next()).flatten();
-                Ok(Self { spec, waiting: Some((child, control)), applied: *applied, listener, upper, rest })
+                Ok(Self { spec, waiting: Some((child, control)), leaving, applied: *applied, listener, upper, rest })
             }
             Ok((Prepared::Failed { failure, probes }, ..)) => {
                 bury(&mut child);
@@ -84,7 +88,8 @@ impl Confined {
             return Err(SuperviseError::bad_spec("the stage is gone"));
         };
         let told = control.write_all(b"g").is_ok();
-        Ok(self.run(child, control, watcher).finish(told, watch))
+        let leaving = Arc::clone(&self.leaving);
+        Ok(self.run(child, control, watcher).finish(told, watch, &leaving))
     }
 
     /// Follows a program that was ordered to start at once.
@@ -92,7 +97,8 @@ impl Confined {
         let Some((child, control)) = self.waiting.take() else {
             return Err(SuperviseError::bad_spec("the stage is gone"));
         };
-        Ok(self.run(child, control, None).finish(true, watch))
+        let leaving = Arc::clone(&self.leaving);
+        Ok(self.run(child, control, None).finish(true, watch, &leaving))
     }
 
     fn run(&mut self, child: Child, control: UnixStream, watcher: Option<Watcher>) -> Run<'_> {

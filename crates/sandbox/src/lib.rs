@@ -20,6 +20,7 @@ mod error;
 mod host;
 mod kept;
 mod kernel;
+mod leaving;
 mod limits;
 mod lines;
 mod procs;

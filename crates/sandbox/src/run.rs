@@ -10,6 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::Pid;
 
+use crate::leaving::Leaving;
 use crate::lines::{Line, Stream};
 use crate::tap::Tap;
 use crate::watched::{Watched, Watcher};
@@ -97,8 +98,8 @@ impl<'a> Run<'a> {
         Self { applied: Some(applied), inbox, ..self }
     }
 
-    /// Follows the run to its end. `told` is whether the stage took its order.
-    pub(crate) fn finish(mut self, told: bool, watch: &mut Watch<'_>) -> Ended {
+    /// Follows the run to its end. `told` is whether the stage took its order; one that has reported goes to those that leave.
+    pub(crate) fn finish(mut self, told: bool, watch: &mut Watch<'_>, leaving: &Leaving) -> Ended {
         let mut buffer = vec![0; BUFFER];
         if told {
             self.take_report();
@@ -118,10 +119,9 @@ impl<'a> Run<'a> {
                 self.lose(true);
             }
         }
-        self.bury_stage();
         self.drain(&mut buffer, &mut watch.on_line);
         watch.tick();
-        self.into_ended(watch)
+        self.into_ended(watch, leaving)
     }
 
     fn wait(&self) -> Ready {
@@ -189,7 +189,7 @@ impl<'a> Run<'a> {
         self.swept += sweep(&self.spec.marker);
     }
 
-    /// The stage has nothing more to do; it must not be able to keep the harness waiting.
+    /// A stage that is lost must not be able to keep the harness waiting.
     fn bury_stage(&mut self) {
         let _ = self.stage.kill();
         let _ = self.stage.wait();
@@ -214,13 +214,16 @@ impl<'a> Run<'a> {
         self.stdout.total().saturating_add(self.stderr.total())
     }
 
-    fn into_ended(self, watch: &mut Watch<'_>) -> Ended {
+    fn into_ended(self, watch: &mut Watch<'_>, leaving: &Leaving) -> Ended {
         let output_open = self.output_open();
         // What was written last may only have been read after the program had ended.
         let output_exceeded = self.output() > self.spec.output_bytes;
         let disk_hits = self.watcher.map(Watcher::finish).unwrap_or_default();
         let mut report = match self.end {
-            Some(End::Reported(report)) => *report,
+            Some(End::Reported(report)) => {
+                leaving.add(self.stage);
+                *report
+            }
             Some(End::Lost { overdue }) => lost(overdue && !self.asked.any(), self.started.elapsed()),
             None => lost(false, self.started.elapsed()),
         };

@@ -14,6 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Access, MemfdFlags, access, memfd_create};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, WaitStatus, getpid, pidfd_open, set_child_subreaper, setsid};
+use rustix::stdio::{dup2_stderr, dup2_stdout};
 
 use crate::supervisor::CONFINES;
 use crate::tree::{self, Reaper};
@@ -52,7 +53,15 @@ fn supervise() -> io::Result<()> {
     };
     report.elapsed = started.elapsed();
     report.cpu = cpu();
-    wire::send(&mut control, &report)
+    conclude(&mut control, &report)
+}
+
+/// The last word to the harness, which goes on with it. The program's outputs end before, though this process is still there.
+pub(crate) fn conclude(control: &mut UnixStream, report: &Report) -> io::Result<()> {
+    let nowhere = File::options().write(true).open("/dev/null")?;
+    dup2_stdout(&nowhere)?;
+    dup2_stderr(&nowhere)?;
+    wire::send(control, report)
 }
 
 /// From the start of the program until nothing of it is left.

@@ -6,9 +6,11 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::leaving::Leaving;
 use crate::run::Run;
 use crate::watched::Watcher;
 use crate::wire::{self, Order};
@@ -27,6 +29,7 @@ const ORDER_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub struct Supervisor {
     exe: PathBuf,
+    leaving: Arc<Leaving>,
 }
 
 /// What may end a run early, and who sees its output while it happens.
@@ -67,10 +70,17 @@ impl fmt::Debug for Watch<'_> {
 impl Supervisor {
     /// `exe` is an executable that calls [`crate::stage_main`] when its first argument is [`STAGE_ARG`]: the own one.
     pub fn new(exe: PathBuf) -> Self {
-        Self { exe }
+        Self { exe, leaving: Arc::default() }
     }
 
-    /// Runs the program to its end, on this thread. On return nothing of it is left, or the result says what is.
+    /// Waits until the stages of programs that have ended have ended too. What they still do, taking down watches and groups,
+    /// can take the kernel longer than everything else about a small program.
+    pub fn settle(&self) {
+        self.leaving.settle();
+    }
+
+    /// Runs the program to its end, on this thread. On return nothing of it is left, or the result says what is; its stage may
+    /// be tidying up.
     pub fn run(&self, spec: &Spec, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
         self.prepare()?.run(spec, watch)
     }
@@ -89,7 +99,7 @@ impl Supervisor {
         let (control, theirs) = channel().map_err(|source| SuperviseError::OpenChannel { source })?;
         let child = start_stage(&self.exe, words, theirs)
             .map_err(|source| SuperviseError::StartStage { exe: self.exe.clone(), source })?;
-        Ok(Stage { waiting: Some((child, control)) })
+        Ok(Stage { waiting: Some((child, control)), leaving: Arc::clone(&self.leaving) })
     }
 }
 
@@ -97,6 +107,7 @@ impl Supervisor {
 #[derive(Debug)]
 pub struct Stage {
     waiting: Option<(Child, UnixStream)>,
+    leaving: Arc<Leaving>,
 }
 
 impl Stage {
@@ -107,8 +118,9 @@ impl Stage {
         }
         spec.check()?;
         let watcher = spec.watched.as_ref().map(Watcher::begin).transpose()?;
+        let leaving = Arc::clone(&self.leaving);
         let (child, control, told) = self.order(spec, false)?;
-        Ok(Run::new(spec, child, control, watcher).finish(told, watch))
+        Ok(Run::new(spec, child, control, watcher).finish(told, watch, &leaving))
     }
 
     fn run_confined(self, spec: Spec, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
@@ -117,8 +129,9 @@ impl Stage {
             return self.confine(spec)?.start(watch);
         }
         spec.check()?;
+        let leaving = Arc::clone(&self.leaving);
         let (child, control, told) = self.order(&spec, true)?;
-        Confined::receive(spec, child, control, told)?.follow(watch)
+        Confined::receive(spec, child, control, told, leaving)?.follow(watch)
     }
 
     /// Builds the spec's confinement and probes it from inside. The program does not run yet.
@@ -127,8 +140,9 @@ impl Stage {
             return Err(SuperviseError::bad_spec("there is no confinement to build"));
         }
         spec.check()?;
+        let leaving = Arc::clone(&self.leaving);
         let (child, control, told) = self.order(&spec, false)?;
-        Confined::receive(spec, child, control, told)
+        Confined::receive(spec, child, control, told, leaving)
     }
 
     /// The spec was checked. Whether the stage took its order is true or false; a stage that did not is lost.
@@ -146,10 +160,10 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        if let Some((mut child, control)) = self.waiting.take() {
+        if let Some((child, control)) = self.waiting.take() {
             drop(control);
-            // It ends by itself; waiting only keeps it from staying behind as a zombie.
-            let _ = child.wait();
+            // It ends by itself.
+            self.leaving.add(child);
         }
     }
 }

@@ -15,13 +15,13 @@ mod world;
 
 use std::path::PathBuf;
 
-use crate::Outcome;
-use crate::process::{cargo, root, run as run_command, target};
+use crate::process::{root, target};
+use crate::{Outcome, dist};
 use rounds::Measured;
 
 /// What every bench is given.
 struct Bench {
-    /// Our program, built for release.
+    /// Our program, built as it is shipped.
     cto: PathBuf,
     rounds: Option<usize>,
     /// Where the worlds are made; the disk under it is part of what is measured.
@@ -68,7 +68,7 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
     }
     // A workspace, the scanner and the bridge are measured in the crates that have them.
     if !["secrets", "workspace", "bridge"].contains(&name) {
-        run_command(&mut cargo(&["build", "--quiet", "--release", "--package", "cto"]))?;
+        bench.cto = dist::build()?;
     }
     let table = measure(&bench)?;
     println!("{table}");

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use contract::statement::{Envelope, PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE, Statement};
-use contract::{canonical_bytes, is_canonical};
+use contract::{canonical_bytes, from_json, is_canonical};
 
 use super::Checks;
 use super::files::Tree;
@@ -20,7 +20,7 @@ pub(super) struct Signed {
 /// Gives the statement only when the signature is by a trusted key.
 pub(super) fn check(tree: &Tree, keys: &[PublicKey], checks: &mut Checks) -> Option<Signed> {
     let bytes = tree.content(FILE)?;
-    let envelope: Envelope = match serde_json::from_slice(bytes) {
+    let envelope: Envelope = match from_json(bytes) {
         Ok(envelope) => envelope,
         Err(error) => {
             checks.check(false, FILE, "envelope", "a DSSE envelope", error);
@@ -64,7 +64,7 @@ fn decode(text: &str) -> Option<Vec<u8>> {
 }
 
 fn read_statement(payload: &[u8], checks: &mut Checks) -> Option<Statement> {
-    let statement: Statement = match serde_json::from_slice(payload) {
+    let statement: Statement = match from_json(payload) {
         Ok(statement) => statement,
         Err(error) => {
             checks.check(false, FILE, "statement", "an in-toto statement of a run", error);

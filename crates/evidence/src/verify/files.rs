@@ -156,20 +156,19 @@ fn digest_one(root: &Path, file: &Found) -> FileRead {
     // As much as it had when it was listed: what grows while it is read is not read for ever.
     let mut opened = opened.take(file.size);
     let most = usize::try_from(file.size).unwrap_or(CHUNK).min(CHUNK);
-    let mut content = file.is_judged().then(|| Vec::with_capacity(most));
+    if file.is_judged() {
+        let mut content = Vec::with_capacity(most);
+        opened.read_to_end(&mut content)?;
+        return Ok((Digest::of(&content), Some(content)));
+    }
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; most];
     loop {
-        let count = opened.read(&mut buffer)?;
-        if count == 0 {
-            break;
-        }
-        hasher.update(&buffer[..count]);
-        if let Some(content) = &mut content {
-            content.extend_from_slice(&buffer[..count]);
+        match opened.read(&mut buffer)? {
+            0 => return Ok((Digest::from_bytes(hasher.finalize().into()), None)),
+            count => hasher.update(&buffer[..count]),
         }
     }
-    Ok((Digest::from_bytes(hasher.finalize().into()), content))
 }
 
 /// The signed subjects and the files are the same set, with the same digests.

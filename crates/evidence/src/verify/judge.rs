@@ -12,7 +12,7 @@ use contract::text::path_text;
 use contract::version;
 use contract::{
     Coverage, Decision, Digest, Ecosystem, EventKind, RENDERER_VERSION, RULES_VERSION, Reason, Statement, TaskContract,
-    canonical_digest,
+    canonical_digest, from_json,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -76,7 +76,7 @@ fn check_version(tree: &Tree, report: Option<&Report>, checks: &mut Checks) {
 
 fn parse<T: DeserializeOwned>(tree: &Tree, name: &str, checks: &mut Checks) -> Option<T> {
     let bytes = tree.content(name)?;
-    match serde_json::from_slice(bytes) {
+    match from_json(bytes) {
         Ok(value) => Some(value),
         Err(error) => {
             checks.check(false, name, "shape", "its published schema", error);

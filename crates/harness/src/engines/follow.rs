@@ -16,7 +16,7 @@ use super::output::Listener;
 use super::{Ready, ending};
 use crate::model::{EventLog, ModelLink};
 use crate::run::{Run, Stopped};
-use crate::supervise::{TIMEOUT_MARKER, exceeded, exit_code, prepare, wall};
+use crate::supervise::{TIMEOUT_MARKER, exceeded, exit_code, wall};
 use crate::watch::{Step, StepState, Told, WatchRun};
 use crate::{claims, replay};
 
@@ -45,13 +45,7 @@ pub(super) fn supervise(
         log.learn(link);
         listener.hear(&mut log, line);
     };
-    let (supervisor, profile) = (&run.harness.supervisor, run.ask.sandbox);
-    let mut next = Some(&mut run.stage);
     let mut on_tick = || {
-        // The verification's stage starts while the engine works. One that cannot is tried again when it is needed.
-        if let Some(stage) = next.take() {
-            *stage = prepare(supervisor, profile).ok();
-        }
         let mut log = log.borrow_mut();
         let events: Vec<_> = link.iter().flat_map(|link| link.reported()).collect();
         log.learn(link);

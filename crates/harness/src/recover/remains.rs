@@ -1,5 +1,6 @@
 //! What a dead run left, taken over: the unbroken beginning of its events, its files, and the decision it rested on.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -82,7 +83,7 @@ impl<'a> Scene<'a> {
             contract_digest,
             draft,
             work,
-            stage: None,
+            stages: VecDeque::new(),
             findings,
         };
         run.draft.continue_chain(&old_events, last)?;

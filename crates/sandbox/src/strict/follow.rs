@@ -24,8 +24,13 @@ enum Cause {
     HarnessGone,
 }
 
-/// `None` if the harness is gone and there is nobody to report to.
-pub(super) fn follow(mut cell: Cell, control: &UnixStream, name: &str, deadline: Option<Instant>) -> Option<Report> {
+/// With the cell, of which nothing lives any more. `None` if the harness is gone and there is nobody to report to.
+pub(super) fn follow(
+    mut cell: Cell,
+    control: &UnixStream,
+    name: &str,
+    deadline: Option<Instant>,
+) -> Option<(Report, Cell)> {
     let mut not_started = None;
     let cause = watch(&mut cell, control, deadline, |errno, text| {
         let error = errno.map_or_else(|| std::io::Error::other(text), std::io::Error::from_raw_os_error);
@@ -34,7 +39,8 @@ pub(super) fn follow(mut cell: Cell, control: &UnixStream, name: &str, deadline:
     if matches!(cause, Cause::HarnessGone) || cell.announce(control).is_err() {
         return None;
     }
-    Some(report(cell, cause, not_started))
+    let report = report(&mut cell, cause, not_started);
+    Some((report, cell))
 }
 
 fn watch(
@@ -64,7 +70,7 @@ fn watch(
     }
 }
 
-fn report(mut cell: Cell, cause: Cause, not_started: Option<SpawnFailure>) -> Report {
+fn report(cell: &mut Cell, cause: Cause, not_started: Option<SpawnFailure>) -> Report {
     let killed = How::Signaled { signal: libc::SIGKILL };
     let mut limit_hits = Vec::new();
     let (mut how, leftovers) = match &cause {
@@ -86,7 +92,7 @@ fn report(mut cell: Cell, cause: Cause, not_started: Option<SpawnFailure>) -> Re
     }
     limit_hits.extend(cell.cgroup.as_ref().map(Cgroup::hits).unwrap_or_default());
     let timed_out = matches!(cause, Cause::Deadline);
-    Report { timed_out, leftovers, limit_hits, records: Some(records(&mut cell)), ..Report::new(how) }
+    Report { timed_out, leftovers, limit_hits, records: Some(records(cell)), ..Report::new(how) }
 }
 
 fn records(cell: &mut Cell) -> Records {

@@ -41,7 +41,7 @@ use rustix::process::setsid;
 
 use crate::applied::Probe;
 use crate::confinement::{Confinement, Upper, WorkspaceFrom};
-use crate::stage::cpu;
+use crate::stage::{conclude, cpu};
 use crate::wire::{self, Order, Prepared};
 
 pub(crate) use self::ahead::Ahead;
@@ -67,14 +67,17 @@ pub(crate) fn supervise(
     }
     let started = Instant::now();
     let name = order.argv.first().map_or("", String::as_str);
-    let report = follow::follow(cell, &control, name, started.checked_add(order.wall));
+    let followed = follow::follow(cell, &control, name, started.checked_add(order.wall));
     if let WorkspaceFrom::Layers { upper: Upper::Directory(upper), .. } = &confinement.workspace.from {
         overlay::clean(upper);
     }
-    let mut report = report.ok_or(io::ErrorKind::UnexpectedEof)?;
+    let (mut report, cell) = followed.ok_or(io::ErrorKind::UnexpectedEof)?;
     report.elapsed = started.elapsed();
     report.cpu = cpu();
-    wire::send(&mut control, &report)
+    conclude(&mut control, &report)?;
+    // What is left of it, watches and a group without members, takes the kernel a while.
+    drop(cell);
+    Ok(())
 }
 
 /// Whether everything that must not work did not.

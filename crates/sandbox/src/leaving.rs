@@ -1,0 +1,51 @@
+//! Stages that have reported and are on their way out.
+//!
+//! Nobody needs to wait for them at once: nothing of the program is left when a stage reports, and it closes what it watched with
+//! only itself waiting.
+
+use std::os::fd::AsFd as _;
+use std::process::Child;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+/// How long a stage may take to end after its report.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Dropped, it waits for all of them.
+#[derive(Debug, Default)]
+pub(crate) struct Leaving(Mutex<Vec<Child>>);
+
+impl Leaving {
+    pub(crate) fn add(&self, stage: Child) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(stage);
+    }
+
+    /// Waits until all have ended; one that does not is killed.
+    pub(crate) fn settle(&self) {
+        let stages = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        for mut stage in stages {
+            if !ends(&stage) {
+                let _ = stage.kill();
+            }
+            let _ = stage.wait();
+        }
+    }
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.settle();
+    }
+}
+
+/// Whether it ends within its time. False where that cannot be waited for.
+fn ends(stage: &Child) -> bool {
+    let pid = i32::try_from(stage.id()).ok().and_then(Pid::from_raw);
+    let Some(pidfd) = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else { return false };
+    let mut fds = [PollFd::from_borrowed_fd(pidfd.as_fd(), PollFlags::IN)];
+    let _ = poll(&mut fds, Timespec::try_from(GRACE).ok().as_ref());
+    !fds[0].revents().is_empty()
+}
