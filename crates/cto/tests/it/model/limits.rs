@@ -43,6 +43,36 @@ fn a_limit_that_is_reached_ends_the_run() {
     }
 }
 
+/// Asks as often as it is told, all at once.
+const AT_ONCE: &str = r#"import json, os, sys, threading, urllib.error, urllib.request
+def ask(number):
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "question %d" % number}]})
+    head = {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]}
+    try:
+        urllib.request.urlopen(urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completions", body.encode(), head)).read()
+    except (urllib.error.URLError, OSError):
+        pass
+threads = [threading.Thread(target=ask, args=(number,)) for number in range(int(sys.argv[1]))]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]"#;
+
+#[test]
+fn a_limit_holds_across_requests_that_are_made_at_once() {
+    let scene = Scene::new();
+    scene.settle();
+    let mut steps = asking(&[ask("m", "hello")]);
+    steps.insert(1, json!({"run": {"argv": ["/usr/bin/python3", "-c", AT_ONCE, "12"]}}));
+    // The probe, the question, and of those at once as many as are left; the control has no limit. One that was let in may
+    // not have left yet when the run is ended.
+    for (limits, code, asked) in [(&[("limits", "{model_requests: 6}")][..], 3, 2..=6), (&[][..], 0, 14..=14)] {
+        let before = scene.asked();
+        let (report, _) = scene.run(&scene.case(limits, &steps), &[], code);
+        assert!(asked.contains(&(scene.asked() - before)), "{limits:?}: {}", scene.asked() - before);
+        let expected = if code == 0 { json!([]) } else { json!(["budget_exceeded"]) };
+        assert_eq!(report["blocker_reasons"], expected, "{}", report["blockers"]);
+    }
+}
+
 #[test]
 fn a_money_limit_refuses_a_model_without_a_price() {
     let scene = Scene::new();
