@@ -329,7 +329,7 @@ mod tests {
         for length in 0..40 {
             for at in 0..length {
                 for byte in 0..=255 {
-                    let mut bytes = vec![0xff - byte | 0x21; length];
+                    let mut bytes = vec![(0xff - byte) | 0x21; length];
                     bytes[at] = byte;
                     assert_eq!(plain_run(&bytes), bytes.iter().position(ends), "{bytes:?}");
                 }
