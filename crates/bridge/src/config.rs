@@ -1,5 +1,6 @@
 //! What a bridge is started with.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use contract::Stamp;
@@ -8,7 +9,7 @@ use serde::Deserialize;
 
 use crate::admission::{Admission, NetworkClass};
 use crate::credential::Credential;
-use crate::limits::Limits;
+use crate::limits::{KeepAccount, Limits};
 use crate::price::PriceTable;
 use crate::record::{Recorder, Replay};
 use crate::secret::{RunToken, Secret};
@@ -25,6 +26,8 @@ pub struct BridgeConfig {
     pub limits: Limits,
     /// What is left of a day's limits; nothing where there are none.
     pub day: Limits,
+    /// Keeps the account for whoever must know of it when this process is gone.
+    pub account: Option<Account>,
     pub prices: PriceTable,
     pub shim: ShapeShim,
     pub sizes: Sizes,
@@ -47,6 +50,7 @@ impl BridgeConfig {
             token,
             limits: Limits::default(),
             day: Limits::default(),
+            account: None,
             prices: PriceTable::default(),
             shim: ShapeShim::default(),
             sizes: Sizes::default(),
@@ -55,6 +59,15 @@ impl BridgeConfig {
             recorder: None,
             started,
         }
+    }
+}
+
+/// Somebody who keeps the account.
+pub struct Account(pub KeepAccount);
+
+impl fmt::Debug for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Account")
     }
 }
 
@@ -173,6 +186,10 @@ impl Clock {
     }
 
     pub(crate) fn now(&self) -> Stamp {
-        self.started.after(self.since.elapsed())
+        self.at(Instant::now())
+    }
+
+    pub(crate) fn at(&self, instant: Instant) -> Stamp {
+        self.started.after(instant.duration_since(self.since))
     }
 }

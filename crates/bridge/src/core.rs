@@ -90,7 +90,7 @@ impl Core {
             admission: Arc::new(config.admission),
             network: config.network,
             way,
-            budget: Budget::new(config.limits, config.day),
+            budget: Budget::new(config.limits, config.day, config.account.map(|account| account.0)),
             shim: config.shim,
             sizes: config.sizes,
             deadlines: config.deadlines,

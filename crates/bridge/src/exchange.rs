@@ -6,22 +6,24 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use crate::answer::Watcher;
 use crate::core::{Core, PERMIT};
 use crate::forward::{self, Answer, next_piece};
+use crate::gather::Gathered;
 use crate::headers;
 use crate::order::{self, Order};
 use crate::refusal::{Refusal, RefusalCode};
 use crate::stream::{Body, StreamBody, Timer, WholeBody, refusal_of};
 use crate::tape::Taping;
 use crate::ticket::Ticket;
+use crate::timing::within;
 use crate::translate::{Translator, document};
 use crate::usage::{Outcome, Purpose};
 use crate::wire::{NoRoute, Route, Wire, likely_wire, models_body};
@@ -35,7 +37,7 @@ pub(crate) async fn answer(core: Arc<Core>, request: Request<Incoming>) -> Resul
     }
     let room = core.reporter.room().await.ok_or(ClosedError)?;
     let (parts, body) = request.into_parts();
-    let mut ticket = Ticket::open(&core, room, Purpose::Engine, &format!("{} {}", parts.method, parts.uri.path()));
+    let mut ticket = Ticket::open(&core, room, Purpose::Engine, &[parts.method.as_str(), parts.uri.path()]);
     let guess = likely_wire(parts.uri.path(), parts.headers.contains_key("anthropic-version"));
     let reply = match routed(&core, &parts.method, &parts.uri, &parts.headers) {
         Ok(Route::Model(wire)) => ask(&core, &mut ticket, wire, &parts.headers, body).await.map_err(|no| (wire, no)),
@@ -112,7 +114,7 @@ async fn ask(
     body: Incoming,
 ) -> Result<Reply, Refusal> {
     ticket.record.wire = Some(wire);
-    let received = timeout(core.deadlines.receive, receive(core, headers, body)).await;
+    let received = within(core.deadlines.receive, receive(core, headers, body)).await;
     let (body, _held) = received.map_err(|_| Refusal::from(RefusalCode::RequestTooSlow))??;
     exchange(core, ticket, wire, headers, body).await
 }
@@ -153,17 +155,17 @@ async fn receive(
     if body.size_hint().lower() > limit {
         return Err(RefusalCode::RequestTooLarge.into());
     }
-    let (mut bytes, mut held) = (BytesMut::new(), None);
+    let (mut gathered, mut held) = (Gathered::default(), None);
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
         let broken = |_| Refusal::noting(RefusalCode::RequestMalformed, "the body is broken");
         let Ok(piece) = frame.map_err(broken)?.into_data() else { continue };
-        if (bytes.len() + piece.len()) as u64 > limit {
+        if (gathered.len() + piece.len()) as u64 > limit {
             return Err(RefusalCode::RequestTooLarge.into());
         }
         hold(core, &mut held, piece.len())?;
-        bytes.extend_from_slice(&piece);
+        gathered.push(piece);
     }
-    Ok((bytes.freeze(), held))
+    Ok((gathered.all(), held))
 }
 
 /// Claims room for bytes that are about to be held.
@@ -184,18 +186,19 @@ async fn read_all(
     limit: usize,
     total: Instant,
 ) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Refusal> {
-    let (mut bytes, mut held) = (BytesMut::new(), None);
+    let (mut gathered, mut held) = (Gathered::default(), None);
     while let Some(piece) = next_piece(&mut answer.body, core.deadlines.idle, total).await? {
-        if bytes.len() + piece.len() > limit {
+        if gathered.len() + piece.len() > limit {
             return Err(RefusalCode::UpstreamTooLarge.into());
         }
         hold(core, &mut held, piece.len())?;
-        bytes.extend_from_slice(&piece);
+        gathered.push(piece);
     }
+    let bytes = gathered.all();
     if answer.lookout.sees(&bytes) {
         return Err(RefusalCode::SecretEchoed.into());
     }
-    Ok((bytes.freeze(), held))
+    Ok((bytes, held))
 }
 
 /// The upstream's own error, passed on.
@@ -206,7 +209,7 @@ async fn upstream_error(core: &Arc<Core>, order: &Order, mut answer: Answer, tot
     if let Some(taping) = &mut taping {
         taping.push(&bytes);
     }
-    let headers = headers::pass_down(&answer.headers);
+    let headers = headers::pass_down(answer.headers);
     let outcome = Outcome::UpstreamError;
     Ok(Reply::Whole(Whole { status: answer.status, headers, bytes, held, outcome, taping }))
 }
@@ -221,7 +224,7 @@ async fn whole(
     let (bytes, held) = read_all(core, &mut answer, core.sizes.answer, total).await?;
     let mut watcher = Watcher::new(order.sent_on, Arc::clone(&core.admission), core.sizes.frame);
     let seen = watcher.see_document(&bytes);
-    ticket.see(&watcher.seen);
+    ticket.see(&mut watcher.seen);
     seen.map_err(|fault| refusal_of(&fault))?;
     let bytes = match &order.plan {
         None => bytes,
@@ -234,7 +237,7 @@ async fn whole(
         taping.push(&bytes);
     }
     let outcome = if watcher.seen.error { Outcome::UpstreamError } else { Outcome::Answered };
-    let headers = headers::pass_down(&answer.headers);
+    let headers = headers::pass_down(answer.headers);
     Ok(Reply::Whole(Whole { status: answer.status, headers, bytes, held, outcome, taping }))
 }
 
@@ -248,7 +251,7 @@ async fn open_stream(
 ) -> Result<Reply, Refusal> {
     const MOST_HELD: usize = 64 * 1024;
     let content_type = answer.content_type().to_owned();
-    let headers = headers::pass_down(&answer.headers);
+    let headers = headers::pass_down(answer.headers);
     let mut body = Box::new(StreamBody {
         wire: order.wire,
         source: answer.body,
@@ -268,7 +271,7 @@ async fn open_stream(
         let Some(piece) = next_piece(&mut body.source, core.deadlines.idle, total).await? else { break };
         let taken = body.take(&piece);
         if taken.is_err() {
-            ticket.see(&body.watcher.seen);
+            ticket.see(&mut body.watcher.seen);
         }
         taken?;
         held += piece.len();

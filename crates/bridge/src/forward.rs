@@ -1,5 +1,6 @@
 //! Sending an order on and taking its answer in: the provider, or a recording.
 
+use std::pin::pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use crate::order::Order;
 use crate::refusal::{Refusal, RefusalCode};
 use crate::secret::{Lookout, Secret};
 use crate::ticket::Ticket;
+use crate::timing::{at_once, within};
 use crate::upstream::{self, Head, Incoming, ReadUpstreamError, RequestHead};
 use crate::wire::Wire;
 
@@ -95,7 +97,7 @@ async fn send(
     let (head, stripped) = request_head(live, order, client, credential.as_ref());
     ticket.record.stripped_headers = stripped;
     let deadlines = &core.deadlines;
-    let connected = timeout(deadlines.connect, live.pool.take()).await;
+    let connected = within(deadlines.connect, live.pool.take()).await;
     let stream = connected
         .map_err(|_| Refusal::noting(RefusalCode::UpstreamUnreachable, "no connection in time"))?
         .map_err(|error| Refusal::noting(RefusalCode::UpstreamUnreachable, error.to_string()))?;
@@ -192,7 +194,11 @@ pub(crate) async fn next_piece(
     total: Instant,
 ) -> Result<Option<Bytes>, Refusal> {
     let late = |what| move |_| Refusal::noting(RefusalCode::UpstreamTimeout, what);
-    timeout_at(total, timeout(idle, body.data()))
+    let mut next = pin!(body.data());
+    if let Poll::Ready(ready) = at_once(next.as_mut()).await {
+        return ready.map_err(|error| fault(&error));
+    }
+    timeout_at(total, timeout(idle, next))
         .await
         .map_err(late("the answer took too long"))?
         .map_err(late("the answer stopped"))?

@@ -1,6 +1,6 @@
 //! Which headers cross the bridge, as data. Everything not listed stays behind.
 
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 
 use crate::wire::Wire;
 
@@ -74,16 +74,16 @@ pub(crate) fn push(head: &mut Vec<u8>, name: &str, value: &[u8]) {
     }
 }
 
-/// What of an answer's headers goes down.
-pub(crate) fn pass_down(headers: &HeaderMap) -> HeaderMap {
-    let mut down = HeaderMap::new();
-    for (name, value) in headers {
-        let known = DOWN.contains(&name.as_str());
-        if known || DOWN_FAMILIES.iter().any(|family| name.as_str().starts_with(family)) {
-            down.append(name, value.clone());
-        }
-    }
-    down
+/// Whether a header of an answer goes down. Names come as the upstream writes them.
+pub(crate) fn goes_down(name: &str) -> bool {
+    let begins = |family: &&str| name.get(..family.len()).is_some_and(|start| start.eq_ignore_ascii_case(family));
+    DOWN.iter().any(|known| name.eq_ignore_ascii_case(known)) || DOWN_FAMILIES.iter().any(begins)
+}
+
+/// What of an answer's headers goes down: what was kept when its head was read, but for what was kept for ourselves.
+pub(crate) fn pass_down(mut headers: HeaderMap) -> HeaderMap {
+    headers.remove(CONTENT_ENCODING);
+    headers
 }
 
 /// What the client presents: a bearer token or an API key.
@@ -125,17 +125,24 @@ mod tests {
 
     #[test]
     fn only_known_headers_go_down() {
-        let headers = map(&[
-            ("content-type", "application/json"),
-            ("set-cookie", "c"),
-            ("location", "http://x"),
-            ("openai-organization", "o"),
-            ("x-ratelimit-remaining-requests", "1"),
-            ("retry-after", "1"),
-        ]);
-        let down = pass_down(&headers);
-        let names: Vec<_> = down.keys().map(HeaderName::as_str).collect();
-        assert_eq!(names, ["content-type", "x-ratelimit-remaining-requests", "retry-after"]);
+        let rows = [
+            ("content-type", true),
+            ("Content-Type", true),
+            ("X-RateLimit-Remaining-Requests", true),
+            ("anthropic-ratelimit-tokens-limit", true),
+            ("retry-after", true),
+            ("set-cookie", false),
+            ("Location", false),
+            ("openai-organization", false),
+            ("content-encoding", false),
+            ("x-ratelimit", false),
+            ("", false),
+        ];
+        for (name, expected) in rows {
+            assert_eq!(goes_down(name), expected, "{name}");
+        }
+        let down = pass_down(map(&[("content-type", "application/json"), ("content-encoding", "identity")]));
+        assert_eq!(down.keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["content-type"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! A new one is refused when what is spent has reached the limit, and waits when only what is held has: whether it
 //! fits is then known soon. A limit is thus crossed by one request at most, and the next is the first to be refused.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use schemars::JsonSchema;
@@ -30,6 +31,10 @@ pub struct Spent {
     pub money_micros: u64,
 }
 
+/// Told what the account stands at, open requests counted as estimated, before a request is sent and after it has ended.
+/// False means that it could not be kept: the request is refused then.
+pub type KeepAccount = Arc<dyn Fn(Spent) -> bool + Send + Sync>;
+
 /// Tokens and money of one request, estimated or real.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Amount {
@@ -44,19 +49,41 @@ struct State {
     exceeded: Option<RefusalCode>,
 }
 
+impl State {
+    fn with_held(&self) -> Spent {
+        Spent {
+            requests: self.spent.requests,
+            tokens: self.spent.tokens.saturating_add(self.held.tokens),
+            money_micros: self.spent.money_micros.saturating_add(self.held.money_micros),
+        }
+    }
+}
+
 /// The run's account.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Budget {
     limits: Limits,
     day: Limits,
+    keep: Option<KeepAccount>,
     state: Arc<Mutex<State>>,
     settled: Arc<Notify>,
 }
 
+impl fmt::Debug for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Budget")
+    }
+}
+
 impl Budget {
     /// The limits of the run, and what the caller says is left of the day.
-    pub(crate) fn new(limits: Limits, day: Limits) -> Self {
-        Self { limits, day, state: Arc::default(), settled: Arc::default() }
+    pub(crate) fn new(limits: Limits, day: Limits, keep: Option<KeepAccount>) -> Self {
+        Self { limits, day, keep, state: Arc::default(), settled: Arc::default() }
+    }
+
+    /// Whether the account is kept as it stands, for whoever must know of it when we are gone.
+    fn is_kept(&self, state: &State) -> bool {
+        self.keep.as_ref().is_none_or(|keep| keep(state.with_held()))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -114,6 +141,10 @@ impl Budget {
         state.spent.requests += 1;
         state.held.tokens = held.tokens.saturating_add(estimate.tokens);
         state.held.money_micros = held.money_micros.saturating_add(estimate.money_micros);
+        if !self.is_kept(&state) {
+            (state.spent, state.held) = (spent, held);
+            return Err(RefusalCode::BridgeBusy);
+        }
         drop(state);
         Ok(Some(Reservation { budget: self.clone(), estimate, charge: Some(Amount::default()) }))
     }
@@ -125,6 +156,8 @@ impl Budget {
         state.held.money_micros = state.held.money_micros.saturating_sub(estimate.money_micros);
         state.spent.tokens = state.spent.tokens.saturating_add(spent.tokens);
         state.spent.money_micros = state.spent.money_micros.saturating_add(spent.money_micros);
+        // Where this fails, what was kept before counts for more than was used.
+        let _ = self.is_kept(&state);
         drop(state);
         self.settled.notify_waiters();
     }
@@ -172,7 +205,7 @@ mod tests {
 
     #[test]
     fn open_requests_count_as_estimated() {
-        let budget = Budget::new(Limits { tokens: Some(100), ..Limits::default() }, Limits::default());
+        let budget = Budget::new(Limits { tokens: Some(100), ..Limits::default() }, Limits::default(), None);
         let mut first = budget.try_reserve(tokens(100)).unwrap().unwrap();
         first.sent();
         assert!(budget.try_reserve(tokens(1)).unwrap().is_none(), "not known yet");
@@ -198,15 +231,36 @@ mod tests {
             (Limits::default(), one, RefusalCode::DayLimit),
             (Limits::default(), Limits { money_micros: Some(0), ..one }, RefusalCode::DayLimit),
         ] {
-            let budget = Budget::new(run, day);
+            let budget = Budget::new(run, day, None);
             let refused = (0..2).find_map(|_| budget.try_reserve(tokens(1)).err());
             assert_eq!((refused, budget.limits_money()), (Some(code), day.money_micros.is_some()));
         }
     }
 
     #[test]
+    fn the_account_is_kept_before_a_request_and_after_it() {
+        let kept: Arc<Mutex<Vec<(u64, u64)>>> = Arc::default();
+        let lines = Arc::clone(&kept);
+        let keep: KeepAccount = Arc::new(move |spent| {
+            lines.lock().unwrap().push((spent.requests, spent.tokens));
+            spent.requests < 3
+        });
+        let budget = Budget::new(Limits::default(), Limits::default(), Some(keep));
+        let mut first = budget.try_reserve(tokens(100)).unwrap().unwrap();
+        let mut second = budget.try_reserve(tokens(50)).unwrap().unwrap();
+        first.sent();
+        second.sent();
+        first.reported(Some(10), None);
+        drop(first);
+        drop(second);
+        assert_eq!(*kept.lock().unwrap(), [(1, 100), (2, 150), (2, 60), (2, 60)]);
+        assert_eq!(budget.try_reserve(tokens(1)).unwrap_err(), RefusalCode::BridgeBusy, "what is not kept is not sent");
+        assert_eq!(budget.spent(), Spent { requests: 2, tokens: 60, money_micros: 0 });
+    }
+
+    #[test]
     fn requests_are_counted_exactly_across_threads() {
-        let budget = Budget::new(Limits { requests: Some(50), ..Limits::default() }, Limits::default());
+        let budget = Budget::new(Limits { requests: Some(50), ..Limits::default() }, Limits::default(), None);
         let admitted: usize = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..8)
                 .map(|_| scope.spawn(|| (0..40).filter(|_| budget.try_reserve(tokens(1)).is_ok()).count()))

@@ -47,7 +47,11 @@ pub(crate) fn judge(
     if core.forbids(&body) || going_up(headers).any(|(_, value)| core.forbids(value.as_bytes())) {
         return Err(RefusalCode::CanaryTouched.into());
     }
-    let mut tape = Tape::default();
+    Tape::with_shared(|tape| read(core, ticket, wire, body, tape))
+}
+
+/// The part of the judgement that rests on what the body says.
+fn read(core: &Core, ticket: &mut Ticket, wire: Wire, body: Bytes, tape: &mut Tape) -> Result<Order, Refusal> {
     let malformed = |what: String| Refusal::saying(RefusalCode::RequestMalformed, what);
     let root = tape.read(&body, Strictness::Request).map_err(|error| malformed(error.to_string()))?;
     if !root.is_object() {
@@ -72,11 +76,11 @@ fn admit(core: &Core, ticket: &mut Ticket, root: Node<'_>) -> Result<(), Refusal
     let Some(asked) = asked else {
         return Err(Refusal::saying(RefusalCode::ModelNotAdmitted, "The request names no model."));
     };
-    ticket.record.model_asked = Some(noted(&asked));
+    ticket.record.model_asked = Some(noted(&*asked));
     if core.admission.admits(&asked) {
         return Ok(());
     }
-    let text = format!("Asked for: {}. Admitted: {}.", noted(&asked), core.admission.model);
+    let text = format!("Asked for: {}. Admitted: {}.", noted(&*asked), core.admission.model);
     Err(Refusal::saying(RefusalCode::ModelNotAdmitted, text))
 }
 

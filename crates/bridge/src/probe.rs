@@ -51,7 +51,7 @@ impl ProbeResult {
 
 pub(crate) async fn probe(core: Arc<Core>, wire: Wire) -> ProbeResult {
     let Some(room) = core.reporter.room().await else { return ProbeResult::NotAsked };
-    let mut ticket = Ticket::open(&core, room, Purpose::Probe, "probe");
+    let mut ticket = Ticket::open(&core, room, Purpose::Probe, &["probe"]);
     let version = (HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01"));
     let headers = HeaderMap::from_iter((wire == Wire::Messages).then_some(version));
     match exchange::exchange(&core, &mut ticket, wire, &headers, question(&core.admission.model, wire)).await {

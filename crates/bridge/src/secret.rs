@@ -1,18 +1,19 @@
 //! Values that must not be seen: credentials, the run token, decoys.
 
 use std::fmt;
+use std::sync::Arc;
 
 use memchr::memmem;
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
-/// A value that is wiped when it goes and never printed.
+/// A value that is wiped when the last who holds it lets go, and never printed.
 #[derive(Clone)]
-pub struct Secret(Zeroizing<Vec<u8>>);
+pub struct Secret(Arc<Zeroizing<Vec<u8>>>);
 
 impl Secret {
     pub fn new(value: impl Into<Vec<u8>>) -> Self {
-        Self(Zeroizing::new(value.into()))
+        Self(Arc::new(Zeroizing::new(value.into())))
     }
 
     /// The value itself. Whoever asks for it keeps it out of everything that is written.

@@ -43,8 +43,12 @@ impl WholeBody {
     }
 
     fn next(&mut self) -> Option<Bytes> {
-        let count = self.left.len().min(Self::PIECE);
-        (count > 0).then(|| self.left.split_to(count))
+        match self.left.len() {
+            0 => None,
+            // Splitting makes the bytes shared, which costs.
+            1..=Self::PIECE => Some(std::mem::take(&mut self.left)),
+            _ => Some(self.left.split_to(Self::PIECE)),
+        }
     }
 }
 
@@ -208,7 +212,7 @@ impl StreamBody {
             taping.keep();
         }
         if let Some(mut ticket) = self.ticket.take() {
-            ticket.see(&self.watcher.seen);
+            ticket.see(&mut self.watcher.seen);
             ticket.end(outcome, 200);
         }
         last
@@ -221,7 +225,7 @@ impl StreamBody {
         self.held.clear();
         self.failed = Some(refusal.code);
         if let Some(mut ticket) = self.ticket.take() {
-            ticket.see(&self.watcher.seen);
+            ticket.see(&mut self.watcher.seen);
             ticket.refuse(refusal, Outcome::Failed);
             ticket.record.status = Some(200);
         }
@@ -233,7 +237,7 @@ impl StreamBody {
 impl Drop for StreamBody {
     fn drop(&mut self) {
         if let Some(ticket) = &mut self.ticket {
-            ticket.see(&self.watcher.seen);
+            ticket.see(&mut self.watcher.seen);
         }
     }
 }

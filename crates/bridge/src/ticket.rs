@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use contract::Digest;
+use contract::{Digest, Stamp};
 use sha2::{Digest as _, Sha256};
 
 use crate::admission::Served;
@@ -23,47 +23,15 @@ pub(crate) struct Ticket {
     room: Room,
     reservation: Option<Reservation>,
     response: Sha256,
-    pub(crate) record: Box<UsageRecord>,
+    pub(crate) record: UsageRecord,
 }
 
 impl Ticket {
-    pub(crate) fn open(core: &Arc<Core>, room: Room, purpose: Purpose, route: &str) -> Self {
-        let record = Box::new(UsageRecord {
-            seq: core.next_seq(),
-            time: core.clock.now(),
-            purpose,
-            route: noted(route),
-            wire: None,
-            provider: core.admission.provider.clone(),
-            model_asked: None,
-            model_answered: None,
-            served: Served::Unknown,
-            // Until something else is said: whoever asked is gone.
-            outcome: Outcome::Disconnected,
-            refused: false,
-            refusal: None,
-            detail: None,
-            status: None,
-            streamed: false,
-            replayed: false,
-            translated: false,
-            left_out: Vec::new(),
-            shim: Vec::new(),
-            allowed_features: Vec::new(),
-            stripped_headers: 0,
-            stripped_fields: 0,
-            tokens: Tokens::default(),
-            cost_micros: Cost::Nothing,
-            finish_reason: None,
-            answer: AnswerShape::default(),
-            first_byte_ms: None,
-            total_ms: 0,
-            request_bytes: 0,
-            response_bytes: 0,
-            request_sha256: None,
-            response_sha256: None,
-        });
-        Self { core: Arc::clone(core), began: Instant::now(), room, reservation: None, response: Sha256::new(), record }
+    pub(crate) fn open(core: &Arc<Core>, room: Room, purpose: Purpose, route: &[&str]) -> Self {
+        let (began, provider) = (Instant::now(), core.admission.provider.clone());
+        let blank = blank(core.next_seq(), core.clock.at(began), purpose);
+        let record = UsageRecord { route: noted(route.join(" ")), provider, ..blank };
+        Self { core: Arc::clone(core), began, room, reservation: None, response: Sha256::new(), record }
     }
 
     pub(crate) fn began(&self) -> Instant {
@@ -107,12 +75,12 @@ impl Ticket {
     }
 
     /// Takes over what was seen of the answer.
-    pub(crate) fn see(&mut self, seen: &Sightings) {
-        let record = &mut *self.record;
-        record.model_answered = seen.model.as_deref().map(noted);
+    pub(crate) fn see(&mut self, seen: &mut Sightings) {
+        let record = &mut self.record;
+        record.model_answered = seen.model.take().map(noted);
         record.served = seen.served;
         record.tokens = seen.tokens;
-        record.finish_reason = seen.finish.as_deref().map(noted);
+        record.finish_reason = seen.finish.take().map(noted);
         record.answer = seen.shape;
         record.cost_micros = self.core.cost(&seen.tokens);
         let money = match record.cost_micros {
@@ -130,7 +98,7 @@ impl Ticket {
         // A fault of the upstream is no refusal of ours; an answer of another model is refused after the fact.
         self.record.refused = outcome == Outcome::Refused || refusal.code == RefusalCode::OtherModelAnswered;
         self.record.refusal = Some(refusal.code);
-        self.record.detail = refusal.inside.as_deref().map(noted);
+        self.record.detail = refusal.inside.clone().map(noted);
     }
 
     /// The end of a request. The record goes out when the ticket does.
@@ -148,7 +116,47 @@ impl Drop for Ticket {
             let digest: [u8; 32] = std::mem::take(&mut self.response).finalize().into();
             self.record.response_sha256 = Some(Digest::from_bytes(digest));
         }
-        permit.send(ModelEvent::Ended(self.record.clone()));
+        let blank = blank(self.record.seq, self.record.time, self.record.purpose);
+        permit.send(ModelEvent::Ended(Box::new(std::mem::replace(&mut self.record, blank))));
+    }
+}
+
+/// The record of a request of which nothing is known.
+fn blank(seq: u64, time: Stamp, purpose: Purpose) -> UsageRecord {
+    UsageRecord {
+        seq,
+        time,
+        purpose,
+        route: String::new(),
+        wire: None,
+        provider: String::new(),
+        model_asked: None,
+        model_answered: None,
+        served: Served::Unknown,
+        // Until something else is said: whoever asked is gone.
+        outcome: Outcome::Disconnected,
+        refused: false,
+        refusal: None,
+        detail: None,
+        status: None,
+        streamed: false,
+        replayed: false,
+        translated: false,
+        left_out: Vec::new(),
+        shim: Vec::new(),
+        allowed_features: Vec::new(),
+        stripped_headers: 0,
+        stripped_fields: 0,
+        tokens: Tokens::default(),
+        cost_micros: Cost::Nothing,
+        finish_reason: None,
+        answer: AnswerShape::default(),
+        first_byte_ms: None,
+        total_ms: 0,
+        request_bytes: 0,
+        response_bytes: 0,
+        request_sha256: None,
+        response_sha256: None,
     }
 }
 

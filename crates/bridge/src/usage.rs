@@ -1,5 +1,7 @@
 //! Reading what an answer says was used. The record of a request is [`UsageRecord`], whose format is the contract's.
 
+use std::borrow::Cow;
+
 use contract::model::LARGEST;
 pub use contract::model::{
     AnswerShape, Cost, RequestOutcome as Outcome, RequestPurpose as Purpose, Tokens, UsageRecord,
@@ -42,11 +44,12 @@ pub(crate) fn take(tokens: &mut Tokens, wire: Wire, usage: Node<'_>) {
 }
 
 /// Foreign text as a record holds it: printable, one line, bounded.
-pub(crate) fn noted(text: &str) -> String {
+pub(crate) fn noted<'a>(text: impl Into<Cow<'a, str>>) -> String {
+    let text = text.into();
     const LONGEST: usize = 200;
     // Nearly every name there is: nothing to cut and nothing to show.
     if text.len() <= LONGEST && text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
-        return text.to_owned();
+        return text.into_owned();
     }
     let cut: String = text.chars().take(LONGEST).collect();
     contract::text::shown(&cut)

@@ -239,7 +239,8 @@ fn seal_dead(
         .ok_or_else(|| failed("the ledger has no intent of it".to_owned()))?;
     let intent: Intent = serde_json::from_value(started.body.clone()).map_err(|error| failed(error.to_string()))?;
     let engine_intent = entries.iter().find(|entry| entry.kind == ledger::kind::ENGINE_STARTING);
-    let why = stopped.map_or_else(|| cause(&intent.detail.boot_id), ToString::to_string);
+    let same_boot = intent.detail.boot_id == crate::host::boot_id();
+    let why = stopped.map_or_else(|| cause(same_boot).to_owned(), ToString::to_string);
     let ask = Ask {
         engine: intent.engine,
         stage: intent.stage,
@@ -252,7 +253,8 @@ fn seal_dead(
     let origin = Origin::Repository(PathBuf::new());
     let task = Task { contract: intent.detail.contract, origin, fake: None, required_events: Vec::new(), expect: None };
     let cancel = AtomicBool::new(false);
-    let scene = Scene { harness, task: &task, ask: &ask, watch: Watch { cancel: &cancel, observer: &Quiet } };
+    let scene =
+        Scene { harness, task: &task, ask: &ask, watch: Watch { cancel: &cancel, observer: &Quiet }, same_boot };
     let sealed =
         scene.remains(run_id, started, engine_intent, left.as_ref().map(|(dir, _)| dir.as_path()), &why, stopped);
     let sealed = sealed
@@ -265,10 +267,6 @@ fn seal_dead(
     Ok(sealed)
 }
 
-fn cause(boot_id: &str) -> String {
-    if boot_id == crate::host::boot_id() {
-        "the harness process was killed".to_owned()
-    } else {
-        "the machine was restarted".to_owned()
-    }
+fn cause(same_boot: bool) -> &'static str {
+    if same_boot { "the harness process was killed" } else { "the machine was restarted" }
 }

@@ -27,6 +27,12 @@ impl Ledger {
         transaction.commit()?;
         Ok(position)
     }
+
+    /// Everything reserved and settled since a time.
+    pub fn model_entries(&self, since: &str) -> Result<Vec<Entry>, AppendEntryError> {
+        let transaction = self.begin()?;
+        entries(&transaction, since)
+    }
 }
 
 fn entries(transaction: &Connection, since: &str) -> Result<Vec<Entry>, AppendEntryError> {

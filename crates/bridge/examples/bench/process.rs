@@ -2,10 +2,13 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// LiteLLM reads a lot before it takes connections.
+const LONGEST_START: Duration = Duration::from_secs(120);
 
 /// A proxy at work.
 pub(crate) struct Proxy {
@@ -19,6 +22,18 @@ pub(crate) fn listen() -> TcpListener {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     println!("{}", listener.local_addr().unwrap());
     listener
+}
+
+/// The core of the proxy that is measured, and that of everything else.
+pub(crate) const PROXY: usize = 0;
+pub(crate) const OTHERS: usize = 1;
+
+/// One thread, or this one and all it starts, on one core.
+pub(crate) fn pin(thread: Option<rustix::process::Pid>, core: usize) {
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(core);
+    // A machine with one core has nothing to choose.
+    let _ = rustix::thread::sched_setaffinity(thread, &set);
 }
 
 #[expect(clippy::disallowed_methods, reason = "the measurement starts its own processes")]
@@ -37,7 +52,7 @@ impl Proxy {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let proxy = Self { child, address: line.trim().parse().unwrap(), directory: None };
-        proxy.pin(usize::from(role == "upstream"));
+        proxy.pin(if role == "upstream" { OTHERS } else { PROXY });
         proxy
     }
 
@@ -58,11 +73,9 @@ impl Proxy {
         let file = directory.join("nginx.conf");
         fs::write(&file, text).unwrap();
         let child = command(path).arg("-p").arg(&directory).arg("-c").arg(&file).spawn().unwrap();
-        let proxy = Self { child, address, directory: Some(directory) };
-        while std::net::TcpStream::connect(address).is_err() {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        proxy.pin(0);
+        let mut proxy = Self { child, address, directory: Some(directory) };
+        proxy.wait();
+        proxy.pin(PROXY);
         proxy
     }
 
@@ -85,27 +98,31 @@ impl Proxy {
             .current_dir(&directory)
             .env("LITELLM_LOG", "ERROR")
             .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+            .env("LITELLM_MASTER_KEY", crate::TOKEN)
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let proxy = Self { child, address, directory: Some(directory) };
-        while std::net::TcpStream::connect(address).is_err() {
-            std::thread::sleep(Duration::from_millis(200));
-        }
-        proxy.pin(0);
+        let mut proxy = Self { child, address, directory: Some(directory) };
+        proxy.wait();
+        proxy.pin(PROXY);
         proxy
+    }
+
+    /// Until it takes connections.
+    fn wait(&mut self) {
+        let began = Instant::now();
+        while TcpStream::connect(self.address).is_err() {
+            assert!(self.child.try_wait().unwrap().is_none(), "the proxy ended before it took a connection");
+            assert!(began.elapsed() < LONGEST_START, "the proxy takes no connections");
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// All of its threads on one core.
     fn pin(&self, core: usize) {
-        let mut set = rustix::thread::CpuSet::new();
-        set.set(core);
         for task in self.tasks() {
-            let id =
-                task.file_name().and_then(|name| name.to_str()?.parse().ok()).and_then(rustix::process::Pid::from_raw);
-            // A machine with one core has nothing to choose.
-            let _ = rustix::thread::sched_setaffinity(id, &set);
+            let id = task.file_name().and_then(|name| name.to_str()?.parse().ok());
+            pin(id.and_then(rustix::process::Pid::from_raw), core);
         }
     }
 

@@ -1,11 +1,22 @@
 //! A model server that costs as little as possible: ready-made bytes.
 
 use std::net::TcpListener;
+use std::sync::LazyLock;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::load::FRAMES;
+
+/// No two alike: LiteLLM takes a model that repeats itself for a broken one.
+static CHUNKS: LazyLock<Vec<String>> = LazyLock::new(|| (0..FRAMES).map(chunk).collect());
+
+fn chunk(number: usize) -> String {
+    let frame = format!(
+        r#"data: {{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{{"index":0,"delta":{{"content":" {number:03}"}},"finish_reason":null}}]}}"#
+    );
+    format!("{:x}\r\n{frame}\n\n\r\n", frame.len() + 2)
+}
 
 pub(crate) fn serve() {
     let listener: TcpListener = crate::process::listen();
@@ -83,9 +94,7 @@ async fn write_stream(stream: &mut TcpStream) -> Option<()> {
 async fn write_frames(stream: &mut TcpStream, count: usize) -> Option<()> {
     let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
     stream.write_all(head).await.ok()?;
-    let frame = r#"data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":" token"},"finish_reason":null}]}"#;
-    let chunk = format!("{:x}\r\n{frame}\n\n\r\n", frame.len() + 2);
-    for _ in 0..count {
+    for chunk in CHUNKS.iter().take(count) {
         stream.write_all(chunk.as_bytes()).await.ok()?;
     }
     Some(())

@@ -42,7 +42,6 @@ pub(crate) struct Sightings {
 pub(crate) struct Watcher {
     wire: Wire,
     admission: Arc<Admission>,
-    tape: Tape,
     frames: Frames,
     pub(crate) frames_seen: u64,
     pub(crate) seen: Sightings,
@@ -65,14 +64,16 @@ impl Watcher {
             issued: Vec::new(),
         };
         let frames = Frames::new(longest_frame);
-        Self { wire, admission, tape: Tape::default(), frames, frames_seen: 0, seen, fault: None }
+        Self { wire, admission, frames, frames_seen: 0, seen, fault: None }
     }
 
     /// A whole answer that is not a stream.
     pub(crate) fn see_document(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        let mut tape = std::mem::take(&mut self.tape);
-        let root = tape.read(bytes, Strictness::Answer).map_err(|_| Fault::NotJson)?;
-        read::document(self, self.wire, root);
+        Tape::with_shared(|tape| {
+            let root = tape.read(bytes, Strictness::Answer).map_err(|_| Fault::NotJson)?;
+            read::document(self, self.wire, root);
+            Ok(())
+        })?;
         self.seen.complete = true;
         self.fault.take().map_or(Ok(()), Err)
     }
@@ -80,10 +81,8 @@ impl Watcher {
     /// A piece of a stream.
     pub(crate) fn see_piece(&mut self, piece: &[u8]) -> Result<(), Fault> {
         let mut frames = std::mem::replace(&mut self.frames, Frames::new(0));
-        let mut tape = std::mem::take(&mut self.tape);
-        let fed = frames.feed(piece, |data| self.see_frame(data, &mut tape));
+        let fed = Tape::with_shared(|tape| frames.feed(piece, |data| self.see_frame(data, tape)));
         self.frames = frames;
-        self.tape = tape;
         fed.map_err(|_| Fault::TooLong)?;
         self.fault.take().map_or(Ok(()), Err)
     }

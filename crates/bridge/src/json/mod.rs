@@ -5,9 +5,12 @@
 //! understand differently is refused.
 
 mod edit;
+mod plain;
 mod read;
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::ops::Range;
 
 pub(crate) use edit::Edits;
@@ -28,6 +31,8 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     kind: Kind,
+    /// Text with an escape in it.
+    escaped: bool,
     start: u32,
     end: u32,
     next: u32,
@@ -39,7 +44,25 @@ pub(crate) struct Tape {
     entries: Vec<Entry>,
 }
 
+thread_local! {
+    /// For documents that are read and done with before anything is waited for.
+    static SHARED: RefCell<Tape> = RefCell::default();
+}
+
 impl Tape {
+    /// A shared tape that has grown beyond this is not kept.
+    const MOST_KEPT: usize = 4096;
+
+    /// Calls `use_it` with a tape that all documents of the thread share.
+    pub(crate) fn with_shared<T>(use_it: impl FnOnce(&mut Tape) -> T) -> T {
+        let mut tape = SHARED.take();
+        let used = use_it(&mut tape);
+        if tape.entries.capacity() <= Self::MOST_KEPT {
+            SHARED.set(tape);
+        }
+        used
+    }
+
     /// Reads a whole document.
     pub(crate) fn read<'a>(&'a mut self, bytes: &'a [u8], strictness: Strictness) -> Result<Node<'a>, ReadJsonError> {
         read::read(bytes, &mut self.entries, strictness)?;
@@ -94,14 +117,18 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Whether this is exactly the text `wanted`.
+    /// Whether this is exactly the text `wanted`. A key is compared with whole tables, so nearly all ends at the length.
+    #[inline]
     pub(crate) fn is(&self, wanted: &str) -> bool {
-        if self.kind() != Kind::Text {
-            return false;
-        }
-        let inner = self.inner();
-        // An escape is always longer than what it stands for.
-        inner == wanted.as_bytes() || (inner.len() > wanted.len() && inner.contains(&b'\\') && decode(inner) == wanted)
+        let entry = self.entry();
+        // Quotes and all. An escape is always longer than what it stands for.
+        let (length, plain) = ((entry.end - entry.start) as usize, wanted.len() + 2);
+        entry.kind == Kind::Text
+            && match length.cmp(&plain) {
+                Ordering::Less => false,
+                Ordering::Equal => self.inner() == wanted.as_bytes(),
+                Ordering::Greater => entry.escaped && decode(self.inner()) == wanted,
+            }
     }
 
     /// The keys and values of an object; nothing for any other value.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::{Entry, Kind, decode};
+use super::{Entry, Kind, decode, plain};
 
 /// Deeper than any request of an agent; a frame of the reader is small, so this is far from the stack's end.
 const MAX_DEPTH: u32 = 96;
@@ -91,7 +91,7 @@ impl Reader<'_> {
             return self.fail("too many values");
         }
         // The length was checked to fit.
-        self.tape.push(Entry { kind, start: self.at as u32, end: 0, next: 0 });
+        self.tape.push(Entry { kind, escaped: false, start: self.at as u32, end: 0, next: 0 });
         Ok(self.tape.len() - 1)
     }
 
@@ -221,11 +221,14 @@ impl Reader<'_> {
         let index = self.open(Kind::Text)?;
         self.at += 1;
         loop {
+            self.at += plain::run(&self.bytes[self.at..]);
             match self.peek() {
                 Some(b'"') => break,
-                Some(b'\\') => self.escape()?,
-                Some(0..=0x1f) => return self.fail("a control character inside text"),
-                Some(_) => self.at += 1,
+                Some(b'\\') => {
+                    self.tape[index].escaped = true;
+                    self.escape()?;
+                }
+                Some(_) => return self.fail("a control character inside text"),
                 None => return self.fail("text without an end"),
             }
         }
@@ -252,11 +255,11 @@ impl Reader<'_> {
         /// Up to so many keys, comparing each with each is quicker than sorting.
         const FEW: usize = 12;
         let mut few: [&[u8]; FEW] = [&[]; FEW];
-        for (count, key) in self.keys(object).enumerate() {
-            if count == FEW || key.contains(&b'\\') {
+        for (count, (key, escaped)) in self.keys(object).enumerate() {
+            if count == FEW || escaped {
                 return self.no_key_twice_sorted(object);
             }
-            if few[..count].contains(&key) {
+            if few[..count].iter().any(|other| other.len() == key.len() && *other == key) {
                 return self.fail("a key stands twice");
             }
             few[count] = key;
@@ -265,18 +268,18 @@ impl Reader<'_> {
     }
 
     fn no_key_twice_sorted(&self, object: usize) -> Result<(), ReadJsonError> {
-        let mut keys: Vec<Cow<'_, str>> = self.keys(object).map(decode).collect();
+        let mut keys: Vec<Cow<'_, str>> = self.keys(object).map(|(key, _)| decode(key)).collect();
         keys.sort_unstable();
         if keys.windows(2).any(|pair| pair[0] == pair[1]) { self.fail("a key stands twice") } else { Ok(()) }
     }
 
-    /// The keys of an object, as they stand between their quotes.
-    fn keys(&self, object: usize) -> impl Iterator<Item = &[u8]> {
+    /// The keys of an object, as they stand between their quotes, and whether there is an escape in them.
+    fn keys(&self, object: usize) -> impl Iterator<Item = (&[u8], bool)> {
         let (mut at, end) = (object + 1, self.tape[object].next as usize);
         std::iter::from_fn(move || {
             let key = (at < end).then(|| self.tape[at])?;
             at = key.next as usize;
-            Some(&self.bytes[key.start as usize + 1..key.end as usize - 1])
+            Some((&self.bytes[key.start as usize + 1..key.end as usize - 1], key.escaped))
         })
     }
 }

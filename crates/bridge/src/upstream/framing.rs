@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hyper::header::{CONTENT_LENGTH, HeaderMap, TRANSFER_ENCODING};
+use httparse::Header;
 
 /// Extensions and trailers carry nothing for us; more than this is not an answer.
 const MAX_EXTENSION: u32 = 256;
@@ -55,9 +55,10 @@ pub(crate) enum Chunk {
 
 impl Framing {
     /// The framing an answer's head announces.
-    pub(crate) fn of(status: u16, headers: &HeaderMap) -> Result<Self, FramingError> {
-        let mut encodings = headers.get_all(TRANSFER_ENCODING).iter();
-        let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
+    pub(crate) fn of(status: u16, headers: &[Header<'_>]) -> Result<Self, FramingError> {
+        let named =
+            |wanted: &'static str| headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(wanted));
+        let (mut encodings, mut lengths) = (named("transfer-encoding"), named("content-length"));
         let (encoding, length) = (encodings.next(), lengths.next());
         if encodings.next().is_some() {
             return Err(FramingError::Encoding);
@@ -68,11 +69,11 @@ impl Framing {
         match (encoding, length) {
             (Some(_), Some(_)) => Err(FramingError::Both),
             _ if status == 204 || status == 304 => Ok(Self::Done),
-            (Some(encoding), None) if encoding.as_bytes().eq_ignore_ascii_case(b"chunked") => {
+            (Some(encoding), None) if encoding.value.eq_ignore_ascii_case(b"chunked") => {
                 Ok(Self::Chunked(Chunk::Size { size: 0, digits: 0 }))
             }
             (Some(_), None) => Err(FramingError::Encoding),
-            (None, Some(length)) => parse_length(length.as_bytes()),
+            (None, Some(length)) => parse_length(length.value),
             (None, None) => Ok(Self::Close),
         }
     }
@@ -164,30 +165,25 @@ fn parse_length(text: &[u8]) -> Result<Framing, FramingError> {
 
 #[cfg(test)]
 mod tests {
-    use hyper::header::HeaderName;
-
     use super::*;
 
-    fn announced(rows: &[(HeaderName, &str)]) -> Result<Framing, FramingError> {
-        let mut headers = HeaderMap::new();
-        for (name, value) in rows {
-            headers.append(name, value.parse().unwrap());
-        }
-        Framing::of(200, &headers)
+    fn announced(rows: &[(&'static str, &'static str)]) -> Result<Framing, FramingError> {
+        let header = |(name, value): &(&'static str, &'static str)| Header { name, value: value.as_bytes() };
+        Framing::of(200, &rows.iter().map(header).collect::<Vec<_>>())
     }
 
     #[test]
     fn an_ambiguous_head_is_refused() {
-        let (te, cl) = (TRANSFER_ENCODING, CONTENT_LENGTH);
-        assert_eq!(announced(&[(cl.clone(), "12")]), Ok(Framing::Length(12)));
-        assert!(matches!(announced(&[(te.clone(), "Chunked")]), Ok(Framing::Chunked(_))));
+        let (te, cl) = ("Transfer-Encoding", "content-length");
+        assert_eq!(announced(&[(cl, "12")]), Ok(Framing::Length(12)));
+        assert!(matches!(announced(&[(te, "Chunked")]), Ok(Framing::Chunked(_))));
         assert_eq!(announced(&[]), Ok(Framing::Close));
-        assert_eq!(announced(&[(te.clone(), "chunked"), (cl.clone(), "1")]), Err(FramingError::Both));
-        assert_eq!(announced(&[(te.clone(), "gzip, chunked")]), Err(FramingError::Encoding));
-        assert_eq!(announced(&[(te.clone(), "chunked"), (te, "chunked")]), Err(FramingError::Encoding));
-        assert_eq!(announced(&[(cl.clone(), "1"), (cl.clone(), "1")]), Err(FramingError::Length));
+        assert_eq!(announced(&[(te, "chunked"), (cl, "1")]), Err(FramingError::Both));
+        assert_eq!(announced(&[(te, "gzip, chunked")]), Err(FramingError::Encoding));
+        assert_eq!(announced(&[(te, "chunked"), ("transfer-encoding", "chunked")]), Err(FramingError::Encoding));
+        assert_eq!(announced(&[(cl, "1"), ("Content-Length", "1")]), Err(FramingError::Length));
         for bad in ["+1", "-1", "0x1", "1,1", "", "99999999999999999999"] {
-            assert_eq!(announced(&[(cl.clone(), bad)]), Err(FramingError::Length), "{bad}");
+            assert_eq!(announced(&[(cl, bad)]), Err(FramingError::Length), "{bad}");
         }
     }
 

@@ -13,11 +13,13 @@ use std::cell::RefCell;
 use std::fmt;
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use httparse::Header;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::io::{AsyncRead, AsyncWriteExt as _, ReadBuf};
 use zeroize::Zeroize as _;
@@ -27,6 +29,8 @@ pub use connect::{PrepareTlsError, Proxy, Trust};
 pub use endpoint::{Endpoint, ParseEndpointError};
 pub(crate) use framing::{Framing, FramingError};
 pub(crate) use pool::Pool;
+
+use crate::headers::goes_down;
 
 const MAX_HEAD: usize = 64 * 1024;
 const MAX_HEADERS: usize = 100;
@@ -64,8 +68,20 @@ impl fmt::Display for ReadUpstreamError {
 #[derive(Debug)]
 pub(crate) struct Head {
     pub(crate) status: u16,
+    /// Those that go down, and what says how the body is encoded.
     pub(crate) headers: HeaderMap,
     keeps_open: bool,
+    /// Its length was not known when it began.
+    streamed: bool,
+    framing: Framing,
+}
+
+/// A head, and what of the body came with it.
+struct Begun {
+    head: Head,
+    early: Vec<u8>,
+    /// Something follows the body.
+    surplus: bool,
 }
 
 /// The head of a request, with the empty line. The part of it that is secret is wiped when it goes.
@@ -98,27 +114,12 @@ pub(crate) async fn send(
 ) -> Result<(Head, Incoming), ReadUpstreamError> {
     write(&mut stream, &head.bytes, body).await?;
     drop(head);
-    let mut read = Vec::new();
-    let mut interim = 0;
-    loop {
-        let (head, used) = read_head(&mut stream, &mut read).await?;
-        if (100..200).contains(&head.status) {
-            interim += 1;
-            if interim > MAX_INTERIM || head.status == 101 {
-                return Err(ReadUpstreamError::Head("interim answers without end"));
-            }
-            read.drain(..used);
-            continue;
-        }
-        let mut framing = Framing::of(head.status, &head.headers).map_err(ReadUpstreamError::Framing)?;
-        let mut early = Vec::new();
-        let taken = framing.take(&read[used..], &mut early).map_err(ReadUpstreamError::Framing)?;
-        let surplus = used + taken < read.len();
-        let reusable = head.keeps_open && !surplus && framing != Framing::Close;
-        let home = reusable.then(|| pool.clone());
-        let streamed = head.headers.contains_key(hyper::header::TRANSFER_ENCODING);
-        return Ok((head, Incoming { stream: Some(stream), framing, early, home, streamed }));
-    }
+    let Begun { head, early, surplus } = read_head(&mut stream).await?;
+    let framing = head.framing;
+    let reusable = head.keeps_open && !surplus && framing != Framing::Close;
+    let home = reusable.then(|| pool.clone());
+    let streamed = head.streamed;
+    Ok((head, Incoming { stream: Some(stream), framing, early, home, streamed }))
 }
 
 /// An answer may come before all of the request is taken; whether it does shows when reading.
@@ -143,45 +144,103 @@ async fn write_both(stream: &mut Stream, head: &[u8], body: &[u8]) -> io::Result
     Ok(())
 }
 
-/// Reads until a head is whole; gives it and its length in `read`.
-async fn read_head(stream: &mut Stream, read: &mut Vec<u8>) -> Result<(Head, usize), ReadUpstreamError> {
+/// Reads until a head is whole. Nearly always it comes in one piece, which is read where it lies.
+async fn read_head(stream: &mut Stream) -> Result<Begun, ReadUpstreamError> {
+    let mut read = Vec::new();
     loop {
-        if let Some(found) = parse_head(read)? {
-            return Ok(found);
+        let mut begun = Ok(None);
+        let count = poll_fn(|cx| {
+            poll_piece(stream, cx, |piece| {
+                if read.is_empty() {
+                    begun = begin(piece);
+                }
+                if matches!(begun, Ok(None)) {
+                    read.extend_from_slice(piece);
+                }
+            })
+        });
+        match count.await {
+            Ok(0) => return Err(ReadUpstreamError::Cut),
+            Ok(count) if count < read.len() => begun = begin(&read),
+            Ok(_) => {}
+            Err(error) => return Err(ReadUpstreamError::Io(error.kind())),
+        }
+        if let Some(begun) = begun? {
+            return Ok(begun);
         }
         if read.len() >= MAX_HEAD {
             return Err(ReadUpstreamError::Head("the answer's head is too large"));
         }
-        let count = poll_fn(|cx| poll_piece(stream, cx, |piece| read.extend_from_slice(piece))).await;
-        match count {
-            Ok(0) => return Err(ReadUpstreamError::Cut),
-            Ok(_) => {}
-            Err(error) => return Err(ReadUpstreamError::Io(error.kind())),
-        }
     }
 }
 
+/// The head of an answer in what was read so far, behind interim ones, if it is whole.
+fn begin(bytes: &[u8]) -> Result<Option<Begun>, ReadUpstreamError> {
+    let mut rest = bytes;
+    for _ in 0..=MAX_INTERIM {
+        let Some((mut head, used)) = parse_head(rest)? else { return Ok(None) };
+        rest = &rest[used..];
+        if head.status == 101 {
+            break;
+        }
+        if head.status >= 200 {
+            let mut early = Vec::new();
+            let taken = head.framing.take(rest, &mut early).map_err(ReadUpstreamError::Framing)?;
+            return Ok(Some(Begun { head, early, surplus: taken < rest.len() }));
+        }
+    }
+    Err(ReadUpstreamError::Head("interim answers without end"))
+}
+
 fn parse_head(bytes: &[u8]) -> Result<Option<(Head, usize)>, ReadUpstreamError> {
-    let mut slots = [httparse::EMPTY_HEADER; MAX_HEADERS];
-    let mut response = httparse::Response::new(&mut slots);
-    let used = match response.parse(bytes) {
+    // Filling a hundred slots costs more than reading the few headers there are.
+    let mut slots = [const { MaybeUninit::uninit() }; MAX_HEADERS];
+    let mut response = httparse::Response::new(&mut []);
+    let parser = httparse::ParserConfig::default();
+    let used = match parser.parse_response_with_uninit_headers(&mut response, bytes, &mut slots) {
         Ok(httparse::Status::Complete(used)) => used,
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(httparse::Error::TooManyHeaders) => return Err(ReadUpstreamError::Head("the answer has too many headers")),
-        Err(_) => return Err(ReadUpstreamError::Head("the answer's head is malformed")),
+        Err(_) => return Err(MALFORMED),
     };
-    let bad = ReadUpstreamError::Head("the answer's head is malformed");
-    let (Some(status), Some(version)) = (response.code, response.version) else { return Err(bad) };
-    let mut headers = HeaderMap::with_capacity(response.headers.len());
-    for header in response.headers {
-        let name = HeaderName::from_bytes(header.name.as_bytes());
-        let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(header.value)) else { return Err(bad) };
-        headers.append(name, value);
+    let (Some(status), Some(version)) = (response.code, response.version) else { return Err(MALFORMED) };
+    let said = &*response.headers;
+    let framing = if status < 200 { Ok(Framing::Done) } else { Framing::of(status, said) };
+    let named = |wanted: &'static str| said.iter().filter(move |header| header.name.eq_ignore_ascii_case(wanted));
+    let closes = |header: &Header<'_>| {
+        header.value.split(|byte| *byte == b',').any(|word| word.trim_ascii().eq_ignore_ascii_case(b"close"))
+    };
+    let head = Head {
+        status,
+        headers: kept(said)?,
+        keeps_open: version == 1 && !named("connection").any(closes),
+        streamed: named("transfer-encoding").next().is_some(),
+        framing: framing.map_err(ReadUpstreamError::Framing)?,
+    };
+    Ok(Some((head, used)))
+}
+
+const MALFORMED: ReadUpstreamError = ReadUpstreamError::Head("the answer's head is malformed");
+
+/// The headers of an answer that anybody asks for later.
+fn kept(said: &[Header<'_>]) -> Result<HeaderMap, ReadUpstreamError> {
+    let mut headers = HeaderMap::new();
+    for header in said {
+        if goes_down(header.name) || header.name.eq_ignore_ascii_case("content-encoding") {
+            let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(|_| MALFORMED)?;
+            headers.append(name, value(header.value)?);
+        }
     }
-    let closes = headers.get_all(hyper::header::CONNECTION).iter().any(|value| {
-        value.as_bytes().to_ascii_lowercase().split(|byte| *byte == b',').any(|word| word.trim_ascii() == b"close")
-    });
-    Ok(Some((Head { status, headers, keeps_open: version == 1 && !closes }, used)))
+    Ok(headers)
+}
+
+fn value(bytes: &[u8]) -> Result<HeaderValue, ReadUpstreamError> {
+    match bytes {
+        // What nearly every answer says is not copied.
+        b"application/json" => Ok(HeaderValue::from_static("application/json")),
+        b"text/event-stream" => Ok(HeaderValue::from_static("text/event-stream")),
+        _ => HeaderValue::from_bytes(bytes).map_err(|_| MALFORMED),
+    }
 }
 
 /// One read into the shared buffer.

@@ -2,14 +2,16 @@
 //!
 //! The account is in the ledger. Before it asks anything, a run reserves there what it may use: what its contract allows,
 //! and no more than is left of the day, in one transaction, so that two runs never count on the same rest. When it has
-//! ended, it settles: from then on it counts with what it used. A run that died has not settled and counts with all that
-//! it reserved. A day is one of UTC, and a run belongs to the day it reserved in.
+//! ended, it settles: from then on it counts with what it used. For a run that died recovery settles, with the account it
+//! kept; where there is none to rely on, the run counts with all that it reserved. A day is one of UTC, and a run belongs
+//! to the day it reserved in.
 
 use bridge::{Limits, Spent};
 use contract::ModelPair;
 use ledger::{AppendEntryError, Entry, kind};
 use serde::{Deserialize, Serialize};
 
+use super::account;
 use crate::run::Run;
 
 /// The largest number that a canonical document holds.
@@ -69,6 +71,23 @@ impl Share {
         run.harness.ledger().append(kind::MODEL_SETTLED, None, &time, &self.account(used)).map(drop)
     }
 
+    /// What a run that died has reserved and not settled.
+    fn open(run: &Run<'_>) -> Result<Option<Self>, AppendEntryError> {
+        // A run reserves on the day it starts or later.
+        let since = run.clock.started().to_string();
+        let entries = run.harness.ledger().model_entries(since.get(..10).unwrap_or(&since))?;
+        let accounts = |kind: &str| -> Vec<Account> {
+            let of_kind = entries.iter().filter(|entry| entry.kind == kind);
+            let read = of_kind.filter_map(|entry| serde_json::from_value::<Account>(entry.body.clone()).ok());
+            read.filter(|account| account.run == run.id().as_str()).collect()
+        };
+        if !accounts(kind::MODEL_SETTLED).is_empty() {
+            return Ok(None);
+        }
+        let reserved = accounts(kind::MODEL_RESERVED).pop();
+        Ok(reserved.map(|Account { day, pair, run, .. }| Self { day, pair, run }))
+    }
+
     fn account(&self, amounts: Limits) -> serde_json::Value {
         let capped = |amount: Option<u64>| amount.map(|amount| amount.min(LARGEST));
         serde_json::json!({
@@ -82,6 +101,28 @@ impl Share {
     }
 }
 
+/// What became of the share of a run that died.
+pub(crate) enum DeadShare {
+    /// It held none, or had settled.
+    None,
+    Settled(Spent),
+    /// What it used is not known, so all that it reserved stays counted.
+    Kept(&'static str),
+}
+
+/// Settles for a run that died, with the account it kept if that can be relied on.
+pub(crate) fn settle_dead(run: &Run<'_>, same_boot: bool) -> Result<DeadShare, AppendEntryError> {
+    let Some(share) = Share::open(run)? else { return Ok(DeadShare::None) };
+    if !same_boot {
+        return Ok(DeadShare::Kept("the machine was restarted, and what the run had used last may be lost"));
+    }
+    let Some(spent) = account::read(&run.work) else {
+        return Ok(DeadShare::Kept("the run left no account of what it used"));
+    };
+    share.settle(run, spent)?;
+    Ok(DeadShare::Settled(spent))
+}
+
 /// What counts for each run of the day: what it settled, or what it reserved.
 fn used(entries: &[Entry], day: &str) -> Vec<Account> {
     let read = |kind: &str| -> Vec<Account> {
@@ -89,7 +130,12 @@ fn used(entries: &[Entry], day: &str) -> Vec<Account> {
         let accounts = of_kind.filter_map(|entry| serde_json::from_value(entry.body.clone()).ok());
         accounts.filter(|account: &Account| account.day == day).collect()
     };
-    let mut used = read(kind::MODEL_SETTLED);
+    // Two recoveries of one run may both have settled for it.
+    let mut used: Vec<Account> = Vec::new();
+    for settled in read(kind::MODEL_SETTLED) {
+        used.retain(|earlier| earlier.run != settled.run);
+        used.push(settled);
+    }
     let reserved = read(kind::MODEL_RESERVED);
     let open = reserved.into_iter().filter(|account| !used.iter().any(|settled| settled.run == account.run));
     let open: Vec<Account> = open.collect();
@@ -137,6 +183,7 @@ mod tests {
         let (reserved, settled) = (kind::MODEL_RESERVED, kind::MODEL_SETTLED);
         let entries = [
             entry(reserved, "2026-03-01", "p/a", "one", 500),
+            entry(settled, "2026-03-01", "p/a", "one", 40),
             entry(settled, "2026-03-01", "p/a", "one", 40),
             entry(reserved, "2026-03-01", "p/b", "two", 300),
             // It began the day before and ended today.

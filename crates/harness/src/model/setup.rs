@@ -5,15 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bridge::{
-    Admission, BridgeConfig, Credential, Endpoint, Limits, NetworkClass, PriceTable, Proxy, Recorder, Redact, Replay,
-    ResponsesWire, RunToken, Secret, Source, Upstream,
+    Account, Admission, BridgeConfig, Credential, Endpoint, Limits, NetworkClass, PriceTable, Proxy, Recorder, Redact,
+    Replay, ResponsesWire, RunToken, Secret, Source, Spent, Upstream,
 };
 use contract::model::ModelFacts;
 
 use super::day::Share;
 use super::reach::Reach;
 use super::values::Values;
-use super::{ModelAsk, facts};
+use super::{ModelAsk, account, facts};
 use crate::run::Run;
 
 /// Requests of one run, whatever the contract says: each is a line of evidence.
@@ -66,7 +66,20 @@ pub(super) fn setup(run: &Run<'_>, facts: &ModelFacts, token: &str, recording: O
     let reserved = Share::reserve(run, pair, config.limits).map_err(|error| error.to_string())?;
     let (share, day) = reserved.unzip();
     config.day = day.unwrap_or_default();
+    // Only what is reserved of a day is to be settled for a run that dies.
+    if let Some(share) = &share {
+        config.account = Some(kept_account(run, share)?);
+    }
     Ok(Setup { config, values, share })
+}
+
+fn kept_account(run: &Run<'_>, share: &Share) -> Result<Account, String> {
+    account::keep(&run.work).map_err(|error| {
+        // Nothing was asked, so nothing is held of the day either.
+        let settled = share.settle(run, Spent::default());
+        let why = settled.err().map_or_else(|| error.to_string(), |error| error.to_string());
+        format!("the account of the run cannot be kept: {why}")
+    })
 }
 
 fn known(token: &str, endpoint: Option<&Endpoint>, reach: &Reach) -> Values {

@@ -4,8 +4,9 @@ use std::io;
 use std::path::Path;
 
 use contract::Stamp;
+use contract::text::shown;
 use evidence::signers::AllowedSigners;
-use evidence::sshsig::verify_signature;
+use evidence::sshsig::{VerifySignatureError, verify_signature};
 
 use super::ModelSettings;
 use super::records::bounded;
@@ -42,7 +43,7 @@ impl Signers {
             Err(error) => return Err(format!("its signature cannot be read: {error}")),
         };
         let key = verify_signature(&String::from_utf8_lossy(&signature), bytes, NAMESPACE)
-            .map_err(|error| format!("its signature does not hold: {error}"))?;
+            .map_err(|error| does_not_hold(error, file))?;
         let allowed = self.allowed.as_ref().map_err(|error| format!("allowed_signers cannot be read: {error}"))?;
         if allowed.allow(&key, NAMESPACE, self.now) {
             Ok(Some(key.key_id()))
@@ -50,4 +51,20 @@ impl Signers {
             Err(format!("it is signed by {}, whom allowed_signers does not allow", key.key_id()))
         }
     }
+}
+
+/// Why a signature does not count, and what to do where the record itself may be good.
+fn does_not_hold(error: VerifySignatureError, file: &Path) -> String {
+    let remedy = match error {
+        VerifySignatureError::KeyType => {
+            let name = file.file_name().map(|name| shown(&name.to_string_lossy())).unwrap_or_default();
+            format!(
+                "; only ed25519 keys count: sign it anew with `ssh-keygen -Y sign -n {NAMESPACE} -f ~/.ssh/id_ed25519 {name}`"
+            )
+        }
+        VerifySignatureError::Shape | VerifySignatureError::Namespace | VerifySignatureError::Signature => {
+            String::new()
+        }
+    };
+    format!("its signature does not hold: {error}{remedy}")
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use bridge::Spent;
 use contract::decision::{Inputs, Profile, SettingFacts};
 use contract::statement::SignedLedger;
 use contract::{Digest, Reason, RunId, Stamp};
@@ -18,6 +19,7 @@ use crate::clock::RunClock;
 use crate::decide::Ask;
 use crate::findings::Findings;
 use crate::home::Home;
+use crate::model::{DeadShare, settle_dead};
 use crate::run::{Harness, Run, Stopped};
 use crate::task::Task;
 use crate::watch::Watch;
@@ -38,6 +40,8 @@ pub(super) struct Scene<'a> {
     pub(super) task: &'a Task,
     pub(super) ask: &'a Ask,
     pub(super) watch: Watch<'a>,
+    /// The run died in the boot that is still going on.
+    pub(super) same_boot: bool,
 }
 
 impl<'a> Scene<'a> {
@@ -87,10 +91,13 @@ impl<'a> Scene<'a> {
         adopt(&mut run, old)?;
         settle_decision(&mut run, engine)?;
         run.catch_up()?;
+        let share = settle_share(&mut run, self.same_boot)?;
         match stopped {
-            Some(Stopped::Halted(_)) => run.findings.block(Reason::Halted, format!("the run was {why}"), names::TRACE),
+            Some(Stopped::Halted(_)) => {
+                run.findings.block(Reason::Halted, format!("the run was {why}{share}"), names::TRACE);
+            }
             _ => {
-                let text = format!("the run was interrupted: {why}");
+                let text = format!("the run was interrupted: {why}{share}");
                 run.findings.block(Reason::HarnessInterrupted, text, names::TRACE);
             }
         }
@@ -133,6 +140,22 @@ fn adopt(run: &mut Run<'_>, old: Option<&Path>) -> Result<(), Stopped> {
         }
     }
     Ok(())
+}
+
+/// Settles what the run held of a limited day; gives what is to be said where it cannot.
+fn settle_share(run: &mut Run<'_>, same_boot: bool) -> Result<String, Stopped> {
+    match settle_dead(run, same_boot)? {
+        DeadShare::None => Ok(String::new()),
+        DeadShare::Settled(Spent { requests, tokens, money_micros }) => {
+            let data = json!({"money_micros": money_micros, "requests": requests, "tokens": tokens});
+            run.trace("model.settled", data)?;
+            Ok(String::new())
+        }
+        DeadShare::Kept(why) => {
+            run.trace("model.share_kept", json!({"why": why}))?;
+            Ok(format!("; its share of the day's limit stays counted in full: {why}"))
+        }
+    }
 }
 
 /// The decision the run rested on: from the intent of the engine's start, or one that says how far it came.

@@ -20,8 +20,11 @@ fn a_recorded_run_is_played_again_with_no_upstream() {
     let trap = scene.trap();
     scene.environment.clear();
     let run = report["run_id"].as_str().unwrap();
-    let (report, _) = scene.run(&case, &["--replay-model-traffic", run], 0);
+    let patch = |bundle: &std::path::Path| fs::read_to_string(bundle.join("patch.diff")).unwrap();
+    let recorded = patch(&bundle);
+    let (report, bundle) = scene.run(&case, &["--replay-model-traffic", run], 0);
     assert_eq!((&report["model"]["replayed"], &report["model"]["answered"]), (&json!(2), &json!(2)));
+    assert!(recorded.contains("+two") && patch(&bundle) == recorded, "the same patch: {recorded}");
     assert!(trap.accept().is_err(), "nobody may have knocked");
 
     // A question that is not in the recording is an error, and still nobody is asked.

@@ -63,11 +63,32 @@ fn an_answered_request_is_evidence() {
 
 #[test]
 fn what_the_bridge_refuses_stands_against_the_run() {
-    let hosted =
-        json!({"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": [{"type": "web_search"}]});
+    let chat = |more: Value| {
+        let mut body = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body.to_string()
+    };
+    let part = |part: Value| json!({"model": "m", "messages": [{"role": "user", "content": [part]}]}).to_string();
+    let responses = |more: Value| {
+        let mut body = json!({"model": "m", "input": "hi"});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body.to_string()
+    };
+    let hosted = "hosted_tool_refused";
+    let added = json!([{"type": "additional_tools", "tools": [{"type": "web_search"}]}]);
     let rows = [
         ("another model", ask("other", "hello"), "model_fallback_blocked"),
-        ("a hosted tool", hosted.to_string(), "hosted_tool_refused"),
+        ("a hosted tool", chat(json!({"tools": [{"type": "web_search"}]})), hosted),
+        ("a tool added in the input", responses(json!({"input": added})), hosted),
+        ("an MCP server", responses(json!({"tools": [{"type": "mcp", "server_url": "https://x.example"}]})), hosted),
+        (
+            "an image to be fetched",
+            part(json!({"type": "image_url", "image_url": {"url": "https://x.example/a"}})),
+            hosted,
+        ),
+        ("a stored file", part(json!({"type": "file", "file": {"file_id": "file-1"}})), hosted),
+        ("in the background", responses(json!({"background": true})), hosted),
+        ("somebody else's response", responses(json!({"previous_response_id": "resp_theirs"})), hosted),
     ];
     for (name, body, reason) in rows {
         let scene = Scene::new();

@@ -20,7 +20,8 @@ base, key = os.environ["OPENAI_BASE_URL"], os.environ["OPENAI_API_KEY"]
 print("backwards", key[::-1], flush=True)
 for body in sys.argv[1:]:
     body = body.replace("SECRET", "sk_" + "live_yeu5IfpoPTKgRHlpbGyrqg8F")
-    request = urllib.request.Request(base + "/chat/completions", body.encode(), {"Authorization": "Bearer " + key, "Content-Type": "application/json"})
+    path = "/responses" if "input" in json.loads(body) else "/chat/completions"
+    request = urllib.request.Request(base + path, body.encode(), {"Authorization": "Bearer " + key, "Content-Type": "application/json"})
     try:
         with urllib.request.urlopen(request) as answer:
             print("status", answer.status, json.load(answer)["choices"][0]["message"]["content"], flush=True)

@@ -28,8 +28,12 @@ fn keygen(scene: &Scene, arguments: &[&str]) {
 
 fn key(scene: &Scene, name: &str) -> PathBuf {
     let path = scene.world.user().join(name);
-    keygen(scene, &["-q", "-t", "ed25519", "-N", "", "-C", name, "-f", path.to_str().unwrap()]);
+    key_of(scene, "ed25519", &path);
     path
+}
+
+fn key_of(scene: &Scene, kind: &str, path: &std::path::Path) {
+    keygen(scene, &["-q", "-t", kind, "-N", "", "-C", kind, "-f", path.to_str().unwrap()]);
 }
 
 fn sign(scene: &Scene, key: &std::path::Path, namespace: &str, file: &str) {
@@ -104,6 +108,16 @@ const ROWS: &[Row] = &[
             sign(it, &other, NAMESPACE, RECORD);
         },
         "whom allowed_signers does not allow",
+    ),
+    (
+        "signed by a key of another kind",
+        |it, _| {
+            let other = it.world.user().join("ecdsa");
+            key_of(it, "ecdsa", &other);
+            allow(it, &other, "");
+            sign(it, &other, NAMESPACE, RECORD);
+        },
+        "only ed25519 keys count: sign it anew with `ssh-keygen -Y sign -n cto-record@v1 -f ~/.ssh/id_ed25519 prov.json`",
     ),
     (
         "signed by a key that is no longer good",

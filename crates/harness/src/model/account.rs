@@ -1,0 +1,85 @@
+//! What a run has used of its model so far, in a file of its work area: a run that is killed cannot say it any more.
+//!
+//! One line for each change, written before a request is sent and after it has ended; the last one counts. It outlives
+//! the process and not the machine, so it counts only within the boot it was written in.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bridge::{Account, Spent};
+use serde::{Deserialize, Serialize};
+
+/// Longer than the lines of all requests that a run may make.
+const LONGEST: u64 = 16 << 20;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    requests: u64,
+    tokens: u64,
+    money_micros: u64,
+}
+
+fn place(work: &Path) -> PathBuf {
+    work.join("model-account.jsonl")
+}
+
+/// Keeps the account from here on.
+pub(super) fn keep(work: &Path) -> io::Result<Account> {
+    let file = File::create_new(place(work))?;
+    write(&file, Spent::default())?;
+    Ok(Account(Arc::new(move |spent| write(&file, spent).is_ok())))
+}
+
+fn write(mut file: &File, Spent { requests, tokens, money_micros }: Spent) -> io::Result<()> {
+    let mut line = serde_json::to_vec(&Line { requests, tokens, money_micros })?;
+    line.push(b'\n');
+    file.write_all(&line)
+}
+
+/// What a run had used when it died, requests that were open counted as estimated; nothing where that cannot be told.
+pub(super) fn read(work: &Path) -> Option<Spent> {
+    let path = place(work);
+    let size = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?.len();
+    let text = (size <= LONGEST).then(|| fs::read_to_string(&path).ok())??;
+    // A line that is cut tells that the ones before it are not the last word.
+    let last = text.strip_suffix('\n')?.rsplit('\n').next()?;
+    let Line { requests, tokens, money_micros } = serde_json::from_str(last).ok()?;
+    Some(Spent { requests, tokens, money_micros })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_counts_and_a_damaged_one_tells_nothing() {
+        let line = |requests| format!("{{\"requests\":{requests},\"tokens\":7,\"money_micros\":0}}\n");
+        let rows = [
+            (line(0), Some(0)),
+            (line(1) + &line(2), Some(2)),
+            (line(1) + line(2).trim_end(), None),
+            (line(1) + "{}\n", None),
+            (line(1) + "\n", None),
+            (String::new(), None),
+        ];
+        for (text, requests) in rows {
+            let work = tempfile::tempdir().unwrap();
+            fs::write(place(work.path()), &text).unwrap();
+            assert_eq!(read(work.path()).map(|spent| spent.requests), requests, "{text:?}");
+        }
+        assert_eq!(read(tempfile::tempdir().unwrap().path()), None);
+    }
+
+    #[test]
+    fn what_is_kept_is_read_again() {
+        let work = tempfile::tempdir().unwrap();
+        let Account(keep) = super::keep(work.path()).unwrap();
+        assert_eq!(read(work.path()), Some(Spent::default()));
+        let spent = Spent { requests: 3, tokens: 1200, money_micros: 9 };
+        assert!(keep(spent));
+        assert_eq!(read(work.path()), Some(spent));
+    }
+}
