@@ -11,8 +11,8 @@ use contract::decision::{Profile, Shortfall};
 use sandbox::{Availability, probe_host};
 use serde::{Deserialize, Serialize};
 
+use crate::harness::Harness;
 use crate::host::{Seen, boot_id};
-use crate::run::Harness;
 
 const FILE: &str = "sandbox.json";
 

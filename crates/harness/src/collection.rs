@@ -11,10 +11,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use crate::decide::{Ask, Decided};
+use crate::harness::Harness;
 use crate::model::ModelAsk;
 use crate::recover::seal_stopped;
 use crate::report::Evidence;
-use crate::run::{Harness, OpenRunError, Run, Stopped};
+use crate::run::{OpenRunError, Run, Stopped};
 use crate::spine::GovernError;
 use crate::task::{Origin, Task};
 use crate::watch::{Quiet, Watch};

@@ -11,9 +11,10 @@ use serde_json::json;
 use tree::Listing;
 
 use crate::engines::FAKE;
+use crate::harness::Harness;
 use crate::ladder;
 use crate::model::ModelAsk;
-use crate::run::{Harness, Run, Stopped};
+use crate::run::{Run, Stopped};
 use crate::scan::baseline_reader;
 use crate::settings::settings;
 use crate::spine::govern;

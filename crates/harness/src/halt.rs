@@ -21,8 +21,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::clock::{ReadClockError, RunClock};
+use crate::harness::Harness;
 use crate::home::{Home, OpenHomeError};
-use crate::run::{Harness, Stopped, suffix};
+use crate::run::{Stopped, suffix};
 
 /// Entries of the ledger.
 pub const HALT_SET: &str = "halt.set";

@@ -5,7 +5,7 @@ use contract::report::Report;
 use contract::{ModelPair, Purpose, Reason, Stage, Status};
 use ledger::{RunFilter, RunRow, RunStatus};
 
-use crate::run::Harness;
+use crate::harness::Harness;
 
 /// Runs that are looked at, newest first; beyond, a rung counts as not started.
 const MOST_RUNS: usize = 2000;

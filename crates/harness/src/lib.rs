@@ -17,6 +17,7 @@ mod exam;
 mod findings;
 mod gc;
 mod halt;
+mod harness;
 mod home;
 mod host;
 mod ladder;
@@ -58,6 +59,7 @@ pub use engines::{
 };
 pub use gc::{Act, CollectError, Kept, Retention, RunFate, Stuff, StuffFate, Swept, gc, hold};
 pub use halt::{HALT_LIFTED, HALT_SET, Halt, HaltError, HaltSet, Halted, Resumed, halt, halted, resume};
+pub use harness::{Harness, OpenHarnessError};
 pub use home::{Home, OpenHomeError};
 pub use host::{GatherHostError, Tools};
 pub use look::{Look, LookError, Looked, Shown, look_around};
@@ -65,7 +67,7 @@ pub use model::{ModelAsk, ModelSetting, ModelSettings, ProxySetting, RecordRow, 
 pub use recover::{RecoverError, Recovered, recover};
 pub use replay::{ReadStepsError, recorded_steps};
 pub use reverify::{REVERIFIED, Reverified, ReverifyError, reverify};
-pub use run::{Harness, OpenHarnessError, OpenRunError, random_token};
+pub use run::{OpenRunError, random_token};
 pub use scan::ContractSecret;
 pub use spine::{GovernError, Outcome, govern};
 pub use take::{TAKEN, TakeAsk, TakeError, TookPatch, take};

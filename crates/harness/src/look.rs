@@ -16,8 +16,9 @@ use sandbox::{Access, Applied, Upper, WorkspaceFrom};
 
 use crate::availability;
 use crate::clock::RunClock;
+use crate::harness::Harness;
 use crate::posture::Cells;
-use crate::run::{Harness, Stopped, canary, suffix};
+use crate::run::{Stopped, canary, suffix};
 use crate::supervise::{Setting, exit_code, space};
 
 /// What to run, and over what.

@@ -24,11 +24,12 @@ use serde::Deserialize;
 
 use crate::clock::RunClock;
 use crate::decide::Ask;
+use crate::harness::Harness;
 use crate::home::Home;
 use crate::model::ModelAsk;
 use crate::report::{Evidence, ledger_entry, remove_work};
 use crate::reserve::Reserve;
-use crate::run::{Harness, Stopped};
+use crate::run::Stopped;
 use crate::supervise::MARKER;
 use crate::task::{Origin, Task};
 use crate::watch::{Quiet, Watch};

@@ -6,122 +6,32 @@ use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use contract::decision::Shortfall;
-use contract::report::HostFacts;
 use contract::statement::SignedLedger;
 use contract::{Digest, EventKind, RunId, canonical_bytes};
-use evidence::{Draft, HarnessKey, WriteArtifactError, stop};
-use ledger::{Ledger, RunStarted};
-use sandbox::{Stage, Supervisor};
+use evidence::{Draft, WriteArtifactError, stop};
+use ledger::RunStarted;
+use sandbox::Stage;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::clock::RunClock;
 use crate::decide::Ask;
-use crate::engines::{Engines, Equipped};
+use crate::engines::Equipped;
 use crate::environment::Layer;
 use crate::findings::Findings;
 use crate::halt::Halted;
-use crate::home::{Home, OpenHomeError};
-use crate::host::{self, GatherHostError, Tools};
-use crate::model::{ModelLink, ModelSettings};
+use crate::harness::Harness;
+use crate::home::OpenHomeError;
+use crate::host;
+use crate::model::ModelLink;
 use crate::replay;
 use crate::reserve::Reserve;
 use crate::scan::{ContractSecret, censor, secret_in};
 use crate::supervise::{self, Setting};
 use crate::task::Task;
 use crate::watch::{Step, StepState, Told, Watch};
-
-/// Everything a run needs that outlives it.
-#[derive(Debug)]
-pub struct Harness {
-    pub home: Home,
-    pub(crate) key: HarnessKey,
-    pub(crate) supervisor: Supervisor,
-    pub(crate) exe: PathBuf,
-    pub(crate) git: tree::Git,
-    pub(crate) tools: Tools,
-    pub(crate) host: HostFacts,
-    pub(crate) models: ModelSettings,
-    pub(crate) engines: Engines,
-    /// The record of the kill switch that is heeded.
-    pub(crate) switch: PathBuf,
-    /// Why profile `strict` cannot be had here; found out when it is first asked for.
-    pub(crate) strict_shortfall: OnceLock<Option<Shortfall>>,
-    /// One connection for all threads: its operations are short, and opening one costs more than waiting.
-    ledger: Mutex<Ledger>,
-}
-
-/// Why the harness could not be made ready.
-#[derive(Debug)]
-pub enum OpenHarnessError {
-    Home(OpenHomeError),
-    Git(tree::TreeError),
-    GitTooOld(tree::GitVersion),
-    Host(GatherHostError),
-}
-
-impl fmt::Display for OpenHarnessError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Home(error) => error.fmt(f),
-            Self::Git(error) => error.fmt(f),
-            Self::GitTooOld(version) => {
-                write!(f, "git {version} is too old: {} or newer is needed", tree::GitVersion::OLDEST)
-            }
-            Self::Host(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for OpenHarnessError {}
-
-impl OpenHarnessError {
-    pub fn remedy(&self) -> String {
-        match self {
-            Self::Home(error) => error.remedy(),
-            Self::Git(_) | Self::GitTooOld(_) => format!("install git {} or newer", tree::GitVersion::OLDEST),
-            Self::Host(_) => "cto doctor".to_owned(),
-        }
-    }
-}
-
-impl Harness {
-    /// `exe` is the own executable: it supervises engines and is the fake engine.
-    pub fn open(home: &Path, exe: PathBuf, tools: Tools) -> Result<Self, OpenHarnessError> {
-        let home = Home::create(home).map_err(OpenHarnessError::Home)?;
-        let git = tree::Git::find(&tools.operator_path).map_err(OpenHarnessError::Git)?;
-        let host = host::facts(&exe, &git, &home.cache()).map_err(OpenHarnessError::Host)?;
-        let key = home.harness_key().map_err(OpenHarnessError::Home)?;
-        let ledger = Mutex::new(home.ledger().map_err(OpenHarnessError::Home)?);
-        let (supervisor, strict_shortfall) = (Supervisor::new(exe.clone()), OnceLock::new());
-        let switch = home.halt_path();
-        let (models, engines) = (ModelSettings::default(), Engines::default());
-        Ok(Self { key, supervisor, exe, git, tools, host, models, engines, switch, strict_shortfall, ledger, home })
-    }
-
-    /// With what the operator's configuration says of models; without it no model can be used.
-    pub fn with_models(self, models: ModelSettings) -> Self {
-        Self { models, ..self }
-    }
-
-    /// With the engines that the operator's configuration knows beside the fake one.
-    pub fn with_engines(self, engines: Engines) -> Self {
-        Self { engines, ..self }
-    }
-
-    pub fn host(&self) -> &HostFacts {
-        &self.host
-    }
-
-    /// The ledger, for one operation. Every operation is a transaction, so a thread that died in one left nothing half done.
-    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// Why a run did not even start: nothing is left behind.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use contract::task::Environment;
 
 use crate::decide::Ask;
 use crate::engines::{Equipment, Equipped, equip};
-use crate::run::Harness;
+use crate::harness::Harness;
 use crate::task::Task;
 use crate::{availability, environment, halt, model};
 

@@ -8,9 +8,10 @@ use evidence::seal::Sealed;
 use crate::decide::{Ask, Decided};
 use crate::engines::Prepared;
 use crate::halt::Lookout;
+use crate::harness::Harness;
 use crate::recover::{RecoverError, seal_stopped};
 use crate::report::Evidence;
-use crate::run::{Harness, OpenRunError, Run, Stopped};
+use crate::run::{OpenRunError, Run, Stopped};
 use crate::task::Task;
 use crate::watch::Watch;
 

@@ -12,7 +12,7 @@ use contract::{Digest, RunId};
 use evidence::names;
 use serde::Serialize;
 
-use crate::run::Harness;
+use crate::harness::Harness;
 
 /// A statement and where it lies.
 #[derive(Debug)]

@@ -9,8 +9,9 @@ use contract::task::Limits;
 use contract::{RunId, TaskContract};
 use sandbox::{Access, Ended, How, LimitKind, Mount, Space, Spec, Stage, SuperviseError, Supervisor};
 
+use crate::harness::Harness;
 use crate::quarters::Quarters;
-use crate::run::{Harness, Run, Stopped};
+use crate::run::{Run, Stopped};
 
 /// The variable by which processes of a run are found when nobody supervises them any more.
 pub(crate) const MARKER: &str = "CTO_RUN_ID";

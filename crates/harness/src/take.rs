@@ -18,7 +18,8 @@ use serde_json::json;
 use tree::{BranchName, CommitSpec, Landing, Oid};
 
 use crate::clock::RunClock;
-use crate::run::{Harness, suffix};
+use crate::harness::Harness;
+use crate::run::suffix;
 use crate::stated;
 use crate::work::Work;
 pub use error::TakeError;

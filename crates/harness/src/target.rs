@@ -13,7 +13,7 @@ use contract::text::path_text;
 use tree::{Author, Checkout, CommitSpec, Entry, Listing, Manifest, Mode, Oid, Source, SourceDigest, Store, TreeError};
 
 use crate::decide::repository;
-use crate::run::Harness;
+use crate::harness::Harness;
 use crate::task::{BaselineFile, Origin, Task};
 
 /// What the harness diffs against. Kept outside everything an engine can write.

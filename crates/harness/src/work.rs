@@ -5,7 +5,8 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 
-use crate::run::{Harness, suffix};
+use crate::harness::Harness;
+use crate::run::suffix;
 
 pub(crate) struct Work(pub(crate) PathBuf);
 

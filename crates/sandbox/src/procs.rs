@@ -56,9 +56,10 @@ pub(crate) fn all() -> impl Iterator<Item = Process> {
     entries.filter_map(pid).filter_map(Process::read)
 }
 
-/// User and system time, in clock ticks, of the children this process has waited for.
-pub(crate) fn own_children_ticks() -> Option<(u64, u64)> {
-    let stat = fs::read("/proc/self/stat").ok()?;
+/// User and system time, in clock ticks, of the children a process has waited for; this one, where none is named.
+pub(crate) fn children_ticks(pid: Option<Pid>) -> Option<(u64, u64)> {
+    let name = pid.map_or_else(|| "self".to_owned(), |pid| pid.as_raw_pid().to_string());
+    let stat = fs::read(format!("/proc/{name}/stat")).ok()?;
     let (_, _, rest) = split_stat(&stat)?;
     let mut fields = rest.split(' ').skip(13);
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))

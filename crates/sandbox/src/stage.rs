@@ -52,7 +52,7 @@ fn supervise() -> io::Result<()> {
         Err(failure) => Report::new(How::SpawnFailed(failure)),
     };
     report.elapsed = started.elapsed();
-    report.cpu = cpu();
+    report.cpu = cpu(None);
     conclude(&mut control, &report)
 }
 
@@ -198,8 +198,9 @@ pub(crate) fn how(status: Option<WaitStatus>) -> How {
     }
 }
 
-pub(crate) fn cpu() -> Option<Cpu> {
-    let (user, system) = procs::own_children_ticks()?;
+/// What the children of a process took; of this one, where none is named.
+pub(crate) fn cpu(pid: Option<Pid>) -> Option<Cpu> {
+    let (user, system) = procs::children_ticks(pid)?;
     let time = |ticks: u64| Duration::from_millis(ticks.saturating_mul(TICK_MS));
     Some(Cpu { user: time(user), system: time(system) })
 }

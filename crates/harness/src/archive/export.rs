@@ -15,9 +15,9 @@ use super::names::Names;
 use super::{
     BUNDLE, ExportRunError, FORMAT, LEVEL, MANIFEST, Manifest, PUBLIC_KEY, STATEMENTS, VERSION, allowance, statement,
 };
+use crate::harness::Harness;
 use crate::home::Home;
 use crate::reverify::{CarriedBaseline, carry_baseline};
-use crate::run::Harness;
 
 /// What is put into an archive.
 #[derive(Debug, Clone, Copy)]

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::equip::{admission, program};
 use super::locate;
 use super::registry::Engine;
-use crate::run::Harness;
+use crate::harness::Harness;
 
 /// What a package says of itself.
 #[derive(Debug, Default, Deserialize)]

@@ -15,10 +15,10 @@ use super::kept::{Cellar, Kept};
 use super::locate;
 use super::registry::{Engine, Engines};
 use crate::decide::Ask;
+use crate::harness::Harness;
 use crate::host::Tools;
 use crate::ladder;
 use crate::model::{ModelSettings, RecordRow, Signers, read_record};
-use crate::run::Harness;
 
 /// An engine with its program at hand.
 #[derive(Debug, Clone)]

@@ -11,8 +11,8 @@ use contract::{Digest, canonical_digest};
 
 use super::kept::Kept;
 use super::locate::Located;
+use crate::harness::Harness;
 use crate::look::{Look, Shown, look_around};
-use crate::run::Harness;
 
 /// A program that takes longer to say its name is not asked to work.
 const WALL: Duration = Duration::from_secs(60);

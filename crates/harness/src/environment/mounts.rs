@@ -10,8 +10,9 @@ use contract::task::Mount;
 use contract::{Digest, canonical_bytes};
 use serde::{Deserialize, Serialize};
 
+use crate::harness::Harness;
 use crate::host::write_aside;
-use crate::run::{Harness, Stopped};
+use crate::run::Stopped;
 
 /// More than this is not looked through.
 const MOST_FILES: u64 = 500_000;

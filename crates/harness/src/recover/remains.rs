@@ -18,9 +18,10 @@ use super::remove_all;
 use crate::clock::RunClock;
 use crate::decide::Ask;
 use crate::findings::Findings;
+use crate::harness::Harness;
 use crate::home::Home;
 use crate::model::{DeadShare, settle_dead};
-use crate::run::{Harness, Run, Stopped};
+use crate::run::{Run, Stopped};
 use crate::task::Task;
 use crate::watch::Watch;
 

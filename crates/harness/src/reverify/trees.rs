@@ -9,7 +9,7 @@ use tree::{Listing, Oid, Source, Store};
 
 use super::ReverifyError;
 use crate::baseline;
-use crate::run::Harness;
+use crate::harness::Harness;
 
 /// The trees of a run, in a store of their own.
 pub(super) struct Rebuilt {

@@ -8,7 +8,7 @@ use evidence::names;
 use tree::{Listing, Oid, Settings, Source, Store};
 
 use super::{TakeAsk, TakeError};
-use crate::run::Harness;
+use crate::harness::Harness;
 
 pub(super) struct Scene {
     pub(super) source: Source,

@@ -24,7 +24,8 @@ enum Cause {
     HarnessGone,
 }
 
-/// With the cell, of which nothing lives any more. `None` if the harness is gone and there is nobody to report to.
+/// With the cell, of which nothing lives any more but its first process. `None` if the harness is gone and there is nobody to
+/// report to.
 pub(super) fn follow(
     mut cell: Cell,
     control: &UnixStream,
@@ -87,7 +88,9 @@ fn report(cell: &mut Cell, cause: Cause, not_started: Option<SpawnFailure>) -> R
     if how == (How::Signaled { signal: libc::SIGXFSZ }) {
         limit_hits.push(LimitKind::FileSize);
     }
-    if !cell.bury() {
+    // Where the first process found nobody beside itself, it alone is left, and it is ours: its end can wait until it is told.
+    let alone = matches!(&cause, Cause::Ended(end) if end.leftovers.killed == 0);
+    if !alone && !cell.bury() {
         how = How::Unkillable;
     }
     limit_hits.extend(cell.cgroup.as_ref().map(Cgroup::hits).unwrap_or_default());

@@ -67,15 +67,19 @@ pub(crate) fn supervise(
     }
     let started = Instant::now();
     let name = order.argv.first().map_or("", String::as_str);
-    let followed = follow::follow(cell, &control, name, started.checked_add(order.wall));
+    let mut followed = follow::follow(cell, &control, name, started.checked_add(order.wall));
     if let WorkspaceFrom::Layers { upper: Upper::Directory(upper), .. } = &confinement.workspace.from {
+        // What the overlay needed for itself can go when it has gone.
+        if let Some((_, cell)) = &mut followed {
+            cell.bury();
+        }
         overlay::clean(upper);
     }
     let (mut report, cell) = followed.ok_or(io::ErrorKind::UnexpectedEof)?;
     report.elapsed = started.elapsed();
-    report.cpu = cpu();
+    report.cpu = cpu(cell.init);
     conclude(&mut control, &report)?;
-    // What is left of it, watches and a group without members, takes the kernel a while.
+    // What is left of it, a first process with its mounts, watches and a group without members, takes the kernel a while.
     drop(cell);
     Ok(())
 }
