@@ -4,6 +4,7 @@
 //! again, compare. Tests hold the two together.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::str;
 
 use serde::de::DeserializeOwned;
@@ -21,6 +22,19 @@ const PLAIN_DIGITS: usize = 15;
 pub fn is_canonical(bytes: &[u8]) -> bool {
     let mut scan = Scan { bytes, at: 0 };
     str::from_utf8(bytes).is_ok() && scan.value(0).is_some() && scan.at == bytes.len()
+}
+
+/// Where the value of one member of an object stands, if the whole of it is canonical.
+pub fn canonical_member(bytes: &[u8], name: &str) -> Option<Range<usize>> {
+    let mut scan = Scan { bytes, at: 0 };
+    let mut found = None;
+    str::from_utf8(bytes).ok().filter(|_| bytes.first() == Some(&b'{'))?;
+    scan.object(1, |key, value| {
+        if key.is_plain && key.inner() == name.as_bytes() {
+            found = Some(value);
+        }
+    })?;
+    found.filter(|_| scan.at == bytes.len())
 }
 
 /// Every method moves past what it names, and gives none where that is not canonical.
@@ -42,7 +56,7 @@ impl<'a> Scan<'a> {
         match self.peek()? {
             b'"' => self.string().map(drop),
             b'{' | b'[' if depth >= DEEPEST => None,
-            b'{' => self.object(depth + 1),
+            b'{' => self.object(depth + 1, |_, _| {}),
             b'[' => self.array(depth + 1),
             b't' => self.take(b"true"),
             b'f' => self.take(b"false"),
@@ -65,7 +79,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn object(&mut self, depth: usize) -> Option<()> {
+    /// Each member is handed over.
+    fn object(&mut self, depth: usize, mut each: impl FnMut(Text<'a>, Range<usize>)) -> Option<()> {
         self.at += 1;
         if self.peek()? == b'}' {
             return self.take(b"}");
@@ -78,7 +93,9 @@ impl<'a> Scan<'a> {
             }
             before = Some(key);
             self.take(b":")?;
+            let start = self.at;
             self.value(depth)?;
+            each(key, start..self.at);
             match self.peek()? {
                 b',' => self.at += 1,
                 _ => return self.take(b"}"),
@@ -89,13 +106,15 @@ impl<'a> Scan<'a> {
     fn string(&mut self) -> Option<Text<'a>> {
         let start = self.at;
         self.take(b"\"")?;
-        let mut escaped = false;
+        let mut is_plain = true;
         loop {
-            self.at += plain_run(&self.bytes[self.at..])? + 1;
+            let (length, is_ascii) = plain_run(&self.bytes[self.at..])?;
+            self.at += length + 1;
+            is_plain &= is_ascii;
             match self.bytes[self.at - 1] {
-                b'"' => return Some(Text { quoted: &self.bytes[start..self.at], escaped }),
+                b'"' => return Some(Text { quoted: &self.bytes[start..self.at], is_plain }),
                 b'\\' => {
-                    escaped = true;
+                    is_plain = false;
                     self.escape()?;
                 }
                 _ => return None,
@@ -136,23 +155,28 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// How many bytes stand before the first quote, backslash or control character; eight are looked at in one step.
-fn plain_run(bytes: &[u8]) -> Option<usize> {
+/// How many bytes stand before the first quote, backslash or control character, and whether they are ASCII; eight are looked at
+/// in one step.
+fn plain_run(bytes: &[u8]) -> Option<(usize, bool)> {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES << 7;
     // The high bit of each byte that is below `limit`; a borrow can only spoil bytes above the first that is.
     let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
     let (words, rest) = bytes.as_chunks::<8>();
+    let mut seen = 0;
     for (index, word) in words.iter().enumerate() {
         let word = u64::from_le_bytes(*word);
         let (quotes, slashes) = (word ^ (ONES * u64::from(b'"')), word ^ (ONES * u64::from(b'\\')));
         let ends = (below(quotes, 1) | below(slashes, 1) | below(word, 0x20)) & HIGH;
         if ends != 0 {
-            return Some(index * 8 + ends.trailing_zeros() as usize / 8);
+            let before = ends.trailing_zeros() / 8;
+            seen |= word & ((1 << (before * 8)) - 1);
+            return Some((index * 8 + before as usize, seen & HIGH == 0));
         }
+        seen |= word;
     }
-    let ends = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
-    rest.iter().position(ends).map(|at| words.len() * 8 + at)
+    let before = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f))?;
+    Some((words.len() * 8 + before, seen & HIGH == 0 && rest[..before].is_ascii()))
 }
 
 /// Reads a JSON document. The same as reading it from its bytes, but its strings are not each looked at for being UTF-8.
@@ -172,25 +196,21 @@ fn is_written_the_same(bytes: &[u8]) -> bool {
 #[derive(Clone, Copy)]
 struct Text<'a> {
     quoted: &'a [u8],
-    escaped: bool,
+    /// It stands for itself, and its bytes sort as its UTF-16 units do.
+    is_plain: bool,
 }
 
-impl Text<'_> {
+impl<'a> Text<'a> {
     /// Keys are sorted by their UTF-16 units.
     fn order(&self, other: &Self) -> Option<Ordering> {
-        if self.is_plain() && other.is_plain() {
+        if self.is_plain && other.is_plain {
             return Some(self.inner().cmp(other.inner()));
         }
         let (one, two) = (self.read()?, other.read()?);
         Some(one.encode_utf16().cmp(two.encode_utf16()))
     }
 
-    /// It stands for itself, and its bytes sort as its UTF-16 units do.
-    fn is_plain(&self) -> bool {
-        !self.escaped && self.quoted.is_ascii()
-    }
-
-    fn inner(&self) -> &[u8] {
+    fn inner(&self) -> &'a [u8] {
         &self.quoted[1..self.quoted.len() - 1]
     }
 
@@ -324,6 +344,23 @@ mod tests {
     }
 
     #[test]
+    fn a_member_is_found_in_a_canonical_object_only() {
+        for (text, expected) in [
+            ("{\"a\":1,\"b\":[{\"b\":2}],\"c\":3}", Some("[{\"b\":2}]")),
+            ("{\"b\":{}}", Some("{}")),
+            ("{\"a\":{\"b\":2}}", None),
+            ("{\"b\":1, \"c\":3}", None),
+            ("{\"b\":1,\"b\":2}", None),
+            ("{\"b\":1}x", None),
+            ("{\"b\":1", None),
+            ("[\"b\"]", None),
+            ("", None),
+        ] {
+            assert_eq!(canonical_member(text.as_bytes(), "b").map(|place| &text[place]), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn a_plain_run_ends_where_a_look_at_each_byte_ends_it() {
         let ends = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
         for length in 0..40 {
@@ -331,7 +368,8 @@ mod tests {
                 for byte in 0..=255 {
                     let mut bytes = vec![(0xff - byte) | 0x21; length];
                     bytes[at] = byte;
-                    assert_eq!(plain_run(&bytes), bytes.iter().position(ends), "{bytes:?}");
+                    let expected = bytes.iter().position(ends).map(|end| (end, bytes[..end].is_ascii()));
+                    assert_eq!(plain_run(&bytes), expected, "{bytes:?}");
                 }
             }
         }

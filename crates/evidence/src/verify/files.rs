@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
+use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use contract::{Digest, Statement, is_canonical};
+use contract::{Digest, Statement, canonical_member, is_canonical};
 use sha2::{Digest as _, Sha256};
 
 use super::{Checks, OpenBundleError};
@@ -22,6 +23,8 @@ const MOST_JUDGED: u64 = 512 << 20;
 const DEEPEST: usize = 32;
 /// Bytes of a bundle for which one thread is enough.
 const LITTLE: u64 = 4 << 20;
+/// The member of [`names::SANDBOX`] that is signed apart.
+const POSTURES: &str = "postures";
 /// Read at once.
 const CHUNK: usize = 1 << 18;
 
@@ -32,12 +35,18 @@ pub(super) struct Tree {
     pub(super) files: BTreeMap<String, Digest>,
     /// Content of the files at the top, which are judged; `backend/` never is.
     content: BTreeMap<String, Vec<u8>>,
+    /// How the sandboxes were, in [`names::SANDBOX`]; none where that is not canonical.
+    postures: Option<Range<usize>>,
     pub(super) bytes: u64,
 }
 
 impl Tree {
     pub(super) fn content(&self, name: &str) -> Option<&[u8]> {
         self.content.get(name).map(Vec::as_slice)
+    }
+
+    pub(super) fn postures(&self) -> Option<&[u8]> {
+        self.content(names::SANDBOX)?.get(self.postures.clone()?)
     }
 }
 
@@ -68,7 +77,8 @@ pub(super) fn read(path: &Path, checks: &mut Checks) -> Result<Tree, OpenBundleE
     let mut found = Vec::new();
     walk(path, "", 0, &mut found, checks).map_err(|error| OpenBundleError::Read(path.to_owned(), error))?;
     let bytes = found.iter().map(|file| file.size).sum();
-    let mut tree = Tree { root: path.to_owned(), files: BTreeMap::new(), content: BTreeMap::new(), bytes };
+    let mut tree =
+        Tree { root: path.to_owned(), files: BTreeMap::new(), content: BTreeMap::new(), postures: None, bytes };
     for file in found.iter().filter(|file| file.size > LARGEST_JUDGED && names::ALWAYS.contains(&file.name.as_str())) {
         checks.fail(&file.name, "size", None, format!("at most {LARGEST_JUDGED} bytes"), file.size);
     }
@@ -199,9 +209,14 @@ pub(super) fn check_presence(tree: &Tree, checks: &mut Checks) {
 }
 
 /// Every JSON file at the top is stored as its RFC 8785 bytes, and every line of the logs too.
-pub(super) fn check_canonical(tree: &Tree, checks: &mut Checks) {
+pub(super) fn check_canonical(tree: &mut Tree, checks: &mut Checks) {
     for (name, bytes) in &tree.content {
-        if name.ends_with(".json") {
+        if name == names::SANDBOX {
+            let postures = canonical_member(bytes, POSTURES);
+            let canonical = postures.is_some() || is_canonical(bytes);
+            checks.check(canonical, name, "canonical", "RFC 8785 bytes", "other bytes");
+            tree.postures = postures;
+        } else if name.ends_with(".json") {
             checks.check(is_canonical(bytes), name, "canonical", "RFC 8785 bytes", "other bytes");
         } else if name == names::TRACE {
             let lines = bytes.strip_suffix(b"\n").unwrap_or(bytes).split(|byte| *byte == b'\n');

@@ -47,8 +47,8 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
             check_decision(tree, &report, contract, decision, checks);
         }
         check_status(&report, checks);
-        if let (Some(document), Some(bytes)) = (parse(tree, names::SANDBOX, checks), tree.content(names::SANDBOX)) {
-            sandbox::check(&document, bytes, &report, checks);
+        if let Some(document) = parse(tree, names::SANDBOX, checks) {
+            sandbox::check(&document, tree.postures(), &report, checks);
         }
         if let Some(decision) = &decision {
             model::check(tree, decision, &report, checks);

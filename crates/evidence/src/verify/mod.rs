@@ -136,13 +136,13 @@ impl Checks {
 /// Checks one bundle against the keys the caller trusts.
 pub fn verify(path: &Path, keys: &[PublicKey], expectations: &[Expectation]) -> Result<Checked, OpenBundleError> {
     let mut checks = Checks::default();
-    let tree = files::read(path, &mut checks)?;
+    let mut tree = files::read(path, &mut checks)?;
     let signed = attestation::check(&tree, keys, &mut checks);
     if let Some(signed) = &signed {
         files::check_subjects(&tree, &signed.statement, &mut checks);
     }
     files::check_presence(&tree, &mut checks);
-    files::check_canonical(&tree, &mut checks);
+    files::check_canonical(&mut tree, &mut checks);
     let judged = judge::check(&tree, signed.as_ref().map(|signed| &signed.statement), &mut checks);
     if let (Some(signed), Some(judged)) = (&signed, &judged) {
         expect::check(expectations, &signed.statement, &judged.report, &mut checks);

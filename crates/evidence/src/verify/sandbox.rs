@@ -5,13 +5,11 @@ use contract::report::Report;
 use contract::sandbox::{Attempt, AttemptKind, AttemptVerdict, Cell, SandboxDocument};
 use contract::{Digest, Reason};
 use gate::conduct::judge_conduct;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::Checks;
 use crate::names;
 
-pub(super) fn check(document: &SandboxDocument, bytes: &[u8], report: &Report, checks: &mut Checks) {
+pub(super) fn check(document: &SandboxDocument, postures: Option<&[u8]>, report: &Report, checks: &mut Checks) {
     let file = names::SANDBOX;
     checks.same(file, "sandbox_asked", report.sandbox.asked, document.asked);
     checks.same(file, "sandbox_applied", report.sandbox.profile, document.applied);
@@ -22,7 +20,7 @@ pub(super) fn check(document: &SandboxDocument, bytes: &[u8], report: &Report, c
         report.engine.process_started,
         document.engine_ran,
     );
-    let measured = probe_sha256(bytes);
+    let measured = probe_sha256(postures);
     let shown = |digest: Option<Digest>| digest.map_or_else(|| "none".to_owned(), |digest| digest.to_string());
     checks.check(
         measured == report.sandbox.probe_sha256,
@@ -36,14 +34,8 @@ pub(super) fn check(document: &SandboxDocument, bytes: &[u8], report: &Report, c
 }
 
 /// Of the bytes as they stand: they are canonical, or the bundle does not verify anyway, and hold what a later version added.
-fn probe_sha256(bytes: &[u8]) -> Option<Digest> {
-    #[derive(Deserialize)]
-    struct Measured<'a> {
-        #[serde(borrow)]
-        postures: &'a RawValue,
-    }
-    let Measured { postures } = serde_json::from_slice(bytes).ok()?;
-    (postures.get() != "[]").then(|| Digest::of(postures.get().as_bytes()))
+fn probe_sha256(postures: Option<&[u8]>) -> Option<Digest> {
+    postures.filter(|postures| *postures != b"[]").map(Digest::of)
 }
 
 fn check_postures(document: &SandboxDocument, checks: &mut Checks) {
