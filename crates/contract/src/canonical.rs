@@ -25,7 +25,7 @@ pub fn is_canonical(bytes: &[u8]) -> bool {
 }
 
 /// Where the value of one member of an object stands, if the whole of it is canonical.
-pub fn canonical_member(bytes: &[u8], name: &str) -> Option<Range<usize>> {
+pub(crate) fn canonical_member(bytes: &[u8], name: &str) -> Option<Range<usize>> {
     let mut scan = Scan { bytes, at: 0 };
     let mut found = None;
     str::from_utf8(bytes).ok().filter(|_| bytes.first() == Some(&b'{'))?;

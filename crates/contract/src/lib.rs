@@ -33,7 +33,7 @@ pub mod text;
 pub mod time;
 pub mod version;
 
-pub use canonical::{canonical_member, from_json, is_canonical};
+pub use canonical::{from_json, is_canonical};
 pub use coverage::Coverage;
 pub use decision::{Decision, Escalation, Gate};
 pub use digest::{Digest, canonical_bytes, canonical_digest};

@@ -2,11 +2,14 @@
 //!
 //! The names and shapes of what was measured are those of the sandbox itself; nothing is renamed on the way here.
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::canonical::canonical_member;
 use crate::decision::Profile;
-use crate::digest::{Digest, canonical_digest};
+use crate::digest::Digest;
 use crate::task::ForbiddenAction;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,11 +42,14 @@ pub struct SandboxDocument {
     pub leftover_processes: Vec<String>,
 }
 
-impl SandboxDocument {
-    /// What the signed statement carries of the measured posture; `None` where nothing was confined.
-    pub fn probe_sha256(&self) -> Result<Option<Digest>, serde_json::Error> {
-        if self.postures.is_empty() { Ok(None) } else { canonical_digest(&self.postures).map(Some) }
-    }
+/// Where the postures stand in the document's canonical bytes.
+pub fn postures(document: &[u8]) -> Option<Range<usize>> {
+    canonical_member(document, "postures")
+}
+
+/// What the signed statement carries of the postures, as they stand there; none where nothing was confined.
+pub fn probe_sha256(postures: &[u8]) -> Option<Digest> {
+    (postures != b"[]").then(|| Digest::of(postures))
 }
 
 /// What held around a program, and the proof that was taken from inside before it started.

@@ -185,9 +185,21 @@ impl Draft {
 
     /// Creates a JSON artifact in its canonical bytes.
     pub fn write_json<T: Serialize>(&mut self, name: &str, value: &T, at: Stamp) -> Result<(), WriteArtifactError> {
+        self.write_document(name, value, at).map(drop)
+    }
+
+    /// The same, with the bytes as they were written.
+    pub fn write_document<T: Serialize>(
+        &mut self,
+        name: &str,
+        value: &T,
+        at: Stamp,
+    ) -> Result<Vec<u8>, WriteArtifactError> {
         let bytes = canonical_bytes(value).map_err(|error| failed(name, error.into()))?;
         let clean = self.censor.json(name, &bytes).map_err(|error| failed(name, error.into()))?;
-        self.write_clean(name, &clean, at)
+        let bytes = clean.into_owned();
+        self.write_clean(name, &bytes, at)?;
+        Ok(bytes)
     }
 
     /// Takes over a file that a dead run left, without copying it unless something in it has to go.

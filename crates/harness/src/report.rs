@@ -6,6 +6,7 @@ use std::fs;
 
 use contract::event::first_missing;
 use contract::report::{Report, SourceAdmissionStatus};
+use contract::sandbox::{postures, probe_sha256};
 use contract::statement::SealedBy;
 use contract::{Coverage, EventKind, Reason, RunId};
 use evidence::seal::{Sealed, Signing, seal};
@@ -116,13 +117,11 @@ impl<'a> Evidence<'a> {
         common_coverage(&mut run);
         keep_baseline(&mut run)?;
         stop::here("baseline.kept");
-        let sandbox = posture::document(&run)?;
-        let sandbox = run.clean(names::SANDBOX, sandbox)?;
-        let at = run.clock.now();
-        run.draft.write_json(names::SANDBOX, &sandbox, at)?;
+        let (sandbox, at) = (posture::document(&run)?, run.clock.now());
+        let sandbox = run.draft.write_document(names::SANDBOX, &sandbox, at)?;
         proof::write(&mut run)?;
         expected_artifacts(&mut run);
-        let probe = sandbox.probe_sha256()?;
+        let probe = postures(&sandbox).and_then(|place| probe_sha256(&sandbox[place]));
         required_events(&mut run);
         // What the report will hold is looked at before it is said what was found.
         let report = compose(&run, run.draft.censor().result(0), probe);

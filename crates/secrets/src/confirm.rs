@@ -70,6 +70,12 @@ pub(crate) fn deserves_a_try(rule: &Rule, hay: &Hay<'_>) -> bool {
             let is_it = |literal: &&str| literal.as_bytes().eq_ignore_ascii_case(&after[..len]);
             rule.literals.iter().any(is_it) || escaped(len)
         }
+        Glance::Assigned => {
+            const FARTHEST: usize = 64;
+            let between = |byte: &u8| matches!(byte, b'"' | b'\'' | b']' | b')' | 0x0b) || byte.is_ascii_whitespace();
+            let next = after.iter().take(FARTHEST).skip_while(is_word).find(|byte| !between(byte));
+            next.is_none_or(|byte| matches!(byte, b'=' | b':' | b'>' | b'%' | b'\\') || !byte.is_ascii())
+        }
     }
 }
 

@@ -45,6 +45,8 @@ pub enum Glance {
     Run(usize),
     /// One of the literals and nothing more of a word.
     Name,
+    /// A word and then, behind quotes, brackets and blanks at most, what gives it a value: `=`, `:` or `>`.
+    Assigned,
 }
 
 /// How many characters of which kind stand before the literal.

@@ -8,7 +8,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use contract::{Digest, Statement, canonical_member, is_canonical};
+use contract::sandbox::postures;
+use contract::{Digest, Statement, is_canonical};
 use sha2::{Digest as _, Sha256};
 
 use super::{Checks, OpenBundleError};
@@ -23,8 +24,6 @@ const MOST_JUDGED: u64 = 512 << 20;
 const DEEPEST: usize = 32;
 /// Bytes of a bundle for which one thread is enough.
 const LITTLE: u64 = 4 << 20;
-/// The member of [`names::SANDBOX`] that is signed apart.
-const POSTURES: &str = "postures";
 /// Read at once.
 const CHUNK: usize = 1 << 18;
 
@@ -212,7 +211,7 @@ pub(super) fn check_presence(tree: &Tree, checks: &mut Checks) {
 pub(super) fn check_canonical(tree: &mut Tree, checks: &mut Checks) {
     for (name, bytes) in &tree.content {
         if name == names::SANDBOX {
-            let postures = canonical_member(bytes, POSTURES);
+            let postures = postures(bytes);
             let canonical = postures.is_some() || is_canonical(bytes);
             checks.check(canonical, name, "canonical", "RFC 8785 bytes", "other bytes");
             tree.postures = postures;

@@ -2,7 +2,7 @@
 //! and what the recorders saw is held against the run.
 
 use contract::report::Report;
-use contract::sandbox::{Attempt, AttemptKind, AttemptVerdict, Cell, SandboxDocument};
+use contract::sandbox::{Attempt, AttemptKind, AttemptVerdict, Cell, SandboxDocument, probe_sha256};
 use contract::{Digest, Reason};
 use gate::conduct::judge_conduct;
 
@@ -20,7 +20,8 @@ pub(super) fn check(document: &SandboxDocument, postures: Option<&[u8]>, report:
         report.engine.process_started,
         document.engine_ran,
     );
-    let measured = probe_sha256(postures);
+    // Of the bytes as they stand: they hold what a later version added.
+    let measured = postures.and_then(probe_sha256);
     let shown = |digest: Option<Digest>| digest.map_or_else(|| "none".to_owned(), |digest| digest.to_string());
     checks.check(
         measured == report.sandbox.probe_sha256,
@@ -31,11 +32,6 @@ pub(super) fn check(document: &SandboxDocument, postures: Option<&[u8]>, report:
     );
     check_postures(document, checks);
     check_attempts(document, report, checks);
-}
-
-/// Of the bytes as they stand: they are canonical, or the bundle does not verify anyway, and hold what a later version added.
-fn probe_sha256(postures: Option<&[u8]>) -> Option<Digest> {
-    postures.filter(|postures| *postures != b"[]").map(Digest::of)
 }
 
 fn check_postures(document: &SandboxDocument, checks: &mut Checks) {

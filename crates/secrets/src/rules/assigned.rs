@@ -33,6 +33,7 @@ pub(super) const RULES: &[Rule] = &[
         literals: &["password", "passwd", "passphrase", "pgpass", "_pwd", "_pass=", "_pass:"],
         fold: true,
         pattern: r#"(?:p(?:ass(?:w(?:ord|d)|phrase)|gpass)|_p(?:wd|ass))["'\])]{0,3}\s{0,5}[=:>]{1,2}\s{0,5}(?:["'`]([^\s"'`<>\\]{8,100})["'`]|([^\s"'`<>(){}\[\]\\,;$&|*=:][^\s"'`<>(){}\[\]\\,;$&|*]{7,99}))"#,
+        glance: Glance::Assigned,
         before: Before::Anything,
         after: After::NoCall,
         check: Check::Password,

@@ -146,6 +146,7 @@ pub(super) const RULES: &[Rule] = &[
         what: "Mailgun key",
         literals: &["key-"],
         pattern: "key-[a-f0-9]{32}",
+        glance: Glance::Run(36),
         span: 48,
         yes: &[&["ke", "y-559c61768b08281366b775a82e7876ad"]],
         no: &[&["ke", "y-4a38c12976bc52b00595a6e26f1c690"]],
