@@ -111,6 +111,7 @@ fn told(ended: &Ended, upper: Option<&OwnedFd>) -> Value {
         "swept": ended.swept,
         "limits": ended.limits,
         "limit_hits": ended.limit_hits,
+        "cpu": ended.cpu,
         "applied": ended.applied,
         "upper": upper.map(listing),
     })

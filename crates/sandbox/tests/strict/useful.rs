@@ -1,6 +1,7 @@
 //! What has to work inside, so that programs can be built and tested there.
 
 use std::path::Path;
+use std::time::Duration;
 
 use sandbox::{Access, How, Mount, SpawnFailureKind, Upper, Workspace, WorkspaceFrom};
 
@@ -28,6 +29,22 @@ with multiprocessing.Pool(2) as pool: print(pool.map(abs, [-1, -2]))'";
         assert_eq!(run(&world, shell).stdout, expected);
         let terminal = "python3 -c 'import pty; pty.spawn([\"/bin/sh\", \"-c\", \"tty\"])'";
         assert!(run(&world, terminal).stdout.contains("/dev/pts/"), "a terminal of its own");
+    }
+}
+
+/// Also where somebody is left, who is killed first.
+#[test]
+fn cpu_time_inside_is_counted() {
+    let work = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
+    for who in everybody() {
+        let world = World::new(who);
+        for script in [work.to_owned(), format!("setsid sleep 60 >/dev/null 2>&1 & {work}")] {
+            let outcome = run(&world, &script);
+            let Some(cpu) = outcome.cpu else { panic!("{who:?} {script}: no cpu") };
+            assert!(cpu.user + cpu.system >= Duration::from_millis(50), "{who:?} {script}: {cpu:?}");
+        }
+        let idle = run(&world, "sleep 0.3").cpu.unwrap();
+        assert!(idle.user + idle.system < Duration::from_millis(200), "{who:?}: {idle:?}");
     }
 }
 

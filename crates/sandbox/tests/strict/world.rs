@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use sandbox::{Applied, Confinement, How, Leftovers, LimitKind, LimitRule, Limits, Probe, Watched};
+use sandbox::{Applied, Confinement, Cpu, How, Leftovers, LimitKind, LimitRule, Limits, Probe, Watched};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -186,6 +186,7 @@ pub(crate) struct Outcome {
     pub(crate) leftovers: Leftovers,
     pub(crate) limits: Vec<LimitRule>,
     pub(crate) limit_hits: Vec<LimitKind>,
+    pub(crate) cpu: Option<Cpu>,
     pub(crate) applied: Option<Applied>,
     pub(crate) upper: Option<Vec<(String, String)>>,
 }
