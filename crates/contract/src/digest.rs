@@ -4,13 +4,14 @@ use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use crate::unkept::read_text;
+
 /// A SHA-256 digest, written as 64 lower-case hex digits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
 #[schemars(with = "String", extend("pattern" = "^[0-9a-f]{64}$"))]
 pub struct Digest([u8; 32]);
 
@@ -86,17 +87,15 @@ fn hex_value(digit: u8) -> Result<u8, ParseDigestError> {
     }
 }
 
-impl TryFrom<String> for Digest {
-    type Error = ParseDigestError;
-
-    fn try_from(text: String) -> Result<Self, ParseDigestError> {
-        text.parse()
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
-impl From<Digest> for String {
-    fn from(digest: Digest) -> Self {
-        digest.to_string()
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read_text(deserializer)
     }
 }
 

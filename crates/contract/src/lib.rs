@@ -31,6 +31,7 @@ pub mod taken;
 pub mod task;
 pub mod text;
 pub mod time;
+mod unkept;
 pub mod version;
 
 pub use canonical::{from_json, is_canonical};
@@ -48,6 +49,7 @@ pub use statement::Statement;
 pub use status::{Purpose, Status};
 pub use task::TaskContract;
 pub use time::Stamp;
+pub use unkept::AnyText;
 
 /// Version of the bundle's formats (report, events, decision, statement), as written into each of them.
 pub const BUNDLE_VERSION: &str = "1.1";

@@ -13,9 +13,9 @@ use crate::digest::Digest;
 use crate::task::ForbiddenAction;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "Sandbox of a run")]
+#[schemars(title = "Sandbox of a run", rename = "SandboxDocument")]
 #[serde(deny_unknown_fields)]
-pub struct SandboxDocument {
+pub struct SandboxDocument<T = String> {
     pub schema_version: String,
     pub asked: Profile,
     /// What was applied, or `none` where nothing ran.
@@ -28,11 +28,11 @@ pub struct SandboxDocument {
     pub variables: Vec<String>,
     pub wall_seconds: u64,
     /// Limits of the engine; the others' are in their postures.
-    pub limits: Vec<HeldLimit>,
+    pub limits: Vec<HeldLimit<T>>,
     /// Limits of the contract that nothing holds.
     pub not_enforced: Vec<String>,
     /// Each different way in which something was confined, once.
-    pub postures: Vec<Posture>,
+    pub postures: Vec<Posture<T>>,
     /// Everything that was started in a sandbox of its own, in order.
     pub cells: Vec<Cell>,
     /// What the recorders saw and what it counts as.
@@ -54,16 +54,17 @@ pub fn probe_sha256(postures: &[u8]) -> Option<Digest> {
 
 /// What held around a program, and the proof that was taken from inside before it started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Posture {
+#[schemars(rename = "Posture")]
+pub struct Posture<T = String> {
     pub profile: Profile,
-    pub namespaces: Vec<String>,
+    pub namespaces: Vec<T>,
     /// `None` where the kernel has none that can be used.
     pub landlock_abi: Option<u32>,
     pub seccomp: Seccomp,
-    pub mounts: Vec<MountRecord>,
-    pub limits: Vec<HeldLimit>,
-    pub recorders: Vec<RecorderState>,
-    pub probes: Vec<Probe>,
+    pub mounts: Vec<MountRecord<T>>,
+    pub limits: Vec<HeldLimit<T>>,
+    pub recorders: Vec<RecorderState<T>>,
+    pub probes: Vec<Probe<T>>,
 }
 
 /// The one user there is inside, and who that is for the kernel.
@@ -87,33 +88,37 @@ pub struct Seccomp {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct MountRecord {
-    pub target: String,
-    pub kind: String,
-    pub access: String,
+#[schemars(rename = "MountRecord")]
+pub struct MountRecord<T = String> {
+    pub target: T,
+    pub kind: T,
+    pub access: T,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct HeldLimit {
-    pub kind: String,
+#[schemars(rename = "HeldLimit")]
+pub struct HeldLimit<T = String> {
+    pub kind: T,
     /// What holds it: `rlimit`, `cgroup`, `tmpfs`, `watched`.
-    pub by: String,
+    pub by: T,
     pub value: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RecorderState {
-    pub recorder: String,
+#[schemars(rename = "RecorderState")]
+pub struct RecorderState<T = String> {
+    pub recorder: T,
     /// Why it does not run; `None` if it does.
-    pub missing: Option<String>,
+    pub missing: Option<T>,
 }
 
 /// Something that must not work, tried from inside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Probe {
-    pub name: String,
+#[schemars(rename = "Probe")]
+pub struct Probe<T = String> {
+    pub name: T,
     pub refused: bool,
-    pub detail: String,
+    pub detail: T,
 }
 
 /// One program and its sandbox.
@@ -167,6 +172,7 @@ pub struct Connection {
 pub struct CanaryTouch {
     /// Relative to the private home.
     pub path: String,
+    /// 1 if it was, however often; the same for the others.
     pub opened: u64,
     pub read: u64,
     /// Written, moved, removed or given other attributes.

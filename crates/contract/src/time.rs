@@ -1,14 +1,16 @@
 //! Moments as the artifacts write them: RFC 3339, UTC, microseconds.
 
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::unkept::read_text;
 
 /// A moment in UTC. Its text has a fixed width, so that texts sort as times do.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Stamp(jiff::Timestamp);
 
 impl Stamp {
@@ -49,17 +51,23 @@ impl fmt::Debug for Stamp {
     }
 }
 
-impl TryFrom<String> for Stamp {
-    type Error = jiff::Error;
+impl FromStr for Stamp {
+    type Err = jiff::Error;
 
-    fn try_from(text: String) -> Result<Self, jiff::Error> {
+    fn from_str(text: &str) -> Result<Self, jiff::Error> {
         text.parse().map(Self)
     }
 }
 
-impl From<Stamp> for String {
-    fn from(stamp: Stamp) -> Self {
-        stamp.to_string()
+impl Serialize for Stamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Stamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read_text(deserializer)
     }
 }
 
@@ -86,6 +94,6 @@ mod tests {
         let stamp = Stamp::from_unix(Duration::from_secs(1_794_710_395)).unwrap();
         insta::assert_snapshot!(stamp, @"2026-11-15T02:39:55.000000Z");
         insta::assert_snapshot!(stamp.compact(), @"20261115T023955Z");
-        assert_eq!(Stamp::try_from(stamp.to_string()).unwrap(), stamp);
+        assert_eq!(stamp.to_string().parse::<Stamp>().unwrap(), stamp);
     }
 }

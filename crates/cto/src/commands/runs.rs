@@ -102,7 +102,7 @@ fn since(text: &str) -> Result<String, CommandError> {
     } else {
         text.parse::<jiff::Timestamp>().map_err(|_| wrong())?
     };
-    Stamp::try_from(moment.to_string()).map(|stamp| stamp.to_string()).map_err(|_| wrong())
+    moment.to_string().parse::<Stamp>().map(|stamp| stamp.to_string()).map_err(|_| wrong())
 }
 
 fn why(row: &RunRow, gone: &Gone) -> String {

@@ -75,7 +75,7 @@ fn sleeping(world: &World) -> Vec<String> {
 }
 
 fn stamp(value: &Value) -> i64 {
-    Stamp::try_from(value.as_str().unwrap().to_owned()).unwrap().timestamp().as_millisecond()
+    value.as_str().unwrap().parse::<Stamp>().unwrap().timestamp().as_millisecond()
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod edits;
 mod garbage;
 mod judged;
 mod random;
+mod sandboxed;
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt as _;

@@ -1,15 +1,18 @@
 //! The files of a bundle: what lies there, their digests, their canonical form.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read as _};
+use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use contract::sandbox::postures;
 use contract::{Digest, Statement, is_canonical};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, Stat, openat, statat};
+use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 use super::{Checks, OpenBundleError};
@@ -26,11 +29,13 @@ const DEEPEST: usize = 32;
 const LITTLE: u64 = 4 << 20;
 /// Read at once.
 const CHUNK: usize = 1 << 18;
+/// Room for the names of a small bundle.
+const LISTING: usize = 4096;
 
 /// A bundle's files by relative name.
 #[derive(Debug)]
 pub(super) struct Tree {
-    root: PathBuf,
+    root: OwnedFd,
     pub(super) files: BTreeMap<String, Digest>,
     /// Content of the files at the top, which are judged; `backend/` never is.
     content: BTreeMap<String, Vec<u8>>,
@@ -63,21 +68,19 @@ impl Found {
 
 /// Lists and digests everything below `path`; links, devices and odd names are failures, never followed.
 pub(super) fn read(path: &Path, checks: &mut Checks) -> Result<Tree, OpenBundleError> {
-    let kind = fs::symlink_metadata(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => OpenBundleError::Missing(path.to_owned()),
-        _ => OpenBundleError::Read(path.to_owned(), error),
+    let unread = |errno: Errno| OpenBundleError::Read(path.to_owned(), errno.into());
+    let root = open_dir(CWD, path).map_err(|errno| match errno {
+        Errno::NOENT => OpenBundleError::Missing(path.to_owned()),
+        Errno::NOTDIR | Errno::LOOP => OpenBundleError::NotADirectory(path.to_owned()),
+        other => unread(other),
     })?;
-    if !kind.is_dir() {
-        return Err(OpenBundleError::NotADirectory(path.to_owned()));
-    }
-    if ![names::REPORT, names::ATTESTATION].iter().any(|name| fs::symlink_metadata(path.join(name)).is_ok()) {
+    if ![names::REPORT, names::ATTESTATION].iter().any(|name| look(root.as_fd(), *name).is_ok()) {
         return Err(OpenBundleError::NotABundle(path.to_owned()));
     }
     let mut found = Vec::new();
-    walk(path, "", 0, &mut found, checks).map_err(|error| OpenBundleError::Read(path.to_owned(), error))?;
+    walk(root.as_fd(), "", 0, &mut found, checks).map_err(unread)?;
     let bytes = found.iter().map(|file| file.size).sum();
-    let mut tree =
-        Tree { root: path.to_owned(), files: BTreeMap::new(), content: BTreeMap::new(), postures: None, bytes };
+    let mut tree = Tree { root, files: BTreeMap::new(), content: BTreeMap::new(), postures: None, bytes };
     for file in found.iter().filter(|file| file.size > LARGEST_JUDGED && names::ALWAYS.contains(&file.name.as_str())) {
         checks.fail(&file.name, "size", None, format!("at most {LARGEST_JUDGED} bytes"), file.size);
     }
@@ -86,13 +89,14 @@ pub(super) fn read(path: &Path, checks: &mut Checks) -> Result<Tree, OpenBundleE
         checks.fail(".", "size", None, format!("at most {MOST_JUDGED} bytes in the files at the top"), judged);
         return Ok(tree);
     }
-    for (file, read) in found.iter().zip(digest_all(path, &found)) {
+    let digested = digest_all(tree.root.as_fd(), &found);
+    for (file, read) in found.into_iter().zip(digested) {
         match read {
             Ok((digest, content)) => {
-                tree.files.insert(file.name.clone(), digest);
                 if let Some(content) = content {
                     tree.content.insert(file.name.clone(), content);
                 }
+                tree.files.insert(file.name, digest);
             }
             Err(error) => checks.fail(&file.name, "readable", None, "a readable file", error),
         }
@@ -100,33 +104,53 @@ pub(super) fn read(path: &Path, checks: &mut Checks) -> Result<Tree, OpenBundleE
     Ok(tree)
 }
 
-fn walk(root: &Path, below: &str, depth: usize, found: &mut Vec<Found>, checks: &mut Checks) -> io::Result<()> {
-    for entry in fs::read_dir(root.join(below))? {
+/// Never through a link that took the directory's place.
+fn open_dir(at: BorrowedFd<'_>, name: impl rustix::path::Arg) -> rustix::io::Result<OwnedFd> {
+    openat(at, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+fn look(at: BorrowedFd<'_>, name: impl rustix::path::Arg) -> rustix::io::Result<Stat> {
+    statat(at, name, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+fn walk(
+    dir: BorrowedFd<'_>,
+    below: &str,
+    depth: usize,
+    found: &mut Vec<Found>,
+    checks: &mut Checks,
+) -> rustix::io::Result<()> {
+    let mut listing = [MaybeUninit::uninit(); LISTING];
+    let mut entries = RawDir::new(dir, &mut listing);
+    while let Some(entry) = entries.next() {
         let entry = entry?;
-        let kind = entry.file_type()?;
-        let name = match entry.file_name().into_string() {
-            Ok(name) => name,
-            Err(name) => {
-                let shown = format!("{below}{}", name.to_string_lossy());
-                checks.fail(&shown, "name", None, "a UTF-8 name", "other bytes");
-                continue;
-            }
+        let entry = entry.file_name();
+        if matches!(entry.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let Ok(name) = entry.to_str() else {
+            let shown = format!("{below}{}", entry.to_string_lossy());
+            checks.fail(&shown, "name", None, "a UTF-8 name", "other bytes");
+            continue;
         };
         let name = format!("{below}{name}");
         if found.len() >= MOST_FILES || depth >= DEEPEST {
             checks.fail(&name, "limit", None, format!("at most {MOST_FILES} files, {DEEPEST} deep"), "more");
             return Ok(());
         }
-        if kind.is_dir() {
-            let before = found.len();
-            walk(root, &format!("{name}/"), depth + 1, found, checks)?;
-            // Nothing signs a directory, and nothing of ours leaves one without a file.
-            checks.check(found.len() > before, &name, "directory", "a directory with a signed file in it", "none");
-        } else if kind.is_file() {
-            found.push(Found { name, size: entry.metadata()?.len() });
-        } else {
-            let what = if kind.is_symlink() { "a symbolic link" } else { "a special file" };
-            checks.check(false, &name, "kind", "a regular file", what);
+        let stat = look(dir, entry)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => {
+                let before = found.len();
+                walk(open_dir(dir, entry)?.as_fd(), &format!("{name}/"), depth + 1, found, checks)?;
+                // Nothing signs a directory, and nothing of ours leaves one without a file.
+                checks.check(found.len() > before, &name, "directory", "a directory with a signed file in it", "none");
+            }
+            FileType::RegularFile => found.push(Found { name, size: u64::try_from(stat.st_size).unwrap_or(0) }),
+            kind => {
+                let what = if kind == FileType::Symlink { "a symbolic link" } else { "a special file" };
+                checks.check(false, &name, "kind", "a regular file", what);
+            }
         }
     }
     Ok(())
@@ -135,7 +159,7 @@ fn walk(root: &Path, below: &str, depth: usize, found: &mut Vec<Found>, checks: 
 type FileRead = io::Result<(Digest, Option<Vec<u8>>)>;
 
 /// Digests files on as many threads as the machine has; the largest first, so that one big file does not come last.
-fn digest_all(root: &Path, found: &[Found]) -> Vec<FileRead> {
+fn digest_all(root: BorrowedFd<'_>, found: &[Found]) -> Vec<FileRead> {
     // Asking for the number of threads takes longer than a small file.
     let threads = || std::thread::available_parallelism().map_or(1, usize::from).min(found.len());
     let little = found.iter().map(|file| file.size).sum::<u64>() < LITTLE;
@@ -162,11 +186,11 @@ fn digest_all(root: &Path, found: &[Found]) -> Vec<FileRead> {
 }
 
 /// Reads a file once: digest, and content where it will be judged. Never follows a link that took the file's place.
-fn digest_one(root: &Path, file: &Found) -> FileRead {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let opened = File::options().read(true).custom_flags(flags.bits() as i32).open(root.join(&file.name))?;
+fn digest_one(root: BorrowedFd<'_>, file: &Found) -> FileRead {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = openat(root, file.name.as_str(), flags, Mode::empty())?;
     // As much as it had when it was listed: what grows while it is read is not read for ever.
-    let mut opened = opened.take(file.size);
+    let mut opened = File::from(opened).take(file.size);
     let most = usize::try_from(file.size).unwrap_or(CHUNK).min(CHUNK);
     if file.is_judged() {
         let mut content = Vec::with_capacity(most);
@@ -203,7 +227,8 @@ pub(super) fn check_presence(tree: &Tree, checks: &mut Checks) {
     for name in names::ALWAYS {
         checks.check(tree.files.contains_key(*name), name, "present", "a file that every bundle has", "missing");
     }
-    let backend = fs::symlink_metadata(tree.root.join(names::BACKEND)).is_ok_and(|kind| kind.is_dir());
+    let backend = look(tree.root.as_fd(), names::BACKEND);
+    let backend = backend.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
     checks.check(backend, names::BACKEND, "present", "a directory that every bundle has", "missing");
 }
 
@@ -215,6 +240,8 @@ pub(super) fn check_canonical(tree: &mut Tree, checks: &mut Checks) {
             let canonical = postures.is_some() || is_canonical(bytes);
             checks.check(canonical, name, "canonical", "RFC 8785 bytes", "other bytes");
             tree.postures = postures;
+        } else if name == names::ATTESTATION {
+            // Was asked before its signature.
         } else if name.ends_with(".json") {
             checks.check(is_canonical(bytes), name, "canonical", "RFC 8785 bytes", "other bytes");
         } else if name == names::TRACE {

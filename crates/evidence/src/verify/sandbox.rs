@@ -2,14 +2,17 @@
 //! and what the recorders saw is held against the run.
 
 use contract::report::Report;
-use contract::sandbox::{Attempt, AttemptKind, AttemptVerdict, Cell, SandboxDocument, probe_sha256};
-use contract::{Digest, Reason};
+use contract::sandbox::{Attempt, AttemptKind, AttemptVerdict, Cell, Posture, SandboxDocument, probe_sha256};
+use contract::{AnyText, Digest, Reason, from_json};
 use gate::conduct::judge_conduct;
 
 use super::Checks;
 use crate::names;
 
-pub(super) fn check(document: &SandboxDocument, postures: Option<&[u8]>, report: &Report, checks: &mut Checks) {
+/// `sandbox.json` as far as it is judged.
+type Document = SandboxDocument<AnyText>;
+
+pub(super) fn check(document: &Document, postures: Option<&[u8]>, report: &Report, checks: &mut Checks) {
     let file = names::SANDBOX;
     checks.same(file, "sandbox_asked", report.sandbox.asked, document.asked);
     checks.same(file, "sandbox_applied", report.sandbox.profile, document.applied);
@@ -30,15 +33,15 @@ pub(super) fn check(document: &SandboxDocument, postures: Option<&[u8]>, report:
         shown(measured),
         shown(report.sandbox.probe_sha256),
     );
-    check_postures(document, checks);
+    check_postures(document, postures, checks);
     check_attempts(document, report, checks);
 }
 
-fn check_postures(document: &SandboxDocument, checks: &mut Checks) {
+fn check_postures(document: &Document, postures: Option<&[u8]>, checks: &mut Checks) {
     let file = names::SANDBOX;
-    let probes = document.postures.iter().flat_map(|posture| &posture.probes);
-    let open: Vec<&str> = probes.filter(|probe| !probe.refused).map(|probe| probe.name.as_str()).collect();
-    checks.check(open.is_empty(), file, "probes", "everything that was tried is refused", open.join(", "));
+    let all_refused = document.postures.iter().flat_map(|posture| &posture.probes).all(|probe| probe.refused);
+    let open = if all_refused { String::new() } else { not_refused(postures) };
+    checks.check(all_refused, file, "probes", "everything that was tried is refused", open);
     let weaker =
         document.postures.iter().any(|posture| posture.profile != document.applied || posture.probes.is_empty());
     checks.check(!weaker, file, "postures", document.applied, "a posture of another profile, or without a probe");
@@ -46,8 +49,16 @@ fn check_postures(document: &SandboxDocument, checks: &mut Checks) {
     checks.check(placed, file, "cells", "a posture for each", "one that is not there");
 }
 
+/// The names, which are only read when they have to be told.
+fn not_refused(postures: Option<&[u8]>) -> String {
+    let postures: Vec<Posture> = postures.and_then(|bytes| from_json(bytes).ok()).unwrap_or_default();
+    let probes = postures.iter().flat_map(|posture| &posture.probes);
+    let open: Vec<&str> = probes.filter(|probe| !probe.refused).map(|probe| probe.name.as_str()).collect();
+    open.join(", ")
+}
+
 /// What is held against the engine follows from what was seen; what was seen of its git configuration is not in the bundle.
-fn check_attempts(document: &SandboxDocument, report: &Report, checks: &mut Checks) {
+fn check_attempts(document: &Document, report: &Report, checks: &mut Checks) {
     let file = names::SANDBOX;
     let engine = |cell: &&Cell| cell.name == "engine";
     let again: Vec<Attempt> =

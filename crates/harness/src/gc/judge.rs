@@ -107,7 +107,7 @@ impl Judge<'_> {
     fn keep_young(&self, all: &mut [Present]) {
         for one in all.iter_mut().filter(|one| one.kept.is_none() && !one.collected) {
             let finished = one.row().and_then(|row| row.finished_at.clone());
-            let finished = finished.and_then(|time| Stamp::try_from(time).ok());
+            let finished = finished.and_then(|time| time.parse::<Stamp>().ok());
             if !finished.is_some_and(|time| self.clock.is_old(time.unix_seconds())) {
                 one.kept = Some(Kept::Young);
             }

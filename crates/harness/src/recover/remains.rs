@@ -57,7 +57,9 @@ impl<'a> Scene<'a> {
     ) -> Result<Remains<'a>, Stopped> {
         let old_events = old.map(|old| fs::read(old.join(names::EVENTS)).unwrap_or_default()).unwrap_or_default();
         let read = chain::read(&old_events, Some(run_id));
-        let start = Stamp::try_from(started.time.clone())
+        let start = started
+            .time
+            .parse::<Stamp>()
             .map_err(|error| Stopped::Io(run_id.as_str().into(), io::Error::other(error)))?;
         let last = read.events.last().map_or(start, |event| event.time);
         let clock = RunClock::resume(start, last)
