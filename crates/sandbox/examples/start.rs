@@ -12,6 +12,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use sandbox::{Access, Confinement, How, Mount, STAGE_ARG, Spec, Supervisor, Watch, find_program, stage_main};
 use serde_json::json;
 
@@ -23,7 +24,7 @@ const AHEAD: Duration = Duration::from_millis(20);
 const TRUE: [&str; 1] = ["/bin/true"];
 /// Many in one sandbox, so that its start hardly counts.
 const STATUS: [&str; 3] =
-    ["/bin/sh", "-c", "i=0; while [ $i -lt 30 ]; do git status --porcelain || exit 1; i=$((i+1)); done"];
+    ["/bin/sh", "-c", "i=0; while [ $i -lt 100 ]; do git status --porcelain || exit 1; i=$((i+1)); done"];
 const PYTEST: [&str; 6] = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "test_work.py"];
 const TEST: &str = "\
 import json, os, subprocess, tempfile, unittest
@@ -76,6 +77,8 @@ struct Row {
     way: Way,
     argv: Vec<String>,
     batch: u32,
+    /// Work is done on one core: what its threads cost depends on the cores they happen to share, by more than a sandbox does.
+    one_core: bool,
     times: Vec<Duration>,
     cpu: Duration,
 }
@@ -109,20 +112,30 @@ impl Asked {
 
     fn rows(&self) -> Vec<Row> {
         let words = |argv: &[&str]| argv.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
-        let row = |name, way, argv, batch| Row { name, way, argv, batch, times: Vec::new(), cpu: Duration::ZERO };
+        let row = |name, way, argv, batch| Row {
+            name,
+            way,
+            argv,
+            batch,
+            one_core: false,
+            times: Vec::new(),
+            cpu: Duration::ZERO,
+        };
         let start = |name, way| row(name, way, words(&TRUE), BATCH);
+        let work = |name, way, argv| Row { one_core: true, ..row(name, way, argv, 1) };
         let mut all = vec![
             start("direct", Way::Direct),
             start("bwrap", Way::Bwrap),
             start("none", Way::None),
             start("strict", Way::Strict),
             start("ahead", Way::Ahead),
-            row("status outside", Way::Direct, words(&STATUS), 1),
-            row("status inside", Way::Strict, words(&STATUS), 1),
+            work("status outside", Way::Direct, words(&STATUS)),
+            work("status inside", Way::Strict, words(&STATUS)),
+            work("status bwrap", Way::Bwrap, words(&STATUS)),
         ];
         if let Some(python) = &self.python {
             let argv = || [vec![python.clone()], words(&PYTEST)].concat();
-            all.extend([row("pytest outside", Way::Direct, argv(), 1), row("pytest inside", Way::Strict, argv(), 1)]);
+            all.extend([work("pytest outside", Way::Direct, argv()), work("pytest inside", Way::Strict, argv())]);
         }
         if self.product.is_some() {
             all.extend([start("product", Way::Product), start("product ahead", Way::ProductAhead)]);
@@ -197,13 +210,19 @@ impl World {
 
     /// Runs it as often as a turn has it: all CPU time that took, and how long each took.
     fn batch(&self, row: &Row) -> Outcome<(Duration, Vec<Duration>)> {
+        let everywhere = sched_getaffinity(None).map_err(|error| error.to_string())?;
+        if row.one_core {
+            stay_on(&first_of(&everywhere))?;
+        }
         let before = cpu()?;
         let mut times = Vec::new();
         for _ in 0..row.batch {
             times.push(self.once(row)?);
         }
         reap_orphans();
-        Ok((cpu()?.saturating_sub(before), times))
+        let took = cpu()?.saturating_sub(before);
+        stay_on(&everywhere)?;
+        Ok((took, times))
     }
 
     fn once(&self, row: &Row) -> Outcome<Duration> {
@@ -297,6 +316,19 @@ impl World {
 
 fn words(argv: &[String]) -> Vec<&str> {
     argv.iter().map(String::as_str).collect()
+}
+
+/// For this thread and all that it starts.
+fn stay_on(cores: &CpuSet) -> Outcome {
+    sched_setaffinity(None, cores).map_err(|error| error.to_string())
+}
+
+fn first_of(cores: &CpuSet) -> CpuSet {
+    let mut first = CpuSet::new();
+    if let Some(core) = (0..CpuSet::MAX_CPU).find(|core| cores.is_set(*core)) {
+        first.set(core);
+    }
+    first
 }
 
 /// Waits for what others have left behind: what nobody waits for is in nobody's account.

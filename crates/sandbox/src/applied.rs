@@ -160,6 +160,7 @@ pub struct Connection {
 pub struct CanaryTouch {
     /// Relative to the home, as it was given.
     pub path: PathBuf,
+    /// 1 if it was, however often; the same for the others.
     pub opened: u64,
     pub read: u64,
     /// Written, moved, removed or given other attributes.

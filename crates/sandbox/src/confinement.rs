@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::SuperviseError;
 
+/// They go to the stage in one message.
+const CANARIES_MAX: usize = 24;
+
 /// Where the private home lies inside unless the confinement says otherwise.
 pub const HOME_DEFAULT: &str = "/home/user";
 
@@ -119,6 +122,9 @@ impl Confinement {
         if let Some(path) = targets.chain(sources).find(|path| is_kernels(path)) {
             return Err(SuperviseError::bad_spec(format!("a place of the kernel's own: {}", path.display())));
         }
+        if self.canaries.len() > CANARIES_MAX {
+            return Err(SuperviseError::bad_spec(format!("more than {CANARIES_MAX} canaries")));
+        }
         if let Some(canary) = self.canaries.iter().find(|canary| !is_plain_relative(&canary.path)) {
             return Err(SuperviseError::bad_spec(format!("canary outside the home: {}", canary.path.display())));
         }
@@ -184,6 +190,7 @@ mod tests {
             (Confinement { mounts: vec![mount("/dev/shm/a", "/dev/shm/b")], ..base() }, true),
             (Confinement { home: "/dev/shm".into(), ..base() }, false),
             (Confinement { canaries: vec![canary(".ssh/id")], ..base() }, true),
+            (Confinement { canaries: vec![canary("id"); CANARIES_MAX + 1], ..base() }, false),
             (Confinement { canaries: vec![canary("../id")], ..base() }, false),
             (Confinement { canaries: vec![canary("/id")], ..base() }, false),
             (Confinement { canaries: vec![canary("")], ..base() }, false),

@@ -4,6 +4,7 @@
 
 pub(crate) mod attempt;
 pub(crate) mod landlock;
+pub(crate) mod lease;
 pub(crate) mod mount;
 pub(crate) mod process;
 pub(crate) mod seccomp;

@@ -50,14 +50,6 @@ fn set_filter(filter: &[sock_filter], flags: c_ulong) -> io::Result<c_long> {
     Ok(unsafe { libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, flags, std::ptr::from_ref(&program)) })
 }
 
-/// Lets caller and listener wake each other without a detour over another processor. Older kernels do not know how.
-#[expect(unsafe_code, reason = "no wrapper knows the listener's calls")]
-pub(crate) fn wake_at_once(listener: BorrowedFd<'_>) {
-    const SYNC_WAKE_UP: u64 = 1;
-    // SAFETY: the request takes a plain number.
-    unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP) };
-}
-
 /// The next waiting call. The one that made it may be gone again: then this is `NotFound`.
 #[expect(unsafe_code, reason = "no wrapper knows the listener's calls")]
 pub(crate) fn receive(listener: BorrowedFd<'_>) -> io::Result<Call> {

@@ -134,11 +134,13 @@ fn take_built(cell: &mut Cell, built: Built, fds: Vec<OwnedFd>, canaries: &[Cana
     cell.applied.mounts = built.mounts;
     cell.applied.ids.ownership = built.ownership;
     cell.applied.limits.extend(built.limits);
-    let watched = built.canaries.as_ref().is_ok_and(|watched| *watched);
-    cell.canaries = watched.then(|| fds.next()).flatten().map(|watcher| CanaryLog::new(watcher, canaries));
     if !canaries.is_empty() {
+        let guarded = || CanaryLog::new(fds, canaries).map_err(|error| error.to_string());
+        let guarded = built.canaries.and_then(|()| guarded());
+        let missing = guarded.as_ref().err().cloned();
+        cell.canaries = guarded.ok();
         // First in the list, whichever side is done first.
-        cell.applied.recorders.insert(0, RecorderState { recorder: Recorder::Canaries, missing: built.canaries.err() });
+        cell.applied.recorders.insert(0, RecorderState { recorder: Recorder::Canaries, missing });
     }
 }
 

@@ -1,90 +1,112 @@
-//! Decoys in the private home, and the watch on them.
+//! Decoys in the private home, and what is done to them.
+//!
+//! Each is under a lease: whoever opens it waits until the stage has seen that. What was read or changed shows in the file itself
+//! at the end. (Watches of inotify would count, too. But whoever closes them waits for the kernel, up to 20 ms, and so would
+//! every run.)
 
 use std::io;
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
-use rustix::io::Errno;
+use rustix::fs::{Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT, fstat, futimens, open};
 
 use super::root::Root;
 use crate::applied::CanaryTouch;
 use crate::confinement::Canary;
+use crate::kernel::lease;
 
-/// Events read in one go; a thief that floods the queue has long been seen.
-const EVENTS_MAX: usize = 4096;
+/// How long somebody who opens a decoy may wait to be seen.
+pub(super) const LOOK: Duration = Duration::from_millis(100);
 
 /// Lays the decoys out.
 pub(crate) fn place(root: &mut Root, home: &Path, canaries: &[Canary]) -> io::Result<()> {
     canaries.iter().try_for_each(|canary| root.file(&home.join(&canary.path), canary.content.as_bytes()))
 }
 
-/// Watches the decoys, in their order: the first has watch 1, the second watch 2.
-pub(crate) fn watch(home: &Path, canaries: &[Canary]) -> io::Result<OwnedFd> {
-    let watcher = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-    let touches = WatchFlags::OPEN
-        | WatchFlags::ACCESS
-        | WatchFlags::MODIFY
-        | WatchFlags::ATTRIB
-        | WatchFlags::DELETE_SELF
-        | WatchFlags::MOVE_SELF;
-    for canary in canaries {
-        inotify::add_watch(&watcher, home.join(&canary.path), touches)?;
-    }
-    Ok(watcher)
+/// Opens the decoys and takes their leases, in their order.
+pub(crate) fn guard(home: &Path, canaries: &[Canary]) -> io::Result<Vec<OwnedFd>> {
+    // Before any other time, so that it is written down when the file is read.
+    let unread = Timestamps {
+        last_access: Timespec { tv_sec: 0, tv_nsec: 0 },
+        last_modification: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+    };
+    let guard = |canary: &Canary| {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = open(home.join(&canary.path), flags, Mode::empty())?;
+        futimens(&file, &unread)?;
+        lease::take(file.as_fd())?;
+        Ok(file)
+    };
+    canaries.iter().map(guard).collect()
 }
 
-/// The stage's side: counts what happens to the decoys.
+/// The stage's side: sees what happens to the decoys.
 #[derive(Debug)]
 pub(crate) struct CanaryLog {
-    watcher: OwnedFd,
-    over: bool,
-    touches: Vec<CanaryTouch>,
+    decoys: Vec<Decoy>,
+    looked: Instant,
+}
+
+#[derive(Debug)]
+struct Decoy {
+    path: PathBuf,
+    file: OwnedFd,
+    opened: bool,
+    before: Stat,
 }
 
 impl CanaryLog {
-    pub(crate) fn new(watcher: OwnedFd, canaries: &[Canary]) -> Self {
-        let untouched = |canary: &Canary| CanaryTouch { path: canary.path.clone(), opened: 0, read: 0, changed: 0 };
-        Self { watcher, over: false, touches: canaries.iter().map(untouched).collect() }
+    pub(crate) fn new(files: impl Iterator<Item = OwnedFd>, canaries: &[Canary]) -> io::Result<Self> {
+        let decoy = |(canary, file): (&Canary, OwnedFd)| {
+            let before = fstat(&file)?;
+            Ok(Decoy { path: canary.path.clone(), file, opened: false, before })
+        };
+        let decoys: Vec<Decoy> = canaries.iter().zip(files).map(decoy).collect::<io::Result<_>>()?;
+        let all = decoys.len() == canaries.len();
+        all.then(|| Self { decoys, looked: Instant::now() }).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
-    /// What to wait for, as long as something can come.
-    pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
-        (!self.over).then(|| self.watcher.as_fd())
-    }
-
-    /// Takes what is there.
-    pub(crate) fn read(&mut self) {
-        let mut buffer = [MaybeUninit::uninit(); 4096];
-        let mut events = inotify::Reader::new(&self.watcher, &mut buffer);
-        for _ in 0..EVENTS_MAX {
-            match events.next() {
-                Ok(event) => note(&mut self.touches, event.wd(), event.events()),
-                Err(Errno::AGAIN | Errno::INTR) => return,
-                Err(_) => {
-                    self.over = true;
-                    return;
-                }
-            }
+    /// Lets those go on who wait for a decoy, if it is time to look again.
+    pub(crate) fn look(&mut self) {
+        if self.looked.elapsed() >= LOOK {
+            self.decoys.iter_mut().for_each(Decoy::look);
+            self.looked = Instant::now();
         }
     }
 
     /// The decoys that were touched, after a last look.
     pub(crate) fn finish(&mut self) -> Vec<CanaryTouch> {
-        self.read();
-        self.touches.iter().filter(|touch| touch.opened + touch.read + touch.changed > 0).cloned().collect()
+        self.decoys.iter_mut().for_each(Decoy::look);
+        self.decoys.iter().map(Decoy::touch).filter(|touch| touch.opened + touch.read + touch.changed > 0).collect()
     }
 }
 
-fn note(touches: &mut [CanaryTouch], watch: i32, events: ReadFlags) {
-    let index = usize::try_from(watch).ok().and_then(|watch| watch.checked_sub(1));
-    let Some(touch) = index.and_then(|index| touches.get_mut(index)) else { return };
-    if events.contains(ReadFlags::OPEN) {
-        touch.opened += 1;
-    } else if events.contains(ReadFlags::ACCESS) {
-        touch.read += 1;
-    } else if events.intersects(ReadFlags::MODIFY | ReadFlags::ATTRIB | ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF) {
-        touch.changed += 1;
+impl Decoy {
+    fn look(&mut self) {
+        if !self.opened && lease::is_wanted(self.file.as_fd()) {
+            self.opened = true;
+            lease::give_back(self.file.as_fd());
+        }
     }
+
+    /// One of each, or none: nobody counts.
+    fn touch(&self) -> CanaryTouch {
+        // What can no longer be looked at was changed.
+        let now = fstat(&self.file).ok();
+        let is_read = now.is_none_or(|now| accessed(&now) != accessed(&self.before));
+        let is_changed = now.is_none_or(|now| shape(&now) != shape(&self.before));
+        let [opened, read, changed] = [self.opened, is_read, is_changed].map(u64::from);
+        CanaryTouch { path: self.path.clone(), opened, read, changed }
+    }
+}
+
+fn accessed(stat: &Stat) -> impl PartialEq {
+    (stat.st_atime, stat.st_atime_nsec)
+}
+
+/// All that changes with the content, the attributes and the names of a file.
+fn shape(stat: &Stat) -> impl PartialEq {
+    let times = (stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec);
+    (times, stat.st_size, stat.st_mode, stat.st_nlink, stat.st_uid, stat.st_gid)
 }

@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, waitpid};
 
-use super::canary::CanaryLog;
+use super::canary::{CanaryLog, LOOK};
 use super::cgroup::Cgroup;
 use super::channel::{Channel, Said, send_with_fds};
 use super::seccomp::CallLog;
@@ -93,13 +93,9 @@ impl Cell {
 
     /// Waits for the next thing to happen, at most so long. Calls and decoys are served on the way, if nobody said anything.
     pub(super) fn next(&mut self, control: &UnixStream, time: Duration) -> Event {
+        let time = if self.canaries.is_some() { time.min(LOOK) } else { time };
         let time = Timespec::try_from(time).ok();
-        let fds = [
-            Some(self.channel.as_fd()),
-            Some(control.as_fd()),
-            self.calls.as_ref().and_then(CallLog::fd),
-            self.canaries.as_ref().and_then(CanaryLog::fd),
-        ];
+        let fds = [Some(self.channel.as_fd()), Some(control.as_fd()), self.calls.as_ref().and_then(CallLog::fd)];
         let mut polled: Vec<_> = fds.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
         match poll(&mut polled, time.as_ref()) {
             Ok(_) => {}
@@ -108,7 +104,7 @@ impl Cell {
             Err(_) => return Event::HarnessGone,
         }
         let mut events = polled.iter().map(|fd| !fd.revents().is_empty());
-        let [channel, harness, calls, canaries] = fds.map(|fd| fd.is_some() && events.next().unwrap_or(false));
+        let [channel, harness, calls] = fds.map(|fd| fd.is_some() && events.next().unwrap_or(false));
         // What the confined side said before a call comes before the call.
         if channel {
             return self.hear();
@@ -116,8 +112,8 @@ impl Cell {
         if calls && let Some(log) = &mut self.calls {
             log.serve();
         }
-        if canaries && let Some(log) = &mut self.canaries {
-            log.read();
+        if let Some(log) = &mut self.canaries {
+            log.look();
         }
         if harness { heed(control) } else { Event::Nothing }
     }

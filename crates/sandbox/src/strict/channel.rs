@@ -68,7 +68,7 @@ pub(crate) struct Built {
     pub(crate) limits: Vec<LimitRule>,
     pub(crate) listener: bool,
     pub(crate) upper: bool,
-    pub(crate) canaries: Result<bool, String>,
+    pub(crate) canaries: Result<(), String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

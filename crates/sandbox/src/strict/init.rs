@@ -147,21 +147,18 @@ impl Init<'_> {
         canary::place(&mut root, &confinement.home, &confinement.canaries)
             .at(ConfineStep::Canaries, "laying decoys out")?;
         root.enter().at(ConfineStep::Pivot, "entering the new root")?;
-        let watcher = (!confinement.canaries.is_empty())
-            .then(|| canary::watch(&confinement.home, &confinement.canaries).map_err(|error| error.to_string()))
-            .transpose();
+        let decoys = canary::guard(&confinement.home, &confinement.canaries).map_err(|error| error.to_string());
         let said = Said::Built(Built {
             mounts: std::mem::take(&mut root.mounts),
             ownership,
             limits: layout::limits(confinement),
             listener: listener.is_some(),
             upper: upper.is_some(),
-            canaries: watcher.as_ref().map(Option::is_some).map_err(Clone::clone),
+            canaries: decoys.as_ref().map(drop).map_err(Clone::clone),
         });
-        let watcher = watcher.ok().flatten();
-        let fds =
-            [listener.as_ref().map(AsFd::as_fd), upper.as_ref().map(AsFd::as_fd), watcher.as_ref().map(AsFd::as_fd)];
-        let fds: Vec<BorrowedFd<'_>> = fds.into_iter().flatten().collect();
+        let decoys = decoys.unwrap_or_default();
+        let first = [listener.as_ref().map(AsFd::as_fd), upper.as_ref().map(AsFd::as_fd)];
+        let fds: Vec<BorrowedFd<'_>> = first.into_iter().flatten().chain(decoys.iter().map(AsFd::as_fd)).collect();
         self.channel.send(&said, &fds).at(ConfineStep::Lost, "telling the stage")
     }
 

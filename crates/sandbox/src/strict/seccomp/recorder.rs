@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::memory::Memory;
 use super::table::{Action, rules};
 use crate::applied::{Connection, Execution, Refused, Seen};
-use crate::kernel::seccomp::{Answer, Call, answer, receive, still_waits, wake_at_once};
+use crate::kernel::seccomp::{Answer, Call, answer, receive, still_waits};
 
 /// Distinct entries of each list.
 const ENTRIES_MAX: usize = 256;
@@ -27,7 +27,6 @@ pub(crate) struct CallLog {
 
 impl CallLog {
     pub(crate) fn new(listener: OwnedFd) -> Self {
-        wake_at_once(listener.as_fd());
         Self { listener, over: false, recording: false, blind: false, seen: Seen::default() }
     }
 

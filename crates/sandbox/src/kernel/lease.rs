@@ -1,0 +1,56 @@
+//! Leases: nobody opens a file before its lease is given back.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use libc::{F_GETLEASE, F_SETLEASE, F_SETOWN, F_UNLCK, F_WRLCK, c_int, c_long};
+
+use super::checked;
+
+/// Takes the lease on a file that nobody else has open. It stays with the open file, whoever holds that.
+pub(crate) fn take(file: BorrowedFd<'_>) -> io::Result<()> {
+    control(file, F_SETLEASE, F_WRLCK)?;
+    // The kernel would signal whoever took it; here it is asked.
+    control(file, F_SETOWN, 0).map(drop)
+}
+
+/// Whether somebody waits to open the file, or may do so.
+pub(crate) fn is_wanted(file: BorrowedFd<'_>) -> bool {
+    !control(file, F_GETLEASE, 0).is_ok_and(|held| held == c_long::from(F_WRLCK))
+}
+
+pub(crate) fn give_back(file: BorrowedFd<'_>) {
+    // A lease that the kernel took back meanwhile is gone as well.
+    let _ = control(file, F_SETLEASE, F_UNLCK);
+}
+
+#[expect(unsafe_code, reason = "no wrapper knows leases")]
+fn control(file: BorrowedFd<'_>, command: c_int, argument: c_int) -> io::Result<c_long> {
+    // SAFETY: the three commands above take and return plain numbers.
+    checked(c_long::from(unsafe { libc::fcntl(file.as_raw_fd(), command, argument) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::os::fd::AsFd as _;
+
+    #[test]
+    fn a_lease_is_held_until_it_is_given_back() {
+        let written = tempfile::NamedTempFile::new().unwrap();
+        let file = File::open(written.path()).unwrap();
+        assert!(take(file.as_fd()).is_err(), "somebody else has the file open");
+        let path = written.into_temp_path();
+        take(file.as_fd()).unwrap();
+        assert!(!is_wanted(file.as_fd()));
+        // Who does not wait is told, and has asked for it.
+        let mut hasty = File::options();
+        std::os::unix::fs::OpenOptionsExt::custom_flags(hasty.read(true), libc::O_NONBLOCK);
+        assert_eq!(hasty.open(&path).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        assert!(is_wanted(file.as_fd()));
+        give_back(file.as_fd());
+        assert!(is_wanted(file.as_fd()), "one that is not held is not believed to be");
+        hasty.open(&path).unwrap();
+    }
+}
