@@ -15,6 +15,8 @@ use crate::unkept::read_text;
 #[schemars(with = "String", extend("pattern" = "^[0-9a-f]{64}$"))]
 pub struct Digest([u8; 32]);
 
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
 impl Digest {
     /// What a hash chain starts from.
     pub const ZERO: Self = Self([0; 32]);
@@ -36,7 +38,6 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
         let mut text = [0; 64];
         for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
             pair.copy_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
@@ -71,21 +72,26 @@ impl FromStr for Digest {
         if digits.len() != 64 {
             return Err(ParseDigestError);
         }
-        let mut bytes = [0; 32];
+        let (mut bytes, mut seen) = ([0; 32], 0);
         for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = (hex_value(pair[0])? << 4) | hex_value(pair[1])?;
+            let (high, low) = (HEX_VALUES[usize::from(pair[0])], HEX_VALUES[usize::from(pair[1])]);
+            seen |= high | low;
+            *byte = (high << 4) | low;
         }
-        Ok(Self(bytes))
+        if seen < 16 { Ok(Self(bytes)) } else { Err(ParseDigestError) }
     }
 }
 
-fn hex_value(digit: u8) -> Result<u8, ParseDigestError> {
-    match digit {
-        b'0'..=b'9' => Ok(digit - b'0'),
-        b'a'..=b'f' => Ok(digit - b'a' + 10),
-        _ => Err(ParseDigestError),
+/// What each byte is worth as a digit; more than 15 where it is none.
+const HEX_VALUES: [u8; 256] = {
+    let mut values = [u8::MAX; 256];
+    let mut value = 0;
+    while value < 16 {
+        values[HEX[value] as usize] = value as u8;
+        value += 1;
     }
-}
+    values
+};
 
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -140,6 +146,14 @@ mod tests {
         assert_eq!("A".repeat(64).parse::<Digest>(), Err(ParseDigestError));
         assert_eq!("0".repeat(63).parse::<Digest>(), Err(ParseDigestError));
         assert_eq!("0".repeat(64).parse(), Ok(Digest::ZERO));
+        for digit in (0..128_u8).map(char::from) {
+            for at in [0, 1, 62, 63] {
+                let text = format!("{}{digit}{}", "0".repeat(at), "0".repeat(63 - at));
+                let is_digit = matches!(digit, '0'..='9' | 'a'..='f');
+                let read = text.parse::<Digest>();
+                assert_eq!(read.map(|digest| digest.to_string()), is_digit.then_some(text).ok_or(ParseDigestError));
+            }
+        }
     }
 
     #[test]

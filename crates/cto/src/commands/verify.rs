@@ -16,6 +16,36 @@ use crate::error::CommandError;
 use crate::output::{Output, count, duration};
 use crate::seek::{FoundRun, Runs};
 
+/// How long a line may wait for others.
+const GATHERED: Duration = Duration::from_millis(100);
+
+/// What was found so far. Whoever reads it from a pipe is not woken for each bundle.
+struct Lines {
+    output: Output,
+    text: String,
+    printed: Instant,
+}
+
+impl Lines {
+    fn add(&mut self, text: &str) {
+        self.text.push_str(text);
+        if self.output.terminal || self.printed.elapsed() >= GATHERED {
+            self.print();
+        }
+    }
+
+    fn print(&mut self) {
+        self.output.print(&std::mem::take(&mut self.text));
+        self.printed = Instant::now();
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        self.print();
+    }
+}
+
 pub(crate) fn verify(
     context: &Context,
     bundles: &[String],
@@ -28,6 +58,7 @@ pub(crate) fn verify(
     let mut worst = 0;
     let mut documents = Vec::new();
     let mut places = Places::new(context);
+    let mut lines = Lines { output: context.output, text: String::new(), printed: Instant::now() };
     for bundle in bundles {
         let found = places.locate(bundle)?;
         let path = found.bundle.clone();
@@ -36,6 +67,7 @@ pub(crate) fn verify(
             Ok(checked) => checked,
             Err(error) if bundles.len() == 1 => return Err(not_a_bundle(&error)),
             Err(error) => {
+                lines.print();
                 context.output.note(&format!("error: {}\n", shown(&error.to_string())));
                 documents.push(json!({"errors": [{"message": error.to_string()}], "ok": false, "path": bundle}));
                 worst = worst.max(2);
@@ -47,7 +79,7 @@ pub(crate) fn verify(
             documents.push(document(&checked));
         } else {
             let name = if path == Path::new(bundle) { bundle.clone() } else { path.display().to_string() };
-            context.output.print(&view(context.output, &name, bundle, &checked, began.elapsed()));
+            lines.add(&view(context.output, &name, bundle, &checked, began.elapsed()));
         }
     }
     if context.output.json {

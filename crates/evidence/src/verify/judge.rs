@@ -71,8 +71,14 @@ fn check_version(tree: &Tree, report: Option<&Report>, checks: &mut Checks) {
     }
     let claimed = || Some(serde_json::from_slice::<Claimed>(tree.content(names::REPORT)?).ok()?.schema_version);
     let Some(found) = report.map(|report| report.schema_version.clone()).or_else(claimed) else { return };
-    let expected = format!("{}.x, which this program reads", version::readable_bundles());
-    checks.check(version::is_readable(&found), names::REPORT, FORMAT_VERSION, expected, found);
+    let readable = version::readable_bundles();
+    checks.check(
+        version::is_readable(&found),
+        names::REPORT,
+        FORMAT_VERSION,
+        format_args!("{readable}.x, which this program reads"),
+        found,
+    );
 }
 
 fn parse<T: DeserializeOwned>(tree: &Tree, name: &str, checks: &mut Checks) -> Option<T> {
@@ -91,7 +97,7 @@ fn check_index(tree: &Tree, report: &Report, checks: &mut Checks) {
     let file = names::REPORT;
     for (name, digest) in tree.files.iter().filter(|(name, _)| *name != names::ATTESTATION && *name != file) {
         let expected = report.artifact_digests.get(name).map_or("not listed", String::as_str);
-        checks.same(name, "artifact_digest", expected, digest.to_string().as_str());
+        checks.check(expected.parse() == Ok(*digest), name, "artifact_digest", expected, digest);
     }
     for name in report.artifact_digests.keys() {
         checks.check(tree.files.contains_key(name), name, "listed", "a file that is there", "missing");
@@ -111,8 +117,13 @@ fn check_index(tree: &Tree, report: &Report, checks: &mut Checks) {
             || fresh.checked_at < fresh.written_at
             || fresh.checked_at > report.run_finished_at
     });
-    let during = format!("{} to {}", report.run_started_at, report.run_finished_at);
-    checks.check(stale.is_none(), file, "freshness", during, stale.map_or("", |(name, _)| name));
+    checks.check(
+        stale.is_none(),
+        file,
+        "freshness",
+        format_args!("{} to {}", report.run_started_at, report.run_finished_at),
+        stale.map_or("", |(name, _)| name),
+    );
     let listed: BTreeSet<&String> = report.freshness.keys().collect();
     checks.check(
         tree.files.keys().all(|name| listed.contains(name)),
@@ -186,7 +197,7 @@ fn check_events(tree: &Tree, report: &Report, statement: Option<&Statement>, che
     );
     for reason in &report.blocker_reasons {
         let carried = read.events.iter().any(|event| event.kind == reason.event() && carries(event, *reason));
-        checks.check(carried, file, "reason_event", format!("{} carries {reason}", reason.event()), "it does not");
+        checks.check(carried, file, "reason_event", format_args!("{} carries {reason}", reason.event()), "it does not");
     }
     // What a dead run had found is lost but for its events, so a recovered bundle may lack a blocker they carry.
     if statement.is_some_and(|statement| statement.predicate.sealed_by == SealedBy::Run) {
@@ -231,7 +242,13 @@ fn check_decision(tree: &Tree, report: &Report, contract: &TaskContract, decisio
     );
     for reason in &decision.reasons {
         let listed = report.blocker_reasons.contains(reason);
-        checks.check(listed, names::REPORT, "decision_reasons", format!("{reason} among the blockers"), "it is not");
+        checks.check(
+            listed,
+            names::REPORT,
+            "decision_reasons",
+            format_args!("{reason} among the blockers"),
+            "it is not",
+        );
     }
     check_ecosystems(contract, decision, checks);
     check_paths(tree, report, contract, decision, checks);
@@ -305,7 +322,7 @@ fn check_paths(tree: &Tree, report: &Report, contract: &TaskContract, decision: 
             !occurs || listed,
             names::REPORT,
             "path_verdict",
-            format!("{reason} among the blockers"),
+            format_args!("{reason} among the blockers"),
             "it is not",
         );
     }
@@ -350,7 +367,7 @@ fn check_status(report: &Report, checks: &mut Checks) {
 fn check_secrets(report: &Report, checks: &mut Checks) {
     for (class, reason) in [(HitClass::Leak, Reason::SecretLeak), (HitClass::Canary, Reason::CanaryTouched)] {
         let (found, told) = (report.secret_scan.has(class), report.blocker_reasons.contains(&reason));
-        checks.check(found == told, names::REPORT, "secret_scan", format!("{reason} as a blocker: {found}"), told);
+        checks.check(found == told, names::REPORT, "secret_scan", format_args!("{reason} as a blocker: {found}"), told);
     }
 }
 

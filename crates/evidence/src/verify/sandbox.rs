@@ -76,6 +76,6 @@ fn check_attempts(document: &Document, report: &Report, checks: &mut Checks) {
     ] {
         let tried = document.attempts.iter().any(|attempt| attempt.judged == verdict);
         let told = report.blocker_reasons.contains(&reason);
-        checks.check(tried == told, file, "attempts", format!("{reason} as a blocker: {tried}"), told);
+        checks.check(tried == told, file, "attempts", format_args!("{reason} as a blocker: {tried}"), told);
     }
 }

@@ -120,6 +120,9 @@ fn several_bundles_are_verified_at_once_and_the_worst_counts() {
     check(&[good[0], broken, good[1]], 1);
     let missing = corpus.world.cto(["verify", good[0], "./missing", broken]).expect(2);
     assert!(missing.text().contains("failed patch.diff digest"), "the others are checked all the same: {missing:?}");
+    let unknown = corpus.world.cto(["verify", good[0], "no-such-run", broken]).expect(2);
+    let told = unknown.text();
+    assert!(told.starts_with("pass ") && told.lines().count() == 1, "what was found before is told: {unknown:?}");
 }
 
 #[test]
