@@ -54,7 +54,7 @@ impl<'a> Scan<'a> {
 
     fn value(&mut self, depth: usize) -> Option<()> {
         match self.peek()? {
-            b'"' => self.skip_string(),
+            b'"' => self.skip_string().map(drop),
             b'{' | b'[' if depth >= DEEPEST => None,
             b'{' => self.object(depth + 1, |_, _| {}),
             b'[' => self.array(depth + 1),
@@ -103,22 +103,14 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// A string of which nothing else is asked.
-    fn skip_string(&mut self) -> Option<()> {
-        self.at += 1;
-        loop {
-            let (length, _) = plain_run(&self.bytes[self.at..])?;
-            self.at += length + 1;
-            match self.bytes[self.at - 1] {
-                b'"' => return Some(()),
-                b'\\' => self.escape()?,
-                _ => return None,
-            }
-        }
-    }
-
     fn string(&mut self) -> Option<Text<'a>> {
         let start = self.at;
+        let is_plain = self.skip_string()?;
+        Some(Text { quoted: &self.bytes[start..self.at], is_plain })
+    }
+
+    /// Whether it is plain, as [`Text`] has it.
+    fn skip_string(&mut self) -> Option<bool> {
         self.take(b"\"")?;
         let mut is_plain = true;
         loop {
@@ -126,7 +118,7 @@ impl<'a> Scan<'a> {
             self.at += length + 1;
             is_plain &= is_ascii;
             match self.bytes[self.at - 1] {
-                b'"' => return Some(Text { quoted: &self.bytes[start..self.at], is_plain }),
+                b'"' => return Some(is_plain),
                 b'\\' => {
                     is_plain = false;
                     self.escape()?;
@@ -171,7 +163,6 @@ impl<'a> Scan<'a> {
 
 /// How many bytes stand before the first quote, backslash or control character, and whether they are ASCII; eight are looked at
 /// in one step.
-#[inline]
 fn plain_run(bytes: &[u8]) -> Option<(usize, bool)> {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES << 7;

@@ -1,7 +1,7 @@
 //! Stages that have reported and are on their way out.
 //!
-//! Nobody needs to wait for them at once: nothing of the program is left when a stage reports, and it closes what it watched with
-//! only itself waiting.
+//! Nobody needs to wait for them at once: nothing of the program is left when a stage reports, and what is then taken down is its
+//! own.
 
 use std::os::fd::AsFd as _;
 use std::process::Child;

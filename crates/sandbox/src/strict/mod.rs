@@ -79,7 +79,7 @@ pub(crate) fn supervise(
     report.elapsed = started.elapsed();
     report.cpu = cpu(cell.init);
     conclude(&mut control, &report)?;
-    // What is left of it, a first process with its mounts, watches and a group without members, takes the kernel a while.
+    // What is left of it, a first process with its mounts and a group without members, takes the kernel a while.
     drop(cell);
     Ok(())
 }
