@@ -152,7 +152,7 @@ pub(crate) fn exit_code(ended: &Ended) -> Option<i32> {
     match &ended.how {
         How::Exited { code } => Some(*code),
         How::Signaled { signal } => Some(128 + signal),
-        How::Unkillable | How::SupervisorLost => Some(137),
+        How::SupervisorLost => Some(137),
         How::SpawnFailed(_) => None,
     }
 }

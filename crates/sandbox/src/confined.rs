@@ -27,6 +27,8 @@ pub struct Confined {
     waiting: Option<(Child, UnixStream)>,
     leaving: Arc<Leaving>,
     applied: Applied,
+    /// Process 1, whose end is the end of everything inside.
+    death: Option<OwnedFd>,
     listener: Option<TcpListener>,
     upper: Option<OwnedFd>,
     /// What came from the stage behind the word that it is ready.
@@ -47,12 +49,14 @@ impl Confined {
         };
         let received = if told { receive(&control) } else { Err(io::ErrorKind::BrokenPipe.into()) };
         match received {
-            Ok((Prepared::Ready { mut applied, listener, upper }, fds, rest)) => {
+            Ok((Prepared::Ready { mut applied, death, listener, upper }, fds, rest)) => {
                 applied.limits.extend(spec.watched.iter().flat_map(Watched::rules));
                 let mut fds = fds.into_iter();
+                let death = death.then(|| fds.next()).flatten();
                 let listener = listener.then(|| fds.next()).flatten().map(TcpListener::from);
                 let upper = upper.then(|| fds.next()).flatten();
-                Ok(Self { spec, waiting: Some((child, control)), leaving, applied: *applied, listener, upper, rest })
+                let waiting = Some((child, control));
+                Ok(Self { spec, waiting, leaving, applied: *applied, death, listener, upper, rest })
             }
             Ok((Prepared::Failed { failure, probes }, ..)) => {
                 bury(&mut child);
@@ -89,7 +93,7 @@ impl Confined {
         };
         let told = control.write_all(b"g").is_ok();
         let leaving = Arc::clone(&self.leaving);
-        Ok(self.run(child, control, watcher).finish(told, watch, &leaving))
+        self.run(child, control, watcher).finish(told, watch, &leaving)
     }
 
     /// Follows a program that was ordered to start at once.
@@ -98,12 +102,13 @@ impl Confined {
             return Err(SuperviseError::bad_spec("the stage is gone"));
         };
         let leaving = Arc::clone(&self.leaving);
-        Ok(self.run(child, control, None).finish(true, watch, &leaving))
+        self.run(child, control, None).finish(true, watch, &leaving)
     }
 
     fn run(&mut self, child: Child, control: UnixStream, watcher: Option<Watcher>) -> Run<'_> {
         let (applied, rest) = (self.applied.clone(), std::mem::take(&mut self.rest));
-        Run::new(&self.spec, child, control, watcher).confined(applied, rest)
+        let death = self.death.take();
+        Run::new(&self.spec, child, control, watcher).confined(applied, death, rest)
     }
 }
 

@@ -18,8 +18,6 @@ pub enum How {
     },
     /// Never started.
     SpawnFailed(SpawnFailure),
-    /// Killed, but still not dead when the supervisor stopped waiting (uninterruptible in the kernel, or another user's).
-    Unkillable,
     /// The supervising stage died or fell silent; what carried the marker was swept.
     SupervisorLost,
 }
@@ -99,16 +97,11 @@ mod tests {
     #[test]
     fn an_end_is_read_as_it_was_written() {
         let failure = SpawnFailure { kind: SpawnFailureKind::Directory, errno: Some(2), text: "\"\n\u{1}".to_owned() };
-        let ways = [
-            How::Exited { code: -1 },
-            How::Signaled { signal: 9 },
-            How::SpawnFailed(failure),
-            How::Unkillable,
-            How::SupervisorLost,
-        ];
+        let ways =
+            [How::Exited { code: -1 }, How::Signaled { signal: 9 }, How::SpawnFailed(failure), How::SupervisorLost];
         let kept = |bytes: &[u8]| Kept { head: bytes.to_vec(), tail: vec![0xff], total: u64::MAX, sha256: [0xab; 32] };
         let mut ended = Ended {
-            how: How::Unkillable,
+            how: How::SupervisorLost,
             timed_out: true,
             cancelled: false,
             stopped: true,

@@ -1,10 +1,10 @@
-//! Why a supervised run could not even begin. Everything that happens later is an [`crate::Ended`], not an error.
+//! Why a supervised run could not begin, or did not come to an end. Everything else is an [`crate::Ended`].
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::{ConfineFailure, Probe};
+use crate::{ConfineFailure, Leftovers, Probe};
 
 #[derive(Debug)]
 pub enum SuperviseError {
@@ -18,6 +18,8 @@ pub enum SuperviseError {
     WatchDisk { roots: Vec<PathBuf>, source: io::Error },
     /// The confinement could not be built, or its probe found something open; the program was not started.
     ConfineProgram { failure: ConfineFailure, probes: Vec<Probe> },
+    /// The program was killed, and the kernel did not say that all of it is gone: nothing that it could touch may be read.
+    StillAlive { leftovers: Leftovers },
 }
 
 impl SuperviseError {
@@ -36,6 +38,12 @@ impl fmt::Display for SuperviseError {
                 let roots: Vec<_> = roots.iter().map(|root| root.display().to_string()).collect();
                 write!(f, "could not watch the size of {}", roots.join(", "))
             }
+            Self::StillAlive { leftovers } if leftovers.names.is_empty() => {
+                f.write_str("processes of the program did not end when they were killed")
+            }
+            Self::StillAlive { leftovers } => {
+                write!(f, "processes of the program did not end when they were killed: {}", leftovers.names.join(", "))
+            }
             Self::StartStage { exe, .. } => write!(f, "could not start the supervising stage {}", exe.display()),
         }
     }
@@ -44,7 +52,7 @@ impl fmt::Display for SuperviseError {
 impl std::error::Error for SuperviseError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::BadSpec { .. } | Self::ConfineProgram { .. } => None,
+            Self::BadSpec { .. } | Self::ConfineProgram { .. } | Self::StillAlive { .. } => None,
             Self::OpenChannel { source } | Self::StartStage { source, .. } | Self::WatchDisk { source, .. } => {
                 Some(source)
             }

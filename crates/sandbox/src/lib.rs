@@ -15,6 +15,7 @@
 mod applied;
 mod confined;
 mod confinement;
+mod death;
 mod ended;
 mod error;
 mod host;

@@ -19,6 +19,7 @@ pub(crate) type Key = (u64, i32);
 pub(crate) struct Process {
     pub(crate) pid: Pid,
     pub(crate) parent: Option<Pid>,
+    /// No thread of it runs. A process whose first thread has ended while others run shows the same letter.
     pub(crate) zombie: bool,
     pub(crate) name: String,
     pub(crate) start: u64,
@@ -31,6 +32,13 @@ impl Process {
 
     pub(crate) fn key(&self) -> Key {
         (self.start, self.pid.as_raw_pid())
+    }
+
+    /// Its number in the innermost pid namespace it is in.
+    pub(crate) fn inner_pid(&self) -> Option<i32> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid.as_raw_pid())).ok()?;
+        let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+        numbers.split_whitespace().last()?.parse().ok()
     }
 
     /// False if this very process is gone. One that may not be signalled (set-uid) is still there, and its children are ours.
@@ -78,10 +86,11 @@ pub(crate) fn inheritable_fds() -> Vec<u32> {
 fn parse_stat(stat: &[u8]) -> Option<Process> {
     let (pid, name, rest) = split_stat(stat)?;
     let mut fields = rest.split(' ');
-    let zombie = fields.next()? == "Z";
+    let ended = fields.next()? == "Z";
     let parent = Pid::from_raw(fields.next()?.parse().ok()?);
-    let start = fields.nth(17)?.parse().ok()?;
-    Some(Process { pid: Pid::from_raw(pid.parse().ok()?)?, parent, zombie, name, start })
+    let threads: u64 = fields.nth(15)?.parse().ok()?;
+    let start = fields.nth(1)?.parse().ok()?;
+    Some(Process { pid: Pid::from_raw(pid.parse().ok()?)?, parent, zombie: ended && threads <= 1, name, start })
 }
 
 /// `pid (name) rest`; the name is the program's to choose and may hold spaces, parentheses and any byte.
@@ -100,14 +109,16 @@ mod tests {
 
     #[test]
     fn stat_is_read_whatever_the_name_is() {
-        let rest = "1 9 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4242 99";
-        let cases: [(&[u8], &str, bool); 4] = [
-            (b"(sh) S", "sh", false),
-            (b"(a) Z 7 (b) S", "a) Z 7 (b", false),
-            (b"(\xff\n) Z", "\u{fffd}\n", true),
-            (b"() R", "", false),
+        let cases: [(&[u8], &str, u32, bool); 6] = [
+            (b"(sh) S", "sh", 1, false),
+            (b"(a) Z 7 (b) S", "a) Z 7 (b", 1, false),
+            (b"(\xff\n) Z", "\u{fffd}\n", 1, true),
+            (b"(gone) Z", "gone", 0, true),
+            (b"(threads) Z", "threads", 2, false),
+            (b"() R", "", 1, false),
         ];
-        for (middle, name, zombie) in cases {
+        for (middle, name, threads, zombie) in cases {
+            let rest = format!("1 9 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 {threads} 0 4242 99");
             let stat = [b"12 ", middle, b" ", rest.as_bytes(), b"\n"].concat();
             let process = parse_stat(&stat).unwrap();
             assert_eq!((process.pid.as_raw_pid(), process.start), (12, 4242));

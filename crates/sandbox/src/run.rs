@@ -1,7 +1,7 @@
 //! One run as the harness follows it: the stage's channel and both outputs in one poll loop, so that nothing is shared.
 
 use std::io::{ErrorKind, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStderr, ChildStdout};
 use std::time::{Duration, Instant};
@@ -10,17 +10,18 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::Pid;
 
+use crate::death::{self, BURIAL};
 use crate::leaving::Leaving;
 use crate::lines::{Line, Stream};
 use crate::tap::Tap;
 use crate::watched::{Watched, Watcher};
 use crate::wire::{self, Records, Report};
-use crate::{Applied, Ended, How, Spec, Watch, sweep, tree};
+use crate::{Applied, Ended, How, Leftovers, Spec, SuperviseError, Watch, sweep, tree};
 
 /// How often the flags in [`Watch`] are looked at.
 const TICK: Duration = Duration::from_millis(50);
-/// A stage that has not reported this long after it should have is killed.
-const REPORT_GRACE: Duration = Duration::from_secs(5);
+/// A stage that has not reported this long after it should have is killed. Longer than it may wait for the kernel.
+const REPORT_GRACE: Duration = Duration::from_secs(10);
 /// After the end, output is read for this long if somebody still holds it open.
 const DRAIN: Duration = Duration::from_secs(1);
 /// Most programs say little.
@@ -37,6 +38,8 @@ pub(crate) struct Run<'a> {
     watcher: Option<Watcher>,
     /// What a confined program is in.
     applied: Option<Applied>,
+    /// Process 1 of a confined program.
+    death: Option<OwnedFd>,
     /// When the report is overdue; `None` for a run without a deadline.
     overdue: Option<Instant>,
     asked: Asked,
@@ -86,6 +89,7 @@ impl<'a> Run<'a> {
             inbox: Vec::new(),
             watcher,
             applied: None,
+            death: None,
             overdue: started.checked_add(spec.wall).and_then(|deadline| deadline.checked_add(REPORT_GRACE)),
             asked: Asked::default(),
             end: None,
@@ -94,12 +98,18 @@ impl<'a> Run<'a> {
     }
 
     /// The same for a confined program; `inbox` is what has arrived from the stage behind the word that it is ready.
-    pub(crate) fn confined(self, applied: Applied, inbox: Vec<u8>) -> Self {
-        Self { applied: Some(applied), inbox, ..self }
+    pub(crate) fn confined(self, applied: Applied, death: Option<OwnedFd>, inbox: Vec<u8>) -> Self {
+        Self { applied: Some(applied), death, inbox, ..self }
     }
 
-    /// Follows the run to its end. `told` is whether the stage took its order; one that has reported goes to those that leave.
-    pub(crate) fn finish(mut self, told: bool, watch: &mut Watch<'_>, leaving: &Leaving) -> Ended {
+    /// Follows the run until nothing of the program lives. `told` is whether the stage took its order; one that has reported goes
+    /// to those that leave.
+    pub(crate) fn finish(
+        mut self,
+        told: bool,
+        watch: &mut Watch<'_>,
+        leaving: &Leaving,
+    ) -> Result<Ended, SuperviseError> {
         let mut buffer = vec![0; BUFFER];
         if told {
             self.take_report();
@@ -119,9 +129,24 @@ impl<'a> Run<'a> {
                 self.lose(true);
             }
         }
+        self.require_gone()?;
         self.drain(&mut buffer, &mut watch.on_line);
         watch.tick();
-        self.into_ended(watch, leaving)
+        Ok(self.into_ended(watch, leaving))
+    }
+
+    /// Fails unless the kernel has said that nothing of the program lives, to the stage or here. Of an unconfined program whose
+    /// stage was lost nobody can say it: the sweep has to do.
+    fn require_gone(&mut self) -> Result<(), SuperviseError> {
+        let leftovers = match &self.end {
+            Some(End::Reported(report)) if report.gone => return Ok(()),
+            Some(End::Lost { .. }) | None if self.applied.is_none() => return Ok(()),
+            Some(End::Reported(report)) => report.leftovers.clone(),
+            Some(End::Lost { .. }) | None => Leftovers::default(),
+        };
+        self.bury_stage();
+        let gone = self.applied.is_some() && death::wait_for(self.death.as_ref(), BURIAL);
+        if gone { Ok(()) } else { Err(SuperviseError::StillAlive { leftovers }) }
     }
 
     fn wait(&self) -> Ready {

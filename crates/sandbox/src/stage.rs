@@ -73,7 +73,8 @@ fn follow(running: Running, control: &mut UnixStream, deadline: Option<Instant>)
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     let timed_out = cause == Cause::Deadline;
-    Ok(Report { timed_out, leftovers, limits, inherited_fds, ..Report::new(how(reaper.status)) })
+    let gone = leftovers.remaining == 0 && reaper.status.is_some();
+    Ok(Report { gone, timed_out, leftovers, limits, inherited_fds, ..Report::new(how(reaper.status)) })
 }
 
 /// Standard input as an anonymous file: whole before the program starts, so nobody has to feed a pipe, and not in the memory
@@ -194,7 +195,8 @@ pub(crate) fn how(status: Option<WaitStatus>) -> How {
     match status.map(|status| (status.exit_status(), status.terminating_signal())) {
         Some((Some(code), _)) => How::Exited { code },
         Some((None, Some(signal))) => How::Signaled { signal },
-        Some((None, None)) | None => How::Unkillable,
+        // Killed by this stage and not seen to end: the report says that it is not gone.
+        Some((None, None)) | None => How::Signaled { signal: libc::SIGKILL },
     }
 }
 

@@ -79,8 +79,7 @@ impl Supervisor {
         self.leaving.settle();
     }
 
-    /// Runs the program to its end, on this thread. On return nothing of it is left, or the result says what is; its stage may
-    /// be tidying up.
+    /// Runs the program to its end, on this thread. An [`Ended`] means that nothing of it lives; its stage may be tidying up.
     pub fn run(&self, spec: &Spec, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
         self.prepare()?.run(spec, watch)
     }
@@ -120,7 +119,7 @@ impl Stage {
         let watcher = spec.watched.as_ref().map(Watcher::begin).transpose()?;
         let leaving = Arc::clone(&self.leaving);
         let (child, control, told) = self.order(spec, false)?;
-        Ok(Run::new(spec, child, control, watcher).finish(told, watch, &leaving))
+        Run::new(spec, child, control, watcher).finish(told, watch, &leaving)
     }
 
     fn run_confined(self, spec: Spec, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {

@@ -71,23 +71,31 @@ pub(crate) fn clear(reaper: &mut Reaper) -> Leftovers {
     Leftovers { killed: count(others().count()), names, remaining }
 }
 
-/// What lives below the first process of a pid namespace, but for the program, which is its first child. Nothing is signalled:
-/// the death of the first process takes all of it.
+/// The program in its pid namespace: the first process that process 1 makes.
+const PROGRAM: i32 = 2;
+
+/// Living processes below process 1 of a pid namespace, but for the program. Nothing is signalled: the death of process 1 takes
+/// all of them.
 pub(crate) fn below_init(init: Pid) -> Leftovers {
-    let mut all: Vec<Process> = procs::all().filter(|process| !process.zombie).collect();
+    let mut all: Vec<Process> = procs::all().collect();
     all.sort_by_key(Process::key);
     let mut tree = HashSet::from([init]);
-    let mut names = Vec::new();
-    // Parents start before their children, but for those that were adopted: a second look finds what stands below them.
-    for _ in 0..2 {
+    let mut found: Vec<&Process> = Vec::new();
+    // Parents start before their children, but for those that were adopted: further looks find what stands below them.
+    loop {
+        let known = found.len();
         for process in &all {
             if process.parent.is_some_and(|parent| tree.contains(&parent)) && tree.insert(process.pid) {
-                names.push(process.name.clone());
+                found.push(process);
             }
         }
+        if found.len() == known {
+            break;
+        }
     }
-    let killed = count(names.len().saturating_sub(1));
-    Leftovers { killed, names: names.into_iter().skip(1).take(NAMES_MAX).collect(), remaining: 0 }
+    found.retain(|process| !process.zombie && process.inner_pid() != Some(PROGRAM));
+    let names = found.iter().take(NAMES_MAX).map(|process| process.name.clone()).collect();
+    Leftovers { killed: count(found.len()), names, remaining: 0 }
 }
 
 /// Stops, then kills, all descendants of `root`; one round.

@@ -52,6 +52,8 @@ impl From<&Spec> for Order {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) how: How,
+    /// Nothing of the program lives: the kernel has said so.
+    pub(crate) gone: bool,
     pub(crate) timed_out: bool,
     pub(crate) leftovers: Leftovers,
     pub(crate) elapsed: Duration,
@@ -72,14 +74,24 @@ pub(crate) struct Records {
 /// What the stage says before a confined program starts. With `Ready` come the descriptors it names, in this order.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Prepared {
-    Ready { applied: Box<Applied>, listener: bool, upper: bool },
-    Failed { failure: ConfineFailure, probes: Vec<Probe> },
+    Ready {
+        applied: Box<Applied>,
+        /// A descriptor of process 1.
+        death: bool,
+        listener: bool,
+        upper: bool,
+    },
+    Failed {
+        failure: ConfineFailure,
+        probes: Vec<Probe>,
+    },
 }
 
 impl Report {
     pub(crate) fn new(how: How) -> Self {
         Self {
             how,
+            gone: true,
             timed_out: false,
             leftovers: Leftovers::default(),
             elapsed: Duration::ZERO,

@@ -29,6 +29,10 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
     attempt("unshare", libc::SYS_unshare, [NEW_USER, 0, 0, 0, 0]),
     attempt("setns", libc::SYS_setns, [0, NEW_USER, 0, 0, 0]),
     attempt("ptrace", libc::SYS_ptrace, [SEIZE, 1, 0, 0, 0]),
+    // With null pointers these change nothing if they work: they ask for the limits, and set no priority.
+    attempt("limits of process 1", libc::SYS_prlimit64, [1, libc::RLIMIT_NOFILE as usize, 0, 0, 0]),
+    attempt("scheduling of process 1", libc::SYS_sched_setscheduler, [1, 0, 0, 0, 0]),
+    attempt("priority of process 1", libc::SYS_setpriority, [0, 1, 0, 0, 0]),
     attempt("keyctl", libc::SYS_keyctl, [0; 5]),
     attempt("bpf", libc::SYS_bpf, [0; 5]),
     attempt("io_uring_setup", libc::SYS_io_uring_setup, [1, 0, 0, 0, 0]),

@@ -1,5 +1,6 @@
 //! A confinement as the stage holds it: its first process, the channel to it, what is recorded, and its end.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -7,24 +8,30 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use super::canary::{CanaryLog, LOOK};
 use super::cgroup::Cgroup;
 use super::channel::{Channel, Said, send_with_fds};
 use super::seccomp::CallLog;
 use crate::applied::Applied;
+use crate::death::{self, BURIAL};
 use crate::wire::{self, Prepared};
 
-/// How long the kernel may take to bury a whole namespace.
-const BURIAL: Duration = Duration::from_secs(5);
+/// Pause between two looks at a process that is dying or a group that is emptying.
+const PAUSE: Duration = Duration::from_millis(10);
 /// How often the stage looks around when nothing happens.
 pub(super) const TICK: Duration = Duration::from_secs(1);
 
 /// Dropped, it takes everything inside with it.
 #[derive(Debug)]
 pub(crate) struct Cell {
+    /// Process 1, until it has been waited for.
     pub(super) init: Option<Pid>,
+    /// Process 1 as the harness sees its end, also when this stage is gone; none on kernels without such descriptors.
+    death: Option<OwnedFd>,
+    /// The mount namespace. Held, it is taken down after the report: the kernel would do it before it ends process 1.
+    mounts: Option<File>,
     pub(super) channel: Channel,
     pub(super) calls: Option<CallLog>,
     pub(super) canaries: Option<CanaryLog>,
@@ -52,6 +59,9 @@ impl Cell {
     pub(super) fn new(init: Pid, channel: Channel, cgroup: Option<Cgroup>, applied: Applied) -> Self {
         Self {
             init: Some(init),
+            death: death::descriptor_of(init),
+            // While nothing has happened inside: later an ordinary user may not look at this process.
+            mounts: File::open(format!("/proc/{}/ns/mnt", init.as_raw_pid())).ok(),
             channel,
             calls: None,
             canaries: None,
@@ -70,9 +80,14 @@ impl Cell {
         }
         let (listener, upper) = (self.listener.take(), self.upper.take());
         let applied = Box::new(self.applied.clone());
-        let ready = Prepared::Ready { applied, listener: listener.is_some(), upper: upper.is_some() };
+        let ready = Prepared::Ready {
+            applied,
+            death: self.death.is_some(),
+            listener: listener.is_some(),
+            upper: upper.is_some(),
+        };
         let frame = wire::encode(&ready)?;
-        let fds: Vec<_> = [&listener, &upper].into_iter().flatten().map(AsFd::as_fd).collect();
+        let fds: Vec<_> = [&self.death, &listener, &upper].into_iter().flatten().map(AsFd::as_fd).collect();
         // Descriptors travel with the first byte.
         let sent = send_with_fds(control.as_fd(), &frame, &fds)?;
         control.write_all(frame.get(sent..).unwrap_or_default())
@@ -125,25 +140,47 @@ impl Cell {
         }
     }
 
-    /// Kills process 1, and with it everything inside. False if the kernel does not get done with it.
+    /// Kills process 1, and with it everything inside, and waits until the kernel says that all of it is gone.
+    ///
+    /// The kernel lets process 1 of a pid namespace end only after every other process of the namespace, so its exit status is
+    /// the proof. An empty control group is asked for as well, where there is one. False if that takes too long.
     pub(super) fn bury(&mut self) -> bool {
-        let Some(init) = self.init.take() else { return true };
-        let _ = kill_process(init, Signal::KILL);
-        let pidfd = pidfd_open(init, PidfdFlags::empty()).ok();
         let until = Instant::now() + BURIAL;
+        self.reap_first_process(until) && self.await_empty_group(until)
+    }
+
+    /// Lets the mounts inside go. Nothing may live there any more.
+    pub(super) fn release_mounts(&mut self) {
+        self.mounts = None;
+    }
+
+    fn reap_first_process(&mut self, until: Instant) -> bool {
+        let Some(init) = self.init else { return true };
+        let _ = kill_process(init, Signal::KILL);
         loop {
             match waitpid(Some(init), WaitOptions::NOHANG) {
-                Ok(Some(_)) => return true,
                 Ok(None) | Err(Errno::INTR) => {}
-                Err(_) => return true,
+                Ok(Some(_)) | Err(_) => {
+                    self.init = None;
+                    return true;
+                }
             }
             if Instant::now() >= until {
                 return false;
             }
-            let pause = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
-            let mut fds: Vec<_> = pidfd.iter().map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)).collect();
-            let _ = poll(&mut fds, Some(&pause));
+            death::wait_for(self.death.as_ref(), PAUSE);
         }
+    }
+
+    fn await_empty_group(&self, until: Instant) -> bool {
+        let Some(cgroup) = &self.cgroup else { return true };
+        while !cgroup.is_empty() {
+            if Instant::now() >= until {
+                return false;
+            }
+            death::wait_for(None, PAUSE / 10);
+        }
+        true
     }
 }
 

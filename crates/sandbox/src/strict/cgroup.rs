@@ -110,6 +110,17 @@ impl Cgroup {
         fs::write(self.path.join("cgroup.procs"), process.as_raw_pid().to_string())
     }
 
+    /// True if no process is in it, by the kernel's own word; a group that cannot be read is not known to be empty.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self.version {
+            CgroupVersion::One => fs::read(self.path.join("tasks")).is_ok_and(|tasks| tasks.is_empty()),
+            CgroupVersion::Two => {
+                let events = fs::read_to_string(self.path.join("cgroup.events")).unwrap_or_default();
+                events.lines().any(|line| line == "populated 0")
+            }
+        }
+    }
+
     /// Limits that were run into.
     pub(crate) fn hits(&self) -> Vec<LimitKind> {
         let (memory, processes) = match self.version {

@@ -16,7 +16,7 @@ use super::failure::ConfineFailure;
 use super::given::Given;
 use crate::applied::{MountRecord, Ownership, Probe, Seccomp};
 use crate::wire::Order;
-use crate::{How, Leftovers, LimitKind, LimitRule};
+use crate::{How, LimitKind, LimitRule};
 
 /// Far above any message; what is longer is refused, not cut.
 const MESSAGE_MAX: usize = 128 << 10;
@@ -80,7 +80,8 @@ pub(crate) struct Confined {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct InnerEnd {
     pub(crate) how: How,
-    pub(crate) leftovers: Leftovers,
+    /// No process is left but process 1.
+    pub(crate) alone: bool,
     pub(crate) full: Vec<LimitKind>,
 }
 

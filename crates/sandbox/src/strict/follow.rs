@@ -24,7 +24,7 @@ enum Cause {
     HarnessGone,
 }
 
-/// With the cell, of which nothing lives any more but its first process. `None` if the harness is gone and there is nobody to
+/// Follows the program until the kernel has said that nothing of it lives. `None` if the harness is gone and there is nobody to
 /// report to.
 pub(super) fn follow(
     mut cell: Cell,
@@ -77,10 +77,10 @@ fn report(cell: &mut Cell, cause: Cause, not_started: Option<SpawnFailure>) -> R
     let (mut how, leftovers) = match &cause {
         Cause::Ended(end) => {
             limit_hits.extend(&end.full);
-            (end.how.clone(), end.leftovers.clone())
+            (end.how.clone(), if end.alone { Leftovers::default() } else { left_inside(cell) })
         }
         Cause::Silence | Cause::HarnessGone => (killed, Leftovers::default()),
-        Cause::Deadline | Cause::Stopped => (killed, cell.init.map(tree::below_init).unwrap_or_default()),
+        Cause::Deadline | Cause::Stopped => (killed, left_inside(cell)),
     };
     if let Some(failure) = not_started {
         how = How::SpawnFailed(failure);
@@ -88,14 +88,16 @@ fn report(cell: &mut Cell, cause: Cause, not_started: Option<SpawnFailure>) -> R
     if how == (How::Signaled { signal: libc::SIGXFSZ }) {
         limit_hits.push(LimitKind::FileSize);
     }
-    // Where the first process found nobody beside itself, it alone is left, and it is ours: its end can wait until it is told.
-    let alone = matches!(&cause, Cause::Ended(end) if end.leftovers.killed == 0);
-    if !alone && !cell.bury() {
-        how = How::Unkillable;
-    }
+    // Always, whatever process 1 said: the harness reads what the program could have touched as soon as it has the report.
+    let gone = cell.bury();
     limit_hits.extend(cell.cgroup.as_ref().map(Cgroup::hits).unwrap_or_default());
     let timed_out = matches!(cause, Cause::Deadline);
-    Report { timed_out, leftovers, limit_hits, records: Some(records(cell)), ..Report::new(how) }
+    Report { gone, timed_out, leftovers, limit_hits, records: Some(records(cell)), ..Report::new(how) }
+}
+
+/// Processes inside besides process 1 and the program. Looked at from here: nothing inside can change what this process sees.
+fn left_inside(cell: &Cell) -> Leftovers {
+    cell.init.map(tree::below_init).unwrap_or_default()
 }
 
 fn records(cell: &mut Cell) -> Records {

@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::statvfs;
 use rustix::io::Errno;
 use rustix::process::{
-    DumpableBehavior, Pid, Signal, WaitOptions, getpid, set_dumpable_behavior, set_parent_process_death_signal, wait,
+    DumpableBehavior, Pid, Signal, WaitOptions, set_dumpable_behavior, set_parent_process_death_signal, wait,
 };
 use rustix::system::sethostname;
 use rustix::thread::UnshareFlags;
@@ -29,9 +29,7 @@ use crate::confinement::Confinement;
 use crate::kernel::process::{Forked, exit_at_once, fork_into, unshare};
 use crate::stage::how;
 use crate::wire::Order;
-use crate::{Leftovers, LimitKind, LimitRule, procs};
-
-const NAMES_MAX: usize = 32;
+use crate::{LimitKind, LimitRule};
 
 /// All the first process is given by the stage.
 #[derive(Debug)]
@@ -162,15 +160,19 @@ impl Init<'_> {
         self.channel.send(&said, &fds).at(ConfineStep::Lost, "telling the stage")
     }
 
-    /// Reaps until the program has ended, tells how, and counts what it left.
+    /// Reaps until the program has ended and tells how. If processes are left, stays until the stage has looked at them.
     fn supervise(&self, program: Pid) -> Result<(), ConfineFailure> {
         release_output().at(ConfineStep::Privileges, "letting go of the output")?;
         loop {
-            match wait(WaitOptions::empty()) {
+            match wait(every_child()) {
                 Ok(Some((pid, status))) if pid == program => {
-                    let full = full(&self.confinement.home);
-                    let end = InnerEnd { how: how(Some(status)), leftovers: leftovers(), full };
+                    let (alone, full) = (is_alone(), full(&self.confinement.home));
+                    let end = InnerEnd { how: how(Some(status)), alone, full };
                     let _ = self.channel.send(&Said::Ended(end), &[]);
+                    if !alone {
+                        // The stage never releases this: it looks around and kills.
+                        let _ = self.channel.wait();
+                    }
                     return Ok(());
                 }
                 Ok(_) | Err(Errno::INTR) => {}
@@ -187,20 +189,21 @@ fn full(home: &Path) -> Vec<LimitKind> {
     spent.into_iter().filter_map(|(spent, kind)| spent.then_some(kind)).collect()
 }
 
-/// Processes that are still here besides this one. All of them are its children, or will be: without a child there is none.
-fn leftovers() -> Leftovers {
+/// Also children that were made without a signal for their end, which a plain wait passes over.
+fn every_child() -> WaitOptions {
+    WaitOptions::from_bits_retain(libc::__WALL.unsigned_abs())
+}
+
+/// True if this is the only process here. All others are its children or below one of them, so without a child there is none.
+/// Asks the kernel and needs neither a descriptor nor a file, of which a program could deprive this process.
+fn is_alone() -> bool {
     loop {
-        match wait(WaitOptions::NOHANG) {
+        match wait(WaitOptions::NOHANG | every_child()) {
             Ok(Some(_)) | Err(Errno::INTR) => {}
-            Ok(None) => break,
-            Err(_) => return Leftovers::default(),
+            Ok(None) => return false,
+            Err(errno) => return errno == Errno::CHILD,
         }
     }
-    let me = getpid();
-    let others: Vec<String> =
-        procs::all().filter(|process| process.pid != me && !process.zombie).map(|process| process.name).collect();
-    let killed = u32::try_from(others.len()).unwrap_or(u32::MAX);
-    Leftovers { killed, names: others.into_iter().take(NAMES_MAX).collect(), remaining: 0 }
 }
 
 /// The program alone holds its output, so that its end is the end of it.

@@ -71,7 +71,7 @@ pub(crate) fn supervise(
     if let WorkspaceFrom::Layers { upper: Upper::Directory(upper), .. } = &confinement.workspace.from {
         // What the overlay needed for itself can go when it has gone.
         if let Some((_, cell)) = &mut followed {
-            cell.bury();
+            cell.release_mounts();
         }
         overlay::clean(upper);
     }
@@ -79,7 +79,7 @@ pub(crate) fn supervise(
     report.elapsed = started.elapsed();
     report.cpu = cpu(cell.init);
     conclude(&mut control, &report)?;
-    // What is left of it, a first process with its mounts and a group without members, takes the kernel a while.
+    // What is left of it, mounts and a group without members, takes the kernel a while.
     drop(cell);
     Ok(())
 }

@@ -5,6 +5,7 @@
 
 mod escape;
 mod exhaust;
+mod hidden;
 mod host;
 mod network;
 mod records;

@@ -25,6 +25,74 @@ fn refused_calls_are_counted_by_name() {
     }
 }
 
+/// A process may change its own threads and wait for its children; process 1 and others are out of reach, and that is recorded.
+#[test]
+fn limits_and_scheduling_are_a_process_own_affair() {
+    const SCRIPT: &str = "
+import asyncio, ctypes, os, threading
+libc = ctypes.CDLL(None, use_errno=True)
+cores = os.sched_getaffinity(0)
+def own():
+    me = threading.get_native_id()
+    os.sched_setaffinity(me, cores)
+    os.setpriority(os.PRIO_PROCESS, me, 1)
+    import resource; resource.prlimit(os.getpid(), resource.RLIMIT_NOFILE)
+    os.close(os.pidfd_open(os.getpid()))
+t = threading.Thread(target=own); t.start(); t.join()
+child = os.fork()
+if child == 0:
+    import time; time.sleep(600)
+os.close(os.pidfd_open(child))
+async def wait():
+    return await (await asyncio.create_subprocess_exec('/bin/true')).wait()
+print('own', asyncio.run(wait()))
+limit = (ctypes.c_ulong * 2)(0, 0)
+for name, call in [
+    ('prlimit', lambda pid: libc.syscall(302, pid, 7, limit, 0)),
+    ('scheduler', lambda pid: libc.syscall(144, pid, 5, (ctypes.c_int * 1)(0))),
+    ('affinity', lambda pid: libc.syscall(203, pid, 8, (ctypes.c_ulong * 1)(1))),
+    ('priority', lambda pid: libc.syscall(141, 0, pid, 19)),
+    ('disk', lambda pid: libc.syscall(251, 1, pid, 3 << 13)),
+    ('memory', lambda pid: libc.syscall(440, pid, 0, 0, 0, 0)),
+    ('handle', lambda pid: libc.syscall(434, pid, 0)),
+]:
+    for pid in (1, child) if name != 'handle' else (1,):
+        if call(pid) != -1: print(name, pid, 'REACHED')
+if libc.syscall(141, 2, 0, 19) != -1: print('user REACHED')
+os.kill(child, 9)";
+    const VIOLATIONS: [&str; 5] = [
+        "prlimit64_first",
+        "sched_setscheduler_first",
+        "sched_setaffinity_first",
+        "setpriority_first",
+        "ioprio_set_first",
+    ];
+    for who in everybody() {
+        let world = World::new(who);
+        let outcome = Ask::strict(&world, &["/usr/bin/python3", "-c", SCRIPT]).run(&world);
+        assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("own 0\n", ""), "{who:?}");
+        let seen = &outcome.applied().seen;
+        let count =
+            |name: &str| seen.refused.iter().find(|refused| refused.name == name).map_or(0, |found| found.count);
+        for name in VIOLATIONS {
+            assert_eq!(count(name), 1, "{name} {seen:?}");
+        }
+        assert_eq!((count("prlimit64"), count("setpriority"), count("pidfd_open_first")), (1, 2, 1), "{seen:?}");
+        assert_eq!((count("sched_setaffinity"), count("pidfd_open"), count("process_madvise")), (1, 0, 2), "{seen:?}");
+    }
+    // The control: the same calls work on a child where nothing confines them. Process 1 and the whole user are left alone.
+    let world = World::new(crate::world::Who::Root);
+    let alone = SCRIPT
+        .replace("(1, child)", "(child,)")
+        .replace("else (1,)", "else ()")
+        .replace("libc.syscall(141, 2, 0, 19)", "-1");
+    let reached = Ask::control(&world, &["/usr/bin/python3", "-c", &alone]).run(&world).stdout;
+    for name in ["prlimit", "scheduler", "affinity", "priority", "disk"] {
+        assert!(reached.contains(&format!("{name} ")), "{reached}");
+    }
+    assert!(!reached.contains("user"), "{reached}");
+}
+
 #[test]
 fn executions_are_recorded_with_their_arguments() {
     for who in everybody() {

@@ -112,9 +112,13 @@ fn grouped(rules: &[&Rule], audience: Audience) -> Option<Vec<sock_filter>> {
 fn verdict(action: Action, audience: Audience) -> sock_filter {
     let open = |quiet: u32| sock_filter { code: JUMP, jt: 0, jf: 0, k: quiet };
     match (action, audience) {
-        (Action::Refuse(errno), _) | (Action::Report(errno), Audience::Nobody) => give(refusal(errno)),
-        (Action::Record | Action::Note, Audience::Nobody) => give(SECCOMP_RET_ALLOW),
-        (Action::Report(errno), Audience::ListenerBut(_)) => open(refusal(errno)),
+        (Action::Refuse(errno), _) => give(refusal(errno)),
+        (Action::Report(errno) | Action::OwnThread { errno, .. }, Audience::Nobody) => give(refusal(errno)),
+        (Action::Record | Action::Note | Action::OwnFamily { .. }, Audience::Nobody) => give(SECCOMP_RET_ALLOW),
+        (
+            Action::Report(errno) | Action::OwnThread { errno, .. } | Action::OwnFamily { errno, .. },
+            Audience::ListenerBut(_),
+        ) => open(refusal(errno)),
         (Action::Note, Audience::ListenerBut(_)) => open(SECCOMP_RET_ALLOW),
         (Action::Record, Audience::ListenerBut(_)) => give(SECCOMP_RET_USER_NOTIF),
     }
@@ -245,6 +249,21 @@ mod tests {
             (number(libc::SYS_ioctl), [0, 0x5413, 0, 0, 0, 0], SECCOMP_RET_ALLOW),
             (number(libc::SYS_ioctl), [0, 0x5412, 0, 0, 0, 0], eperm),
             (number(libc::SYS_ioctl), [0, 0x5423, 0, 0, 0, 0], eperm),
+            (number(libc::SYS_prlimit64), [0; 6], SECCOMP_RET_ALLOW),
+            (number(libc::SYS_prlimit64), [1, 7, 0, 0, 0, 0], eperm),
+            (number(libc::SYS_prlimit64), [2, 7, 0, 0, 0, 0], eperm),
+            (number(libc::SYS_sched_setscheduler), [1, 5, 0, 0, 0, 0], eperm),
+            (number(libc::SYS_sched_setaffinity), [0; 6], SECCOMP_RET_ALLOW),
+            (number(libc::SYS_setpriority), [0; 6], SECCOMP_RET_ALLOW),
+            (number(libc::SYS_setpriority), [0, 1, 19, 0, 0, 0], eperm),
+            (number(libc::SYS_setpriority), [0, 7, 19, 0, 0, 0], eperm),
+            (number(libc::SYS_setpriority), [1, 0, 19, 0, 0, 0], SECCOMP_RET_ALLOW),
+            (number(libc::SYS_setpriority), [1, 1, 19, 0, 0, 0], eperm),
+            (number(libc::SYS_setpriority), [2, 0, 19, 0, 0, 0], eperm),
+            (number(libc::SYS_ioprio_set), [1, 0, 0, 0, 0, 0], SECCOMP_RET_ALLOW),
+            (number(libc::SYS_ioprio_set), [1, 1, 0, 0, 0, 0], eperm),
+            (number(libc::SYS_ioprio_set), [3, 0, 0, 0, 0, 0], eperm),
+            (number(libc::SYS_pidfd_open), [1, 0, 0, 0, 0, 0], eperm),
             (number(libc::SYS_personality), [u32::MAX, 0, 0, 0, 0, 0], SECCOMP_RET_ALLOW),
             (number(libc::SYS_personality), [0x40_0000, 0, 0, 0, 0, 0], eperm),
             (LAST_KNOWN + 1, [0; 6], refusal(ENOSYS)),
@@ -293,27 +312,18 @@ mod tests {
     /// Every call there is, by the filter and by the table itself.
     #[test]
     fn the_filter_says_what_the_table_says() {
-        let holds = |test: &Test, args: [u32; 6]| {
-            let value = args[usize::try_from(test.arg).unwrap()];
-            match test.is {
-                Is::AnyBit(bits) => value & bits != 0,
-                Is::OneOf(values) => values.contains(&value),
-                Is::NoneOf(values) => !values.contains(&value),
-            }
-        };
         let decided = |action: Action, audience: Audience| match (action, audience) {
-            (Action::Report(_) | Action::Record | Action::Note, Audience::ListenerBut(_)) => SECCOMP_RET_USER_NOTIF,
-            (Action::Refuse(errno) | Action::Report(errno), _) => refusal(errno),
-            (Action::Record | Action::Note, Audience::Nobody) => SECCOMP_RET_ALLOW,
+            (Action::Refuse(errno), _) => refusal(errno),
+            (_, Audience::ListenerBut(_)) => SECCOMP_RET_USER_NOTIF,
+            (Action::Report(errno) | Action::OwnThread { errno, .. }, _) => refusal(errno),
+            (Action::Record | Action::Note | Action::OwnFamily { .. }, _) => SECCOMP_RET_ALLOW,
         };
         for audience in [Audience::Nobody, Audience::ListenerBut(WORD)] {
             let program = build(audience).unwrap();
             for number in 0..=LAST_KNOWN {
                 for value in [0, 1, 16, 0x5412, u32::MAX] {
                     let args = [value; 6];
-                    let fits = |rule: &&Rule| {
-                        rule.number == libc::c_long::from(number) && rule.when.iter().all(|test| holds(test, args))
-                    };
+                    let fits = |rule: &&Rule| rule.fits(libc::c_long::from(number), &args.map(u64::from));
                     let expected = rules().find(fits).map_or(SECCOMP_RET_ALLOW, |rule| decided(rule.action, audience));
                     assert_eq!(judge(&program, HERE.unwrap(), number, args), expected, "call {number} {value:#x}");
                 }

@@ -1,6 +1,7 @@
 //! The filter of system calls: the table of what is forbidden, the program made of it, and the stage's side, which answers and
 //! records the calls that are passed on.
 
+mod family;
 mod filter;
 mod memory;
 mod recorder;

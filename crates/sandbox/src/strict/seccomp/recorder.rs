@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::family::is_own_process;
 use super::memory::Memory;
 use super::table::{Action, rules};
 use crate::applied::{Connection, Execution, Refused, Seen};
@@ -66,10 +67,12 @@ impl CallLog {
 
     fn note(&mut self, call: &Call) -> Answer {
         let number = libc::c_long::from(call.number);
-        let rule = rules().find(|rule| rule.number == number);
+        let rule = rules().find(|rule| rule.fits(number, &call.args));
         let given = match rule.map(|rule| rule.action) {
             Some(Action::Record | Action::Note) => Answer::Continue,
             Some(Action::Report(errno) | Action::Refuse(errno)) => Answer::Refuse(errno),
+            Some(Action::OwnThread { pid_arg, errno }) => self.judge_process(call, pid_arg, false, errno),
+            Some(Action::OwnFamily { pid_arg, errno }) => self.judge_process(call, pid_arg, true, errno),
             None => Answer::Refuse(libc::EPERM),
         };
         match number {
@@ -77,12 +80,21 @@ impl CallLog {
             libc::SYS_execve => self.note_execution(call, call.args[0], call.args[1]),
             libc::SYS_execveat => self.note_execution(call, call.args[1], call.args[2]),
             libc::SYS_connect => self.note_connection(call),
+            _ if given == Answer::Continue => {}
             libc::SYS_socket | libc::SYS_socketpair => {
                 self.note_refusal(call, format!("socket family {}", call.args[0]))
             }
             _ => self.note_refusal(call, rule.map_or_else(|| format!("call {number}"), |rule| rule.name.to_owned())),
         }
         given
+    }
+
+    /// Allows a call on a process that is the caller's own. Its number is in a register, which nobody can change while the call
+    /// waits, and numbers of process 1 never reach this.
+    fn judge_process(&self, call: &Call, pid_arg: usize, with_children: bool, errno: i32) -> Answer {
+        let named = call.args.get(pid_arg).and_then(|arg| i32::try_from(arg & u64::from(u32::MAX)).ok());
+        let own = named.is_some_and(|named| is_own_process(call.pid, named, with_children));
+        if own && still_waits(self.listener.as_fd(), call.id) { Answer::Continue } else { Answer::Refuse(errno) }
     }
 
     fn note_refusal(&mut self, call: &Call, name: String) {

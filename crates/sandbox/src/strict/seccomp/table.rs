@@ -18,6 +18,12 @@ pub(super) enum Action {
     Record,
     /// Allowed and recorded, unless it is the probe's own.
     Note,
+    /// Allowed on the caller's own threads, which the stage finds out; refused and reported on others. Refused where nobody
+    /// listens.
+    OwnThread { pid_arg: usize, errno: i32 },
+    /// Allowed on the caller's own threads and children, which the stage finds out; refused and reported on others. Allowed
+    /// where nobody listens: runtimes need it to wait for their children.
+    OwnFamily { pid_arg: usize, errno: i32 },
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -29,11 +35,30 @@ pub(super) struct Rule {
     pub(super) action: Action,
 }
 
+impl Rule {
+    /// True if the rule is about this call.
+    pub(super) fn fits(&self, number: c_long, args: &[u64; 6]) -> bool {
+        self.number == number && self.when.iter().all(|test| test.holds(args))
+    }
+}
+
 /// About the low half of an argument, which is all the kernel looks at in each of these.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Test {
     pub(super) arg: u32,
     pub(super) is: Is,
+}
+
+impl Test {
+    fn holds(&self, args: &[u64; 6]) -> bool {
+        let whole = usize::try_from(self.arg).ok().and_then(|arg| args.get(arg)).copied().unwrap_or_default();
+        let value = u32::try_from(whole & u64::from(u32::MAX)).unwrap_or_default();
+        match self.is {
+            Is::AnyBit(bits) => value & bits != 0,
+            Is::OneOf(values) => values.contains(&value),
+            Is::NoneOf(values) => !values.contains(&value),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +86,17 @@ const FAMILIES: &[u32] = &[libc::AF_UNIX as u32, libc::AF_INET as u32, libc::AF_
 const PERSONALITIES: &[u32] = &[0, 0x8, 0x2_0000, 0x2_0008, 0x4_0000, u32::MAX];
 /// Typing into a terminal, and changing what it means.
 const TERMINAL_TRICKS: &[u32] = &[0x5412, 0x541c, 0x5423];
+
+/// The caller, in calls that name a process.
+const SELF: u32 = 0;
+/// Process 1, which supervises the program and is the harness's.
+const FIRST: &[u32] = &[1];
+/// `PRIO_PROCESS`, `PRIO_PGRP`; the own group is a program's, never that of process 1.
+const PRIORITY_OF_PROCESS: &[u32] = &[0];
+const PRIORITY_OF_GROUP: &[u32] = &[1];
+/// `IOPRIO_WHO_PROCESS`, `IOPRIO_WHO_PGRP`.
+const IO_PRIORITY_OF_PROCESS: &[u32] = &[1];
+const IO_PRIORITY_OF_GROUP: &[u32] = &[2];
 
 /// The same on every processor; not every list has it yet.
 const FCHMODAT2: c_long = 452;
@@ -106,6 +142,75 @@ const CONDITIONAL: &[Rule] = &[
     rule("personality", libc::SYS_personality, &[arg(0, Is::NoneOf(PERSONALITIES))], Action::Report(EPERM)),
 ];
 
+/// Calls on a process that its first argument names: 0 is the caller and is free, process 1 is the harness's.
+macro_rules! calls_on_processes {
+    ($($name:ident = $number:ident as $action:ident),* $(,)?) => {
+        &[$(
+            rule(concat!(stringify!($name), "_first"), libc::$number, &[arg(0, Is::OneOf(FIRST))], Action::Report(EPERM)),
+            rule(
+                stringify!($name),
+                libc::$number,
+                &[arg(0, Is::NoneOf(&[SELF, 1]))],
+                Action::$action { pid_arg: 0, errno: EPERM },
+            ),
+        )*]
+    };
+}
+
+/// With these a program could starve, blind or stop process 1, which has the same user.
+const ON_PROCESSES: &[Rule] = calls_on_processes! {
+    prlimit64 = SYS_prlimit64 as OwnThread,
+    sched_setscheduler = SYS_sched_setscheduler as OwnThread,
+    sched_setparam = SYS_sched_setparam as OwnThread,
+    sched_setattr = SYS_sched_setattr as OwnThread,
+    sched_setaffinity = SYS_sched_setaffinity as OwnThread,
+    migrate_pages = SYS_migrate_pages as OwnThread,
+    move_pages = SYS_move_pages as OwnThread,
+    pidfd_open = SYS_pidfd_open as OwnFamily,
+};
+
+/// The same for calls that name a process, a group or a whole user.
+const PRIORITIES: &[Rule] = &[
+    rule(
+        "setpriority_first",
+        libc::SYS_setpriority,
+        &[arg(0, Is::OneOf(PRIORITY_OF_PROCESS)), arg(1, Is::OneOf(FIRST))],
+        Action::Report(EPERM),
+    ),
+    rule(
+        "setpriority",
+        libc::SYS_setpriority,
+        &[arg(0, Is::OneOf(PRIORITY_OF_PROCESS)), arg(1, Is::NoneOf(&[SELF]))],
+        Action::OwnThread { pid_arg: 1, errno: EPERM },
+    ),
+    rule(
+        "setpriority",
+        libc::SYS_setpriority,
+        &[arg(0, Is::OneOf(PRIORITY_OF_GROUP)), arg(1, Is::NoneOf(&[SELF]))],
+        Action::Report(EPERM),
+    ),
+    rule("setpriority", libc::SYS_setpriority, &[arg(0, Is::NoneOf(&[0, 1]))], Action::Report(EPERM)),
+    rule(
+        "ioprio_set_first",
+        libc::SYS_ioprio_set,
+        &[arg(0, Is::OneOf(IO_PRIORITY_OF_PROCESS)), arg(1, Is::OneOf(FIRST))],
+        Action::Report(EPERM),
+    ),
+    rule(
+        "ioprio_set",
+        libc::SYS_ioprio_set,
+        &[arg(0, Is::OneOf(IO_PRIORITY_OF_PROCESS)), arg(1, Is::NoneOf(&[SELF]))],
+        Action::OwnThread { pid_arg: 1, errno: EPERM },
+    ),
+    rule(
+        "ioprio_set",
+        libc::SYS_ioprio_set,
+        &[arg(0, Is::OneOf(IO_PRIORITY_OF_GROUP)), arg(1, Is::NoneOf(&[SELF]))],
+        Action::Report(EPERM),
+    ),
+    rule("ioprio_set", libc::SYS_ioprio_set, &[arg(0, Is::NoneOf(&[1, 2]))], Action::Report(EPERM)),
+];
+
 #[cfg(target_arch = "x86_64")]
 const CONDITIONAL_HERE: &[Rule] = &[
     rule(
@@ -131,7 +236,8 @@ const REPORTED: &[Rule] = calls! { Action::Report(EPERM);
     move_mount = SYS_move_mount, open_tree = SYS_open_tree, fsopen = SYS_fsopen, fsconfig = SYS_fsconfig,
     fsmount = SYS_fsmount, fspick = SYS_fspick, mount_setattr = SYS_mount_setattr, setns = SYS_setns,
     ptrace = SYS_ptrace, process_vm_readv = SYS_process_vm_readv, process_vm_writev = SYS_process_vm_writev,
-    pidfd_getfd = SYS_pidfd_getfd, kcmp = SYS_kcmp,
+    pidfd_getfd = SYS_pidfd_getfd, kcmp = SYS_kcmp, process_madvise = SYS_process_madvise,
+    process_mrelease = SYS_process_mrelease,
     keyctl = SYS_keyctl, add_key = SYS_add_key, request_key = SYS_request_key,
     bpf = SYS_bpf, perf_event_open = SYS_perf_event_open, userfaultfd = SYS_userfaultfd,
     kexec_load = SYS_kexec_load, kexec_file_load = SYS_kexec_file_load, init_module = SYS_init_module,
@@ -158,5 +264,6 @@ const ABSENT: &[Rule] = calls! { Action::Refuse(ENOSYS);
 };
 
 pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
-    [CONDITIONAL, CONDITIONAL_HERE, RECORDED, NOTED, REPORTED, REPORTED_HERE, ABSENT].into_iter().flatten()
+    let about_arguments = [CONDITIONAL, CONDITIONAL_HERE, ON_PROCESSES, PRIORITIES];
+    about_arguments.into_iter().chain([RECORDED, NOTED, REPORTED, REPORTED_HERE, ABSENT]).flatten()
 }
