@@ -18,6 +18,7 @@ mod row;
 mod scene;
 mod sealed;
 mod survive;
+mod theft;
 mod unavailable;
 mod useful;
 mod write;
