@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::row::Row;
-use super::{cheats, escape, exhaust, network, read, survive, unavailable, useful, write};
+use super::{cheats, escape, exhaust, network, read, survive, theft, unavailable, useful, write};
 
 /// What is tried, what stops it, what the bundle says.
 type Line = [String; 3];
@@ -33,12 +33,14 @@ fn tables() -> Vec<String> {
     let mut survive = of(&survive::rows());
     survive.push(killed());
     let tried = "what is tried";
+    let theft = theft::LINES.iter().map(|line| line.map(str::to_owned)).collect::<Vec<_>>();
     vec![
         table(write::CLASS, tried, &of(&write::rows())),
         table(read::CLASS, tried, &of(&read::rows())),
         table(escape::CLASS, tried, &of(&escape::rows())),
         table(network::CLASS, tried, &of(&network::rows())),
         table(survive::CLASS, tried, &survive),
+        table(theft::CLASS, tried, &theft),
         table(exhaust::CLASS, tried, &of(&exhaust::rows())),
         table(cheats::CLASS, tried, &cheats.collect::<Vec<_>>()),
         table(unavailable::CLASS, "what is missing", &lacks.collect::<Vec<_>>()),

@@ -13,7 +13,7 @@ use testkit::{end_marked, wait_for};
 use super::check::check;
 use super::kill;
 use super::program::{REACHED, python, sh};
-use super::row::{Control, NOTHING, Row, Says};
+use super::row::{Control, NOTHING, Row, Says, violation};
 use super::scene::Scene;
 use super::sealed::Sealed;
 
@@ -34,6 +34,31 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 os.read(ours, 1)";
+
+/// A process whose first thread ends while another one runs: `/proc` shows it as a zombie.
+const HEADLESS: &str = "
+import threading
+ours, theirs = os.pipe()
+if os.fork() == 0:
+    for file in (0, 1, 2): os.dup2(os.open('/dev/null', os.O_RDWR), file)
+    def live():
+        os.write(theirs, b'x')
+        time.sleep(600)
+    threading.Thread(target=live).start()
+    libc.syscall({'x86_64': 60, 'aarch64': 93}[os.uname().machine], 0)
+os.read(ours, 1)";
+
+/// Takes descriptors, processor time and priority from process 1, and leaves a daemon that it is not to see.
+const BLINDER: &str = "
+import resource
+first = 1 if os.getppid() == 1 or os.path.exists('/run/cto/state') else os.getpid()
+for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_CPU):
+    try: resource.prlimit(first, limit, (1, 1)) if first == 1 else reached()
+    except PermissionError: pass
+for attempt in (lambda: os.sched_setscheduler(first, os.SCHED_IDLE, os.sched_param(0)), lambda: os.setpriority(os.PRIO_PROCESS, first, 19)):
+    try: attempt(); reached()
+    except PermissionError: pass
+";
 
 const BOMB: &str = "
 started = 0
@@ -62,6 +87,10 @@ fn after_the_end() -> Vec<Row> {
         lives_on(python("a daemon: forked twice, in a session of its own", DAEMON)),
         lives_on(sh("a session of its own (`setsid`)", apart)),
         lives_on(sh("a child that is stopped", "sleep 600 > /dev/null 2>&1 & kill -STOP $!")),
+        lives_on(python("a process whose first thread has ended", HEADLESS)).control(Control::Own(outlives_headless)),
+        python("process 1 without descriptors, time and priority", BLINDER)
+            .stopped_by("the filter of system calls; leftovers are looked for from outside")
+            .says(violation(BLINDED)),
         Row { limits: "{processes: 40}", ..python("more processes than it may have (fork bomb)", BOMB) }
             .stopped_by(COUNT)
             .says(left)
@@ -74,6 +103,9 @@ fn after_the_end() -> Vec<Row> {
             }),
     ]
 }
+
+const BLINDED: &[(&str, &str)] =
+    &[("violation", "prlimit64_first"), ("violation", "sched_setscheduler_first"), ("violation", "setpriority_first")];
 
 fn at_the_deadline() -> Vec<Row> {
     let late = |row: Row| {
@@ -108,6 +140,14 @@ fn was_left(_: &Scene, sealed: &Sealed) {
 /// The marker of a program that is run directly, as the harness would mark it.
 fn marker(scene: &Scene) -> String {
     format!("control-{}", scene.secret)
+}
+
+/// The same for a process that has no environment to be found by: it is in the program's group.
+fn outlives_headless(scene: &Scene, row: &Row) -> bool {
+    let mut child = scene.direct(row, &marker(scene)).stdout(Stdio::null()).process_group(0).spawn().unwrap();
+    let ended = child.wait().unwrap();
+    let group = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    ended.success() && kill_process_group(group, Signal::KILL).is_ok()
 }
 
 /// What the program started lives on when it has ended.

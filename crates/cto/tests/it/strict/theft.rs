@@ -18,6 +18,26 @@ use super::check::harmless;
 use super::row::Row;
 use super::scene::Scene;
 
+pub(super) const CLASS: &str = "Theft through the harness";
+
+const DOOR: &str = "the result is read when the kernel says that all is dead, and no link is followed";
+/// All of it in one run, by an engine, by a check and by a setup; what is left of a bait may be kept or left out.
+pub(super) const LINES: &[[&str; 3]] = &[
+    [
+        "a plain file swapped for a link to a secret, in state, workspace, home and temporary folder",
+        DOOR,
+        "who was left, in `leftover_processes`",
+    ],
+    ["a folder swapped for a link to a folder of secrets", DOOR, "no name of it"],
+    ["a link to a named pipe, a terminal or an endless device", DOOR, "the run ends"],
+    ["a link to the harness's environment or to a file it has open, by `/proc`", DOOR, "nothing of it"],
+    [
+        "an endless file, and a named pipe of its own",
+        "reads are bounded and never wait",
+        "`state.left_out` in `trace.jsonl`",
+    ],
+];
+
 /// Leaves swapped entries and processes that go on swapping: some with a first thread that has ended, all at idle priority.
 const THIEF: &str = r"
 import ctypes, os, sys, threading, time
