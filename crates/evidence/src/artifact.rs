@@ -203,17 +203,16 @@ impl Draft {
     }
 
     /// Takes over a file that a dead run left, without copying it unless something in it has to go.
-    pub fn adopt(&mut self, from: &Path, name: &str, at: Stamp) -> Result<(), WriteArtifactError> {
+    pub fn adopt(&mut self, bytes: &[u8], from: &Path, name: &str, at: Stamp) -> Result<(), WriteArtifactError> {
         if let Some((parent, _)) = name.rsplit_once('/') {
             self.make_directory(parent)?;
         }
-        let bytes = fs::read(from).map_err(|error| failed(name, error))?;
-        let clean = self.censor.bytes(name, &bytes);
+        let clean = self.censor.bytes(name, bytes);
         if let Cow::Owned(clean) = &clean {
             return self.write_clean(name, clean, at);
         }
         fs::hard_link(from, self.dir.join(name)).map_err(|error| failed(name, error))?;
-        self.files.insert(name.to_owned(), Written { sha256: Digest::of(&bytes), written_at: at });
+        self.files.insert(name.to_owned(), Written { sha256: Digest::of(bytes), written_at: at });
         Ok(())
     }
 

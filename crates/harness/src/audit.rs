@@ -84,7 +84,7 @@ fn bundles(home: &Home) -> Result<BTreeMap<String, Option<Vec<u8>>>, AuditLedger
         listed => listed.map_err(AuditLedgerError::Bundles)?,
     };
     let read = |entry: fs::DirEntry| {
-        let attestation = tree::read_plain(&entry.path(), names::ATTESTATION.as_bytes(), LARGEST);
+        let attestation = untrusted_fs::read_plain(&entry.path(), names::ATTESTATION.as_bytes(), LARGEST);
         (entry.file_name().to_string_lossy().into_owned(), attestation)
     };
     listed.map(|entry| entry.map(read)).collect::<Result<_, _>>().map_err(AuditLedgerError::Bundles)

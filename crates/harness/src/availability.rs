@@ -70,7 +70,7 @@ fn probe(harness: &Harness) -> std::io::Result<Availability> {
     let scratch = harness.home.work().join(format!("probe-{}", std::process::id()));
     fs::create_dir_all(&scratch)?;
     let found = probe_host(&harness.supervisor, &scratch);
-    let _ = fs::remove_dir_all(&scratch);
+    let _ = untrusted_fs::remove_tree(&scratch);
     Ok(found)
 }
 

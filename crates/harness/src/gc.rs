@@ -10,9 +10,11 @@ mod leftovers;
 mod lock;
 mod remove;
 
+use std::convert::Infallible;
 use std::fmt;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,12 +22,17 @@ use std::time::Duration;
 
 use contract::Stamp;
 use contract::text::shown;
+use rustix::fs::{CWD, FileType, Stat};
+use untrusted_fs::{Bounds, Met, Next, kind, lstat, open_root, walk};
 
 use crate::clock::{ReadClockError, RunClock};
 use crate::home::{Home, OpenHomeError};
 
 pub use lock::hold;
 pub(crate) use lock::{hold_for_use, touch};
+
+/// For counting the bytes of one thing; a larger one is counted in part.
+const SIZING: Duration = Duration::from_secs(60);
 
 /// What is to stay whatever else holds.
 #[derive(Debug, Clone)]
@@ -234,11 +241,22 @@ pub fn gc(home: &Home, retention: &Retention, act: Act, cancel: &AtomicBool) -> 
 
 /// All bytes below a path, links not followed; what cannot be seen counts nothing.
 fn size_of(path: &Path) -> u64 {
-    let Ok(stat) = fs::symlink_metadata(path) else { return 0 };
-    if !stat.is_dir() {
-        return stat.len();
-    }
-    fs::read_dir(path).into_iter().flatten().flatten().map(|entry| size_of(&entry.path())).sum()
+    let Ok(root) = open_root(path) else {
+        return lstat(CWD, path.as_os_str().as_bytes()).map_or(0, |stat| length(&stat));
+    };
+    let mut bytes = 0_u64;
+    let walked = walk::<Infallible>(root, &Bounds::within(SIZING), |met| {
+        if let Met::Entry(entry) = met {
+            bytes = bytes.saturating_add(length(entry.stat));
+        }
+        Ok(Next::Enter)
+    });
+    let _ = walked;
+    bytes
+}
+
+fn length(stat: &Stat) -> u64 {
+    if kind(stat) == FileType::Directory { 0 } else { u64::try_from(stat.st_size).unwrap_or_default() }
 }
 
 /// The names in a folder, sorted; none where it is missing.

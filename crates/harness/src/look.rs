@@ -2,7 +2,6 @@
 //! recorded: what it writes over the folder is gone afterwards.
 
 use std::fmt;
-use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -113,7 +112,7 @@ pub fn look_around(
         canary: &canary,
     };
     let looked = run(&setting, look, cancel, on_line);
-    let _ = fs::remove_dir_all(&work);
+    let _ = untrusted_fs::remove_tree(&work);
     looked
 }
 

@@ -164,10 +164,12 @@ fn recover_active(harness: &Harness, run_id: &RunId, done: &mut Recovered) -> Re
 }
 
 fn remove_all(dir: &Path) -> Result<(), RecoverError> {
-    match fs::remove_dir_all(dir) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(RecoverError::Io(dir.to_owned(), error)),
-        _ => Ok(()),
-    }
+    // Something else in the place of a folder is nobody's to remove.
+    let removed = match untrusted_fs::open_root(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        opened => opened.and_then(|_| untrusted_fs::remove_tree(dir)),
+    };
+    removed.map_err(|error| RecoverError::Io(dir.to_owned(), error))
 }
 
 fn entries(harness: &Harness, run_id: &RunId) -> Result<Vec<Entry>, RecoverError> {

@@ -2,8 +2,6 @@
 
 mod compose;
 
-use std::fs;
-
 use contract::event::first_missing;
 use contract::report::{Report, SourceAdmissionStatus};
 use contract::sandbox::{postures, probe_sha256};
@@ -189,7 +187,7 @@ pub(crate) fn ledger_entry(sealed: &Sealed, time: &str) -> RunSealed {
 /// Removes what a run worked in. It is scratch and nothing depends on it, so what cannot be removed now may stay.
 pub(crate) fn remove_work(home: &Home, run_id: &RunId) {
     for path in [home.work_run(run_id), memory_path(run_id)] {
-        let _ = fs::remove_dir_all(path);
+        let _ = untrusted_fs::remove_tree(&path);
     }
 }
 

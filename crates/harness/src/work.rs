@@ -1,6 +1,6 @@
 //! A folder under `work/` that is gone when it is done with.
 
-use std::fs::{self, DirBuilder};
+use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
@@ -21,6 +21,6 @@ impl Work {
 
 impl Drop for Work {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = untrusted_fs::remove_tree(&self.0);
     }
 }

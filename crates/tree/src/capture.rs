@@ -13,7 +13,10 @@ use std::path::Path;
 
 pub use beneath::Beneath;
 
-use crate::error::TreeError;
+use before::Before;
+use intake::Opened;
+
+use crate::error::{Doing, TreeError};
 use crate::fsdir::{is_there, open_dir, open_root};
 use crate::listing::Listing;
 use crate::manifest::Manifest;
@@ -52,6 +55,14 @@ pub struct Capture {
     pub empty_directories: Vec<Vec<u8>>,
     /// Names in the root `.git` that say a merge, rebase, cherry-pick, revert, bisect or stash is not finished.
     pub unfinished: Vec<String>,
+}
+
+impl Capture {
+    /// Of a workspace whose root cannot be entered: nothing is known of it but that.
+    fn shut(before: Before<'_>) -> Capture {
+        let refused = vec![Refused { path: b".".to_vec(), why: RefusedWhy::Unreadable }];
+        Capture { listing: before.listing(), refused, ..Capture::default() }
+    }
 }
 
 /// A path that must not be part of a result.
@@ -94,9 +105,12 @@ const UNFINISHED: [&str; 9] = [
 
 /// Captures a workspace into `store`. Call it when no process can write there any more.
 pub fn capture(root: &Path, manifest: &Manifest, store: &Store, limits: &Limits) -> Result<Capture, TreeError> {
-    let top = open_root(root)?;
-    let unfinished = open_dir(&top, b".git").map_or_else(|_| Vec::new(), |git| unfinished(&git, is_there));
-    let mut capture = walk::Walk::new(manifest, store, limits).run(top)?;
+    let top = match open_root(root).and_then(Opened::root) {
+        Err(error) if error.is_shut() => return Ok(Capture::shut(Before::Manifest(manifest))),
+        opened => opened?,
+    };
+    let unfinished = open_dir(&top.dir, b".git").map_or_else(|_| Vec::new(), |git| unfinished(&git, is_there));
+    let mut capture = walk::Walk::new(manifest, store, limits).run(&top)?;
     capture.unfinished = unfinished;
     Ok(capture)
 }
@@ -112,7 +126,11 @@ pub fn capture_layer(
     store: &Store,
     limits: &Limits,
 ) -> Result<Capture, TreeError> {
-    layer::LayerWalk::new(beneath, store, limits).run(upper)
+    let top = match open_dir(upper, b".").doing_at("opening the layer", b"").and_then(Opened::root) {
+        Err(error) if error.is_shut() => return Ok(Capture::shut(Before::Listing(beneath.baseline))),
+        opened => opened?,
+    };
+    layer::LayerWalk::new(beneath, store, limits).run(top)
 }
 
 /// The names in a GIT_DIR that say something was begun and not ended, as far as `there` finds them in a directory.

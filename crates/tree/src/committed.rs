@@ -4,9 +4,10 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use untrusted_fs::read_plain;
+
 use crate::claimed::read_commit;
 use crate::commit::{commit_field, header};
-use crate::fsdir::read_plain;
 use crate::oid::Oid;
 
 /// Commits that are looked at on the way down.

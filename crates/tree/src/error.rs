@@ -112,6 +112,16 @@ impl fmt::Display for TreeError {
     }
 }
 
+impl TreeError {
+    /// Tells whether a directory could not be entered, or is none, whoever made it so.
+    pub(crate) fn is_shut(&self) -> bool {
+        use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+        let TreeError::Io { source, .. } = self else { return false };
+        let is_link = source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+        is_link || matches!(source.kind(), NotADirectory | NotFound | PermissionDenied)
+    }
+}
+
 impl std::error::Error for TreeError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {

@@ -43,7 +43,6 @@ pub use claimed::{FoundCommit, find_commit, find_commit_in_layer};
 pub use commit::{Commit, CommitSpec};
 pub use committed::{Committed, committed_since};
 pub use error::{Limit, SourceProblem, TreeError};
-pub use fsdir::{plain_names, read_plain};
 pub use git::{Git, GitVersion};
 pub use ignore::ignored;
 pub use land::{BranchName, BranchNameProblem, Landing};

@@ -107,7 +107,7 @@ fn strict() -> Result<Vec<Finding>, CommandError> {
     let scratch = std::env::temp_dir().join(format!("cto-doctor-{}", std::process::id()));
     std::fs::create_dir_all(&scratch)?;
     let found = harness::availability(&std::env::current_exe()?, &scratch);
-    let _ = std::fs::remove_dir_all(&scratch);
+    let _ = untrusted_fs::remove_tree(&scratch);
     if let Some(shortfall) = found.shortfall {
         let text = format!("profile strict cannot be applied: {}", shortfall.text);
         let remedy = Some(shortfall.remedy.to_owned());

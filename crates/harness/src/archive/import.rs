@@ -191,7 +191,7 @@ fn same_here(home: &Home, taken: &TakenIn) -> Result<Option<PathBuf>, ImportArch
         }
     }
     for bundle in [home.bundle(run_id), imported_bundle(home, run_id)] {
-        let found = tree::read_plain(&bundle, bundle_names::ATTESTATION.as_bytes(), LARGEST_STATEMENT);
+        let found = untrusted_fs::read_plain(&bundle, bundle_names::ATTESTATION.as_bytes(), LARGEST_STATEMENT);
         match found.map(|bytes| Digest::of(&bytes)) {
             Some(found) if found == expected => return Ok(Some(bundle)),
             None if fs::symlink_metadata(&bundle).is_err() => {}
@@ -263,7 +263,7 @@ impl Stage {
 impl Drop for Stage {
     fn drop(&mut self) {
         if !self.placed {
-            let _ = fs::remove_dir_all(&self.path);
+            let _ = untrusted_fs::remove_tree(&self.path);
             // Only what is empty goes: by now others may use the home.
             self.made.iter().for_each(|folder| drop(fs::remove_dir(folder)));
         }

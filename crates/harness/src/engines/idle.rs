@@ -1,13 +1,21 @@
 //! An engine that does nothing is told of while it does nothing: no output, no model request and no changed file for a time.
 
-use std::fs;
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
+
+use rustix::fs::{Stat, fstat};
+use untrusted_fs::{Bounds, Met, Next, open_root, walk};
 
 /// How long, unless the configuration says otherwise.
 pub(super) const AFTER: Duration = Duration::from_secs(60);
 /// Files that are looked at for a change; a larger tree is judged by these.
-const MOST_FILES: usize = 20_000;
+const MOST_FILES: u64 = 20_000;
+/// For a look at all of them.
+const MOST_TIME: Duration = Duration::from_secs(2);
+
+/// Seconds and nanoseconds since the epoch, as the file system has them.
+type Time = (i64, u64);
 
 /// What was last seen of an engine.
 #[derive(Debug)]
@@ -15,7 +23,7 @@ pub(super) struct Idle {
     after: Duration,
     /// Where it writes.
     places: Vec<PathBuf>,
-    newest: Option<SystemTime>,
+    newest: Option<Time>,
     /// On the run's clock.
     last: Duration,
     told: bool,
@@ -49,24 +57,35 @@ impl Idle {
     }
 }
 
-fn newest(places: &[PathBuf]) -> Option<SystemTime> {
-    let mut left = MOST_FILES;
-    places.iter().filter_map(|place| newest_below(place, &mut left)).max()
+fn newest(places: &[PathBuf]) -> Option<Time> {
+    let mut bounds = Bounds { entries: MOST_FILES, ..Bounds::within(MOST_TIME) };
+    places.iter().filter_map(|place| newest_below(place, &mut bounds)).max()
 }
 
-fn newest_below(path: &Path, left: &mut usize) -> Option<SystemTime> {
-    *left = left.checked_sub(1)?;
-    let stat = fs::symlink_metadata(path).ok()?;
-    let own = stat.modified().ok();
-    if !stat.is_dir() {
-        return own;
-    }
-    let below = fs::read_dir(path).ok()?.flatten().filter_map(|entry| newest_below(&entry.path(), left)).max();
-    own.max(below)
+fn newest_below(place: &Path, bounds: &mut Bounds) -> Option<Time> {
+    let root = open_root(place).ok()?;
+    let mut newest = modified(&fstat(&root).ok()?);
+    let mut met = 0;
+    let walked = walk::<Infallible>(root, bounds, |next| {
+        if let Met::Entry(entry) = next {
+            met += 1;
+            newest = newest.max(modified(entry.stat));
+        }
+        Ok(Next::Enter)
+    });
+    let _ = walked;
+    bounds.entries = bounds.entries.saturating_sub(met);
+    Some(newest)
+}
+
+fn modified(stat: &Stat) -> Time {
+    (stat.st_mtime, stat.st_mtime_nsec)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -295,13 +295,6 @@ fn make_private(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o755).recursive(true).create(path)
 }
 
-/// A tree without the right to write is given it back first.
 fn remove(path: &Path) {
-    let _ = walk(path, &mut |path, stat| {
-        if stat.is_dir() {
-            fs::set_permissions(path, Permissions::from_mode(0o755))?;
-        }
-        Ok(())
-    });
-    let _ = fs::remove_dir_all(path);
+    let _ = untrusted_fs::remove_tree(path);
 }

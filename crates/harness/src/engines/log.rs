@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tree::{plain_names, read_plain};
+use untrusted_fs::{plain_names, read_plain};
 
 use super::Layered;
 use crate::target::Copy;

@@ -28,8 +28,8 @@ pub use equip::{check_source, find_engine, list_sources};
 pub use registry::{Engine, EngineConfig, Engines, FAKE, is_built_in};
 
 use std::net::TcpListener;
-use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::path::PathBuf;
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
 
 use contract::text::shown;
 use contract::{Coverage, EventKind, Gate, Reason};
@@ -244,6 +244,7 @@ impl<'a> Workspace<'a> {
         run.findings.engine.completed_by_proof = proven;
         stop::here("engine.ended");
         run.close_link()?;
+        regain(layers.as_ref().map(|layers| layers.changes.as_fd()), &[&copy.root, &state]);
         let log = if has_protocol(&run) { log::read(&copy, layers.as_ref()) } else { Vec::new() };
         record_end(&mut run, &ended, &log)?;
         conduct(&mut run, &ended, &git, &git::state(&copy.root, layers.as_ref()))?;
@@ -256,6 +257,13 @@ impl<'a> Workspace<'a> {
         run.step(Step::Engine, StepState::Ended, &exit)?;
         Ok(Worked { run, copy, layers })
     }
+}
+
+/// Lets the harness into the directories that an engine was given, whatever it made of their modes: those are no part of a
+/// result. What cannot be regained is refused when it is read.
+fn regain(changes: Option<BorrowedFd<'_>>, roots: &[&Path]) {
+    changes.into_iter().for_each(|dir| drop(untrusted_fs::grant_owner_of(dir)));
+    roots.iter().for_each(|root| drop(untrusted_fs::grant_owner(root)));
 }
 
 /// What the recorders saw of the engine, and what it made of its repository's configuration.

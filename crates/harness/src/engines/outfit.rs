@@ -172,10 +172,10 @@ fn write_files(files: &[(String, String)], state: &Path) -> Result<Vec<(String, 
         let failed = |error| Stopped::Io(path.clone(), error);
         fs::create_dir_all(path.parent().unwrap_or(state)).map_err(failed)?;
         fs::write(&path, text).map_err(failed)?;
-        let back = fs::read(&path).map_err(failed)?;
-        if back != text.as_bytes() {
+        let back = untrusted_fs::read_plain(state, below.as_bytes(), text.len() as u64);
+        let Some(back) = back.filter(|back| back == text.as_bytes()) else {
             return Err(failed(std::io::Error::other("what was written is not what is read")));
-        }
+        };
         read.push((below.clone(), back));
     }
     Ok(read)

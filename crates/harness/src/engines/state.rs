@@ -1,14 +1,17 @@
 //! What an engine leaves beside its tree: what it printed, its own state, and what it says of itself.
 
-use std::fs;
+use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use contract::Reason;
 use contract::fake::Review;
 use contract::paths::PathSet;
 use contract::text::shown;
+use rustix::fs::FileType;
 use sandbox::Ended;
 use serde_json::json;
+use untrusted_fs::{Bounds, Entry, Met, Next, kind, open_regular, open_root, read_within, walk};
 
 use super::fake;
 use crate::run::{Run, Stopped};
@@ -17,6 +20,13 @@ use crate::run::{Run, Stopped};
 const STATE_FILES: usize = 1000;
 const STATE_BYTES: u64 = 64 << 20;
 const STATE_DEPTH: usize = 16;
+/// What is looked at for it, and how long.
+const STATE_ENTRIES: u64 = 100_000;
+const STATE_TIME: Duration = Duration::from_secs(60);
+/// Entries that are named as left out.
+const STATE_NAMED: usize = 1000;
+/// Where it lies in the bundle.
+const FOLDER: &str = "backend";
 
 /// Keeps what the engine printed and left in its own state, and reads what it says of itself.
 pub(super) fn collect(run: &mut Run<'_>, ended: &Ended, log: &[u8], state: &Path) -> Result<(), Stopped> {
@@ -25,10 +35,8 @@ pub(super) fn collect(run: &mut Run<'_>, ended: &Ended, log: &[u8], state: &Path
     let globs =
         run.equipped.as_ref().map(|equipped| equipped.engine.definition.not_kept.as_slice()).unwrap_or_default();
     // What cannot be read as a glob was refused when the definition was loaded.
-    let not_kept =
-        PathSet::rooted(globs).map_err(|error| Stopped::Io(state.to_owned(), std::io::Error::other(error)))?;
-    let mut budget = Budget { files: STATE_FILES, bytes: STATE_BYTES, depth: STATE_DEPTH, not_kept };
-    collect_state(run, state, "backend", &mut budget)?;
+    let not_kept = PathSet::rooted(globs).map_err(|error| Stopped::Io(state.to_owned(), io::Error::other(error)))?;
+    collect_state(run, state, &mut Budget::new(not_kept))?;
     crate::claims::hear(run, ended, log);
     if run.equipped.is_none() && fake::review(&ended.stdout.text_bytes()) == Some(Review::Rejected) {
         run.findings.block(
@@ -44,41 +52,102 @@ pub(super) fn collect(run: &mut Run<'_>, ended: &Ended, log: &[u8], state: &Path
 struct Budget {
     files: usize,
     bytes: u64,
-    depth: usize,
+    /// Entries that may still be named as left out; beyond, they are counted.
+    named: usize,
+    unnamed: u64,
     not_kept: PathSet,
+    bounds: Bounds,
 }
 
 impl Budget {
-    fn allows(&self, name: &str, size: u64) -> bool {
-        let below = name.strip_prefix("backend/").unwrap_or(name);
-        self.files > 0 && size <= self.bytes && !self.not_kept.is_match(below.as_bytes())
+    fn new(not_kept: PathSet) -> Self {
+        let bounds =
+            Bounds { bytes: STATE_BYTES, entries: STATE_ENTRIES, depth: STATE_DEPTH, ..Bounds::within(STATE_TIME) };
+        Self { files: STATE_FILES, bytes: bounds.bytes, named: STATE_NAMED, unnamed: 0, not_kept, bounds }
+    }
+
+    /// Reads a file of the engine's state, or says why it is left out.
+    fn read(&mut self, entry: &Entry<'_>) -> Result<Vec<u8>, &'static str> {
+        match kind(entry.stat) {
+            FileType::RegularFile => {}
+            FileType::Symlink => return Err("link"),
+            _ => return Err("pipe, socket or device"),
+        }
+        if self.not_kept.is_match(entry.path) {
+            return Err("the engine's definition does not keep it");
+        }
+        if self.files == 0 {
+            return Err("too many files");
+        }
+        let read = open_regular(entry.dir, entry.name);
+        let bytes = read.and_then(|(file, _)| read_within(file, self.bytes, self.bounds.until)).map_err(in_words)?;
+        self.files -= 1;
+        self.bytes -= bytes.len() as u64;
+        Ok(bytes)
+    }
+
+    fn leave_out(&mut self, run: &mut Run<'_>, name: &str, bytes: u64, why: &str) -> Result<(), Stopped> {
+        match self.named.checked_sub(1) {
+            Some(left) => {
+                self.named = left;
+                run.trace("state.left_out", json!({"bytes": bytes, "name": name, "why": why}))?;
+            }
+            None => self.unnamed += 1,
+        }
+        Ok(())
     }
 }
 
-/// Copies regular files, without links, within limits. A name the harness uses itself is not overwritten: the run fails.
-fn collect_state(run: &mut Run<'_>, from: &Path, to: &str, budget: &mut Budget) -> Result<(), Stopped> {
-    let failed = |error| Stopped::Io(from.to_owned(), error);
-    let mut entries: Vec<_> = fs::read_dir(from).map_err(failed)?.collect::<Result<_, _>>().map_err(failed)?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let kind = entry.file_type().map_err(failed)?;
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        let name = format!("{to}/{name}");
-        let size = entry.metadata().map_err(failed)?.len();
-        if kind.is_dir() && budget.depth > 0 {
-            budget.depth -= 1;
-            collect_state(run, &entry.path(), &name, budget)?;
-            budget.depth += 1;
-        } else if kind.is_file() && budget.allows(&name, size) {
-            budget.files -= 1;
-            budget.bytes -= size;
-            let bytes = fs::read(entry.path()).map_err(failed)?;
-            keep(run, &name, &bytes)?;
-        } else {
-            run.trace("state.left_out", json!({"bytes": size, "name": name}))?;
-        }
+fn in_words(error: io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::FileTooLarge => "too many bytes",
+        io::ErrorKind::TimedOut => "out of time",
+        io::ErrorKind::PermissionDenied => "cannot be read",
+        // It was another kind of file when it was opened than when it was looked at.
+        _ => "changed while it was read",
+    }
+}
+
+/// Copies regular files within limits. Neither a link nor a pipe is opened, whenever it takes the place of a file. A name the
+/// harness uses itself is not overwritten: the run fails.
+fn collect_state(run: &mut Run<'_>, from: &Path, budget: &mut Budget) -> Result<(), Stopped> {
+    let root = match open_root(from) {
+        Ok(root) => root,
+        Err(error) => return budget.leave_out(run, FOLDER, 0, &format!("cannot be opened: {}", error.kind())),
+    };
+    let bounds = budget.bounds;
+    let cut = walk(root, &bounds, |met| collect_entry(run, budget, met))?;
+    if let Some(cut) = cut {
+        budget.leave_out(run, FOLDER, 0, &format!("not all of it was looked at: {}", cut.in_words()))?;
+    }
+    if budget.unnamed > 0 {
+        run.trace("state.left_out", json!({"more": budget.unnamed}))?;
     }
     Ok(())
+}
+
+fn collect_entry(run: &mut Run<'_>, budget: &mut Budget, met: Met<'_>) -> Result<Next, Stopped> {
+    let name = |path: &[u8]| format!("{FOLDER}/{}", String::from_utf8_lossy(path));
+    match met {
+        Met::Left { .. } => {}
+        Met::TooDeep { path } => budget.leave_out(run, &name(path), 0, "too deep")?,
+        Met::Shut { path, .. } => budget.leave_out(run, &name(path), 0, "cannot be read")?,
+        Met::Entry(entry) if kind(entry.stat) == FileType::Directory => return Ok(Next::Enter),
+        Met::Entry(entry) => {
+            let kept = match std::str::from_utf8(entry.path) {
+                Ok(_) => budget.read(&entry),
+                Err(_) => Err("its name is not UTF-8"),
+            };
+            match kept {
+                Ok(bytes) => keep(run, &name(entry.path), &bytes)?,
+                Err(why) => {
+                    let size = u64::try_from(entry.stat.st_size).unwrap_or_default();
+                    budget.leave_out(run, &name(entry.path), size, why)?;
+                }
+            }
+        }
+    }
+    Ok(Next::Pass)
 }
 
 /// A piece of the engine's state that cannot be kept makes the run fail.

@@ -5,13 +5,16 @@
 //! files: what a build tool compiled from the baseline would pass for newer than the patch, and the old code would be
 //! tested.
 
-use std::fs::{self, Metadata, Permissions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::time::Duration;
 
-use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, lremovexattr, utimensat};
+use rustix::fs::{AtFlags, FileType, Timespec, Timestamps, fremovexattr, futimens, utimensat};
 use rustix::io::Errno;
+use untrusted_fs::{
+    Bounds, Entry, Met, Next, grant_owner, kind, lstat, open_dir, open_root, remove_tree, remove_tree_at, walk,
+};
 
 /// A second before the time of every file in a laid-out tree.
 const TIME: Timespec = Timespec { tv_sec: 1_577_836_799, tv_nsec: 0 };
@@ -20,85 +23,84 @@ const TIMES: Timestamps = Timestamps { last_access: TIME, last_modification: TIM
 /// By which an overlay says that nothing beneath a directory shows through it.
 const OPAQUE: [&str; 2] = ["user.overlay.opaque", "trusted.overlay.opaque"];
 
-/// A directory of the layer, and of the tree where that has it too.
-struct Place {
-    layer: PathBuf,
-    tree: Option<PathBuf>,
-}
+/// For one layer; a larger one is not kept.
+const SETTLING: Duration = Duration::from_secs(600);
 
 /// Makes a layer of what setup wrote over `tree`. Nothing else may be at work in either; links are not followed.
 pub(super) fn settle(layer: &Path, tree: &Path) -> io::Result<()> {
-    remove(&layer.join(".git"))?;
-    let mut found = vec![Place { layer: layer.to_owned(), tree: Some(tree.to_owned()) }];
-    let mut at = 0;
-    while let Some(place) = found.get(at) {
-        let below = settle_directory(place)?;
-        found.extend(below);
-        at += 1;
+    grant_owner(layer)?;
+    let root = open_root(layer)?;
+    remove_tree_at(root.as_fd(), b".git")?;
+    let mut settling = Settling { tree: vec![Some(open_root(tree)?)] };
+    match walk(root, &Bounds::within(SETTLING), |met| settling.settle_entry(met))? {
+        None => Ok(()),
+        Some(cut) => Err(io::Error::other(cut.in_words())),
     }
-    // A directory gets a new time with each name that comes or goes in it.
-    found.iter().rev().try_for_each(|place| date(&place.layer))
 }
 
-/// Settles what lies in a directory; gives the directories among it.
-fn settle_directory(place: &Place) -> io::Result<Vec<Place>> {
-    if place.tree.is_some() {
-        uncover(&place.layer)?;
-    }
-    let mut below = Vec::new();
-    for entry in fs::read_dir(&place.layer)? {
-        let entry = entry?;
-        let (layer, is_dir) = (entry.path(), entry.file_type()?.is_dir());
-        let of_tree = place.tree.as_ref().map(|tree| tree.join(entry.file_name()));
-        let tree = of_tree.and_then(|path| fs::symlink_metadata(&path).ok().map(|stat| (path, stat)));
-        match tree {
-            Some((path, stat)) if is_dir && stat.is_dir() => below.push(Place { layer, tree: Some(path) }),
-            Some(_) => remove(&layer)?,
-            None if is_dir => below.push(Place { layer, tree: None }),
-            None if entry.file_type()?.is_char_device() => remove(&layer)?,
-            None => date(&layer)?,
+struct Settling {
+    /// The directories of the tree at the same paths as those of the layer that are being walked; none where the tree has no
+    /// such directory.
+    tree: Vec<Option<OwnedFd>>,
+}
+
+impl Settling {
+    fn settle_entry(&mut self, met: Met<'_>) -> io::Result<Next> {
+        match met {
+            Met::Shut { why, .. } => return Err(why.into()),
+            Met::TooDeep { .. } => return Err(io::Error::other("directories too deep")),
+            // A directory gets a new time with each name that comes or goes in it.
+            Met::Left { dir, .. } => {
+                if self.tree.pop().flatten().is_some() {
+                    uncover(dir)?;
+                }
+                futimens(dir, &TIMES)?;
+            }
+            Met::Entry(entry) => return self.settle_name(entry),
         }
+        Ok(Next::Pass)
     }
-    Ok(below)
+
+    fn settle_name(&mut self, entry: Entry<'_>) -> io::Result<Next> {
+        let found = kind(entry.stat);
+        let tree = self.tree.last().and_then(Option::as_ref);
+        let of_tree = tree.and_then(|tree| Some((tree, kind(&lstat(tree, entry.name).ok()?))));
+        match (found, of_tree) {
+            (FileType::Directory, Some((tree, FileType::Directory))) => {
+                let below = open_dir(tree, entry.name)?;
+                self.tree.push(Some(below));
+                return Ok(Next::Enter);
+            }
+            (FileType::Directory, None) => {
+                self.tree.push(None);
+                return Ok(Next::Enter);
+            }
+            (_, Some(_)) | (FileType::CharacterDevice, None) => remove_tree_at(entry.dir, entry.name)?,
+            (_, None) => utimensat(entry.dir, entry.name, &TIMES, AtFlags::SYMLINK_NOFOLLOW)?,
+        }
+        Ok(Next::Pass)
+    }
 }
 
 /// Removes what setup wrote, also where it made folders that not even their owner may write to.
 pub(super) fn discard(dir: &Path) {
-    let mut folders = vec![dir.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let _ = fs::set_permissions(&folder, Permissions::from_mode(0o700));
-        let below = fs::read_dir(&folder).into_iter().flatten().flatten();
-        folders
-            .extend(below.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path()));
-    }
-    let _ = fs::remove_dir_all(dir);
+    let _ = remove_tree(dir);
 }
 
-fn uncover(dir: &Path) -> io::Result<()> {
-    OPAQUE.iter().try_for_each(|name| match lremovexattr(dir, *name) {
+fn uncover(dir: BorrowedFd<'_>) -> io::Result<()> {
+    OPAQUE.iter().try_for_each(|name| match fremovexattr(dir, *name) {
         // Marks of the privileged kind are not there where they may not be touched.
         Ok(()) | Err(Errno::NODATA | Errno::NOTSUP | Errno::PERM) => Ok(()),
         Err(errno) => Err(errno.into()),
     })
 }
 
-fn date(path: &Path) -> io::Result<()> {
-    Ok(utimensat(CWD, path, &TIMES, AtFlags::SYMLINK_NOFOLLOW)?)
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path).as_ref().map(Metadata::is_dir) {
-        Ok(true) => fs::remove_dir_all(path),
-        Ok(false) => fs::remove_file(path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(_) => fs::remove_file(path),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::fs;
     use std::os::unix::fs::{MetadataExt as _, symlink};
+    use std::path::PathBuf;
 
     use super::*;
 

@@ -10,6 +10,7 @@ use contract::{Digest, Reason};
 use sandbox::{Access, Ended, Upper, WorkspaceFrom};
 use testimony::results::{self, Heard, TestResults};
 use tree::Listing;
+use untrusted_fs::{plain_names, read_plain};
 
 use super::{Examiner, LateCheck};
 use crate::quarters::Quarters;
@@ -160,17 +161,16 @@ impl Examiner<'_> {
 /// What the command says of its tests, from its output and the reports it left.
 fn heard(command: &Command, room: &Room, reports: &Path, ended: &Ended) -> Option<TestResults> {
     let mut files = Vec::new();
-    let names =
-        fs::read_dir(reports).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    for name in names.take(MOST_REPORTS) {
-        if let Some(bytes) = tree::read_plain(reports, name.as_bytes(), LARGEST_REPORT) {
+    let names = plain_names(reports, b"", MOST_REPORTS).into_iter().filter_map(|name| String::from_utf8(name).ok());
+    for name in names {
+        if let Some(bytes) = read_plain(reports, name.as_bytes(), LARGEST_REPORT) {
             files.push((name, bytes));
         }
     }
     for name in results::report_files(&command.argv).into_iter().take(MOST_REPORTS) {
         let below = command.cwd.as_ref().map_or_else(|| name.clone(), |cwd| format!("{cwd}/{name}"));
         let places = room.changes.iter().chain([&room.root]);
-        let found = places.into_iter().find_map(|place| tree::read_plain(place, below.as_bytes(), LARGEST_REPORT));
+        let found = places.into_iter().find_map(|place| read_plain(place, below.as_bytes(), LARGEST_REPORT));
         files.extend(found.map(|bytes| (name, bytes)));
     }
     let (stdout, stderr) = (ended.stdout.text_bytes(), ended.stderr.text_bytes());

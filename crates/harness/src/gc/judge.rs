@@ -173,7 +173,7 @@ fn named_in(bundle: &Path) -> Vec<String> {
 }
 
 fn named(bundle: &Path, file: &str, list: &str) -> Vec<String> {
-    let Some(bytes) = tree::read_plain(bundle, file.as_bytes(), LARGEST_COLLECTION) else { return Vec::new() };
+    let Some(bytes) = untrusted_fs::read_plain(bundle, file.as_bytes(), LARGEST_COLLECTION) else { return Vec::new() };
     let document: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let runs = document[list].as_array().into_iter().flatten();
     runs.filter_map(|run| run["run_id"].as_str().map(str::to_owned)).collect()

@@ -1,11 +1,10 @@
 //! What dead processes left, and work areas that were kept long ago.
 
-use std::fs;
 use std::path::Path;
 
 use contract::RunId;
+use untrusted_fs::remove_tree;
 
-use super::remove::remove_all;
 use super::{Act, Clock, Stuff, StuffFate, lock, names_in};
 use crate::archive::UNDONE;
 use crate::home::Home;
@@ -21,7 +20,7 @@ pub(super) fn trash(home: &Home, act: Act) -> StuffFate {
     let mut fate = StuffFate::new(Stuff::Trash);
     for name in names_in(&home.trash()).unwrap_or_default() {
         let path = home.trash().join(name);
-        fate.remove(&path, act, || remove_all(&path));
+        fate.remove(&path, act, || remove_tree(&path));
     }
     fate
 }
@@ -43,9 +42,9 @@ fn work_areas(home: &Home, clock: Clock, act: Act) -> StuffFate {
             Some(run_id) => {
                 remove_work(home, run_id);
                 Reserve::release(home, run_id);
-                if fs::symlink_metadata(&path).is_ok() { remove_all(&path) } else { Ok(()) }
+                remove_tree(&path)
             }
-            None => remove_all(&path),
+            None => remove_tree(&path),
         });
     }
     fate
@@ -58,7 +57,7 @@ fn imports(home: &Home, act: Act) -> StuffFate {
     for name in names_in(&folder).unwrap_or_default().iter().filter(|name| name.starts_with(UNDONE)) {
         let path = folder.join(name);
         match lock::seize(&path) {
-            Some(_alone) => fate.remove(&path, act, || remove_all(&path)),
+            Some(_alone) => fate.remove(&path, act, || remove_tree(&path)),
             None => fate.kept += 1,
         }
     }

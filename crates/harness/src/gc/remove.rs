@@ -1,13 +1,13 @@
 //! Letting bundles go: looked at once more, said, moved out of sight, removed.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use evidence::stop;
 use ledger::{Ledger, RunCollected};
+use untrusted_fs::remove_tree;
 
 use super::judge::{Judge, Present};
 use super::{Act, Clock, CollectError, Kept, Retention, RunFate, lock, size_of};
@@ -119,27 +119,7 @@ pub(super) fn discard(home: &Home, from: &Path) -> io::Result<()> {
     let to = trash.join(name);
     fs::rename(from, &to)?;
     stop::here("collect.moved");
-    remove_all(&to)?;
+    remove_tree(&to)?;
     stop::here("collect.removed");
     Ok(())
-}
-
-/// Removes a file or a folder, also one in which not even its owner may write: setup makes such.
-pub(super) fn remove_all(path: &Path) -> io::Result<()> {
-    if !fs::symlink_metadata(path)?.is_dir() {
-        return fs::remove_file(path);
-    }
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            let mut folders = vec![path.to_owned()];
-            while let Some(folder) = folders.pop() {
-                fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
-                let below = fs::read_dir(&folder)?.flatten();
-                let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-                folders.extend(below.filter(is_folder).map(|entry| entry.path()));
-            }
-            fs::remove_dir_all(path)
-        }
-        removed => removed,
-    }
 }

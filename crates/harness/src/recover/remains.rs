@@ -1,9 +1,9 @@
 //! What a dead run left, taken over: the unbroken beginning of its events, its files, and the decision it rested on.
 
 use std::collections::VecDeque;
-use std::fs;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use bridge::Spent;
 use contract::decision::{Inputs, Profile, SettingFacts};
@@ -11,8 +11,10 @@ use contract::statement::SignedLedger;
 use contract::{Digest, Reason, RunId, Stamp};
 use evidence::{Censor, Draft, chain, names};
 use ledger::Entry;
+use rustix::fs::FileType;
 use serde::Deserialize;
 use serde_json::json;
+use untrusted_fs::{Bounds, Met, Next, kind, open_regular, open_root, read_limited, read_plain, walk};
 
 use super::remove_all;
 use crate::clock::RunClock;
@@ -24,6 +26,10 @@ use crate::model::{DeadShare, settle_dead};
 use crate::run::{Run, Stopped};
 use crate::task::Task;
 use crate::watch::Watch;
+
+/// Deeper than anything a run writes; a bundle may not be deeper than what `verify` reads.
+const DEPTH: usize = 20;
+const ADOPTING: Duration = Duration::from_secs(600);
 
 /// A run that somebody else began and that is over.
 pub(crate) struct Remains<'a> {
@@ -55,7 +61,7 @@ impl<'a> Scene<'a> {
         why: &str,
         stopped: Option<&Stopped>,
     ) -> Result<Remains<'a>, Stopped> {
-        let old_events = old.map(|old| fs::read(old.join(names::EVENTS)).unwrap_or_default()).unwrap_or_default();
+        let old_events = old.and_then(|old| read_plain(old, names::EVENTS.as_bytes(), u64::MAX)).unwrap_or_default();
         let read = chain::read(&old_events, Some(run_id));
         let start = started
             .time
@@ -124,25 +130,25 @@ fn new_draft(home: &Home, run_id: &RunId, at: Stamp) -> Result<Draft, Stopped> {
 /// Everything the dead run left, under `backend/recovered`.
 fn adopt(run: &mut Run<'_>, old: Option<&Path>) -> Result<(), Stopped> {
     let Some(old) = old else { return Ok(()) };
-    let mut folders = vec![String::new()];
-    while let Some(below) = folders.pop() {
-        let dir = old.join(&below);
-        let failed = |error| Stopped::Io(dir.clone(), error);
-        for entry in fs::read_dir(&dir).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let kind = entry.file_type().map_err(failed)?;
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let name = format!("{below}{name}");
-            // Deeper than anything a run writes; a bundle may not be deeper than what `verify` reads.
-            if kind.is_dir() && name.matches('/').count() < 20 {
-                folders.push(format!("{name}/"));
-            } else if kind.is_file() {
-                let at = run.clock.now();
-                run.draft.adopt(&entry.path(), &format!("backend/recovered/{name}"), at)?;
-            }
+    let root = open_root(old).map_err(|error| Stopped::Io(old.to_owned(), error))?;
+    let bounds = Bounds { depth: DEPTH, ..Bounds::within(ADOPTING) };
+    let cut = walk(root, &bounds, |met| -> Result<Next, Stopped> {
+        let entry = match met {
+            Met::Entry(entry) => entry,
+            Met::Shut { why, .. } => return Err(Stopped::Io(old.to_owned(), why.into())),
+            Met::Left { .. } | Met::TooDeep { .. } => return Ok(Next::Pass),
+        };
+        let Ok(below) = std::str::from_utf8(entry.path) else { return Ok(Next::Pass) };
+        if kind(entry.stat) == FileType::RegularFile {
+            let failed = |error| Stopped::Io(old.join(below), error);
+            let (file, _) = open_regular(entry.dir, entry.name).map_err(failed)?;
+            let bytes = read_limited(file, u64::MAX).map_err(failed)?;
+            let at = run.clock.now();
+            run.draft.adopt(&bytes, &old.join(below), &format!("backend/recovered/{below}"), at)?;
         }
-    }
-    Ok(())
+        Ok(Next::Enter)
+    })?;
+    cut.map_or(Ok(()), |cut| Err(Stopped::Io(old.to_owned(), io::Error::other(cut.in_words()))))
 }
 
 /// Settles what the run held of a limited day; gives what is to be said where it cannot.

@@ -1,9 +1,7 @@
 //! A workspace of layers: directories that stay as they are, and one above them that takes every change.
 
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, mkdirat, openat};
@@ -53,14 +51,7 @@ pub(crate) fn build(
 /// Removes what the overlay needed for itself beside the changes: a directory that not even its owner may enter. The program
 /// never saw it.
 pub(crate) fn clean(upper: &Path) {
-    let inner = upper.join(WORK).join("work");
-    let _ = fs::set_permissions(&inner, fs::Permissions::from_mode(0o700));
-    // Marks and halves of changes: one level, made by the kernel.
-    for entry in fs::read_dir(&inner).into_iter().flatten().flatten() {
-        let _ = fs::remove_file(entry.path()).or_else(|_| fs::remove_dir(entry.path()));
-    }
-    let _ = fs::remove_dir(&inner);
-    let _ = fs::remove_dir(upper.join(WORK));
+    let _ = untrusted_fs::remove_tree(&upper.join(WORK));
 }
 
 fn attach(hidden: BorrowedFd<'_>, mount: &OwnedFd, name: &str) -> io::Result<()> {

@@ -14,6 +14,16 @@ pub(super) enum Before<'a> {
 }
 
 impl<'a> Before<'a> {
+    /// Everything that was there.
+    pub(super) fn listing(&self) -> Listing {
+        match self {
+            Before::Manifest(manifest) => {
+                Listing(manifest.recorded.iter().map(|(path, recorded)| (path.clone(), recorded.entry)).collect())
+            }
+            Before::Listing(listing) => (*listing).clone(),
+        }
+    }
+
     /// The entry a path had.
     pub(super) fn entry(&self, path: &[u8]) -> Option<Entry> {
         match self {

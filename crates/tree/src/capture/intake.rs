@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 
-use rustix::fs::readlinkat;
+use rustix::fs::{Stat, readlinkat};
 use rustix::io::Errno;
 
 use super::before::Before;
 use super::{Capture, Limits, Refused, RefusedWhy};
 use crate::error::{Doing, Limit, TreeError};
-use crate::fsdir::{names, open_dir, open_regular, read_limited};
+use crate::fsdir::{lstat, names, open_dir, open_regular, read_limited};
 use crate::link::Links;
 use crate::listing::Entry;
 use crate::oid::Oid;
@@ -57,6 +57,17 @@ impl<'a> Intake<'a> {
 
     pub(super) fn refuse(&mut self, path: &[u8], why: RefusedWhy) {
         self.out.refused.push(Refused { path: path.to_vec(), why });
+    }
+
+    /// What stands at a name; none, and a refusal, where the harness may not look at it.
+    pub(super) fn look(&mut self, dir: &OwnedFd, name: &[u8], path: &[u8]) -> Result<Option<Stat>, TreeError> {
+        let stat = lstat(dir, name);
+        if matches!(stat, Err(Errno::ACCESS)) {
+            self.count_entry(path)?;
+            self.refuse(path, RefusedWhy::Unreadable);
+            return Ok(None);
+        }
+        stat.doing_at("looking at", path).map(Some)
     }
 
     /// An open directory and the names in it; none, and a refusal, where the harness may not enter or not read it.

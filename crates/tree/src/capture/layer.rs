@@ -3,8 +3,6 @@
 //! The result depends on what the program saw and on what it left, never on how the overlay wrote it down: a path that a setup
 //! layer showed to it and that it left alike is as the baseline has it.
 
-use std::os::fd::BorrowedFd;
-
 use rustix::fs::{FileType, Stat};
 
 use super::before::Before;
@@ -13,8 +11,8 @@ use super::intake::{Intake, Opened};
 use super::marks::{hides_beneath, is_whiteout, shows};
 use super::refuse::{judge, links_before};
 use super::{Capture, Limits, RefusedWhy, unfinished};
-use crate::error::{Doing, TreeError};
-use crate::fsdir::{kind, lstat, open_dir};
+use crate::error::TreeError;
+use crate::fsdir::{kind, open_dir};
 use crate::listing::{Entry, Mode};
 use crate::name::{descend, folds_to_git, parent};
 use crate::stat::FileStat;
@@ -45,13 +43,12 @@ impl<'a> LayerWalk<'a> {
         LayerWalk { beneath, intake, directories: Vec::new(), links_moved: false }
     }
 
-    pub(super) fn run(mut self, upper: BorrowedFd<'_>) -> Result<Capture, TreeError> {
-        let dir = open_dir(upper, b".").doing_at("opening the layer", b"")?;
-        require_plain_root(&dir)?;
-        if let Ok(git) = open_dir(&dir, b".git") {
+    pub(super) fn run(mut self, opened: Opened) -> Result<Capture, TreeError> {
+        require_plain_root(&opened.dir)?;
+        if let Ok(git) = open_dir(&opened.dir, b".git") {
             self.intake.out.unfinished = unfinished(&git, shows);
         }
-        let top = Place { opened: Opened::root(dir)?, under: Under::root(self.beneath)?, covered: false, depth: 0 };
+        let top = Place { opened, under: Under::root(self.beneath)?, covered: false, depth: 0 };
         self.directory(&top, &mut Vec::new())?;
         self.report_empty();
         self.complete_links()?;
@@ -99,7 +96,10 @@ impl<'a> LayerWalk<'a> {
     }
 
     fn entry(&mut self, at: &Place, name: &[u8], path: &mut Vec<u8>) -> Result<(), TreeError> {
-        let stat = lstat(&at.opened.dir, name).doing_at("looking at", path)?;
+        let Some(stat) = self.intake.look(&at.opened.dir, name, path)? else {
+            self.take_away(path);
+            return Ok(());
+        };
         if is_whiteout(&at.opened.dir, name, &stat, path)? {
             // A mark over nothing is not the kernel's work: it must not be had without end.
             return if self.gone(at, name, path)? { Ok(()) } else { self.intake.count_entry(path) };

@@ -8,8 +8,8 @@ use super::before::Before;
 use super::intake::{Intake, Opened};
 use super::refuse::judge;
 use super::{Capture, Limits, RefusedWhy};
-use crate::error::{Doing, TreeError};
-use crate::fsdir::{kind, lstat};
+use crate::error::TreeError;
+use crate::fsdir::kind;
 use crate::listing::{Entry, Mode};
 use crate::manifest::Manifest;
 use crate::name::{descend, folds_to_git};
@@ -25,8 +25,8 @@ impl<'a> Walk<'a> {
         Walk { intake: Intake::new(Before::Manifest(manifest), store, limits) }
     }
 
-    pub(super) fn run(mut self, top: OwnedFd) -> Result<Capture, TreeError> {
-        self.directory(&Opened::root(top)?, &mut Vec::new(), 0)?;
+    pub(super) fn run(mut self, top: &Opened) -> Result<Capture, TreeError> {
+        self.directory(top, &mut Vec::new(), 0)?;
         judge(self.intake)
     }
 
@@ -49,7 +49,7 @@ impl<'a> Walk<'a> {
     }
 
     fn entry(&mut self, dir: &OwnedFd, name: &[u8], path: &mut Vec<u8>, depth: usize) -> Result<bool, TreeError> {
-        let stat = lstat(dir, name).doing_at("looking at", path)?;
+        let Some(stat) = self.intake.look(dir, name, path)? else { return Ok(false) };
         self.intake.count_entry(path)?;
         if folds_to_git(name) {
             self.intake.refuse(path, RefusedWhy::GitName);

@@ -10,6 +10,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use untrusted_fs::remove_tree;
+
 use super::stamp::{self, Stamp};
 use super::{Checkout, TREE};
 use crate::error::{Doing, TreeError};
@@ -110,7 +112,7 @@ impl Drop for Building {
     fn drop(&mut self) {
         if !self.placed {
             // What stays is found by the next sweep.
-            let _ = fs::remove_dir_all(&self.path);
+            let _ = remove_tree(&self.path);
         }
     }
 }
@@ -126,7 +128,7 @@ pub(super) fn sweep(cache: &Path) {
         let path = entry.path();
         let aside = entry.file_name().to_string_lossy().starts_with(ASIDE);
         if aside && let Ok(Some(_alone)) = open_locked(&path, alone) {
-            let _ = fs::remove_dir_all(&path);
+            let _ = remove_tree(&path);
         }
     }
 }
@@ -142,7 +144,7 @@ pub(super) fn set_aside(cache: &Path, folder: &Path) -> Result<(), TreeError> {
     if is_at(&lock, folder) {
         let to = free_name(cache);
         fs::rename(folder, &to).doing("setting aside", folder)?;
-        fs::remove_dir_all(&to).doing("removing", &to)?;
+        remove_tree(&to).doing("removing", &to)?;
     }
     Ok(())
 }

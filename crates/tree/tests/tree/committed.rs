@@ -144,28 +144,3 @@ fn only_a_commit_on_the_baseline_counts() {
         }
     }
 }
-
-/// Names are read where a plain way of directories leads, and no further.
-#[test]
-fn names_below_a_root_are_plain() {
-    let world = World::new();
-    let root = world.fresh("names");
-    for name in ["a/b/1", "a/b/2", "a/b/3", "c"] {
-        write(&root.join(name), b"");
-    }
-    std::os::unix::fs::symlink("a", root.join("link")).unwrap();
-    for (path, most, expected) in [
-        ("a/b", 9, &["1", "2", "3"][..]),
-        ("a", 9, &["b"]),
-        ("link/b", 9, &[]),
-        ("link", 9, &[]),
-        ("c", 9, &[]),
-        ("none", 9, &[]),
-        ("", 9, &[]),
-        ("a/../a", 9, &[]),
-    ] {
-        let names = tree::plain_names(&root, path.as_bytes(), most);
-        assert_eq!(names, expected.iter().map(|name| name.as_bytes().to_vec()).collect::<Vec<_>>(), "{path}");
-    }
-    assert_eq!(tree::plain_names(&root, b"a/b", 2).len(), 2);
-}

@@ -111,7 +111,7 @@ impl Place<'_> {
 
     /// The text of a file, or of one in a folder below. None where it is a link, no text, or too large.
     pub(super) fn read(&self, name: &str) -> Option<String> {
-        String::from_utf8(tree::read_plain(self.root, self.path(name).as_bytes(), LARGEST)?).ok()
+        String::from_utf8(untrusted_fs::read_plain(self.root, self.path(name).as_bytes(), LARGEST)?).ok()
     }
 
     /// The place on this machine.
@@ -122,7 +122,8 @@ impl Place<'_> {
     /// Whether an ignore file here or in the root has a line for exactly this name; patterns are not understood.
     pub(super) fn ignores(&self, name: &str) -> bool {
         let says = |text: String| text.lines().any(|line| line.trim().trim_matches('/') == name);
-        let root = tree::read_plain(self.root, b".gitignore", LARGEST).and_then(|text| String::from_utf8(text).ok());
+        let root =
+            untrusted_fs::read_plain(self.root, b".gitignore", LARGEST).and_then(|text| String::from_utf8(text).ok());
         self.read(".gitignore").is_some_and(says) || root.is_some_and(says)
     }
 

@@ -199,7 +199,7 @@ fn managed(shims: &Path, name: &str) -> Option<PathBuf> {
     let versions = tools.flat_map(|tool| subfolders(&tool)).take(MOST_VERSIONS);
     let mut with: Vec<PathBuf> = versions.filter(|version| is_program(&version.join("bin").join(name))).collect();
     with.sort_by_key(|version| numbers(version));
-    let wanted = tree::read_plain(root, b"version", 4096).and_then(|text| String::from_utf8(text).ok());
+    let wanted = untrusted_fs::read_plain(root, b"version", 4096).and_then(|text| String::from_utf8(text).ok());
     let wanted = wanted.as_deref().and_then(|text| text.lines().next()).map(str::trim);
     let chosen = with.iter().find(|version| version.file_name().and_then(|name| name.to_str()) == wanted);
     Some(chosen.or_else(|| with.last())?.join("bin").join(name))
