@@ -10,7 +10,7 @@ use contract::report::HostFacts;
 use contract::{Digest, canonical_bytes};
 use serde::{Deserialize, Serialize};
 
-use crate::quarters::is_system;
+use crate::placement::{is_plain, is_system};
 
 /// Where commands of a contract are looked for when it names no place of its own.
 const SYSTEM_PATH: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
@@ -26,11 +26,12 @@ pub struct Tools {
 
 impl Tools {
     /// The search path of a supervised program: the contract's, the system's, and of the operator's all without a sandbox,
-    /// in one only what it shows.
+    /// in one only what it shows. Their Rust comes before the system's where it does so for them.
     pub fn path(&self, first: &[String], profile: Profile) -> Vec<PathBuf> {
         let mut dirs: Vec<PathBuf> = first.iter().map(PathBuf::from).collect();
-        dirs.extend(SYSTEM_PATH.iter().map(PathBuf::from));
         let shown = self.rust_programs();
+        dirs.extend(shown.filter(|dir| self.is_before_system(dir)).cloned());
+        dirs.extend(SYSTEM_PATH.iter().map(PathBuf::from));
         for dir in &self.operator_path {
             let visible = profile == Profile::None || Some(dir) == shown;
             if visible && dir.is_absolute() && !dirs.contains(dir) {
@@ -44,13 +45,18 @@ impl Tools {
     pub fn shown(&self) -> Vec<PathBuf> {
         let toolchains = self.rustup_home.as_ref().filter(|home| home.is_dir());
         let places = self.rust_programs().into_iter().chain(toolchains);
-        places.filter(|place| !is_system(place)).cloned().collect()
+        places.filter(|place| is_plain(place) && !is_system(place)).cloned().collect()
+    }
+
+    fn is_before_system(&self, dir: &Path) -> bool {
+        let system = |dir: &&PathBuf| SYSTEM_PATH.iter().any(|system| **dir == Path::new(system));
+        self.operator_path.iter().take_while(|known| !system(known)).any(|known| known == dir)
     }
 
     /// Where rustup's stand-ins for cargo and rustc lie.
     fn rust_programs(&self) -> Option<&PathBuf> {
         self.rustup_home.as_ref()?;
-        self.operator_path.iter().find(|dir| dir.is_absolute() && dir.join("rustup").is_file())
+        self.operator_path.iter().find(|dir| is_plain(dir) && dir.join("rustup").is_file())
     }
 }
 
@@ -164,4 +170,29 @@ impl From<tree::TreeError> for GatherHostError {
 /// The boot this machine is in; part of what the ledger says of a run, so that a restart can be told from a kill.
 pub(crate) fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rust_comes_where_the_operator_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let rust = folder.path().to_owned();
+        fs::write(rust.join("rustup"), "").unwrap();
+        let position = |operator_path: Vec<PathBuf>, dir: &Path| {
+            let tools = Tools { operator_path, rustup_home: Some("/x".into()) };
+            tools.path(&["/first".to_owned()], Profile::Strict).iter().position(|known| known == dir)
+        };
+        let system = || PathBuf::from("/usr/bin");
+        for (operator_path, expected) in [
+            (vec![rust.clone(), system()], Some(1)),
+            (vec!["/else".into(), rust.clone(), system()], Some(1)),
+            (vec![system(), rust.clone()], Some(1 + SYSTEM_PATH.len())),
+            (vec![system()], None),
+        ] {
+            assert_eq!(position(operator_path.clone(), &rust), expected, "{operator_path:?}");
+        }
+    }
 }

@@ -23,6 +23,7 @@ mod host;
 mod ladder;
 mod look;
 mod model;
+mod placement;
 mod posture;
 mod proof;
 mod quarters;

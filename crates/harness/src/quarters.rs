@@ -8,16 +8,8 @@ use std::path::{Path, PathBuf};
 use contract::decision::Profile;
 use sandbox::{Access, Canary, Confinement, Mount, Space, Upper, Watched, Workspace, WorkspaceFrom};
 
-/// The tree a program works in, inside a sandbox.
-pub(crate) const TREE: &str = "/workspace";
-/// What the harness itself gives to a program.
-pub(crate) const GIVEN: &str = "/run/cto";
-const TMP: &str = "/tmp";
-/// Shown in every sandbox as the host has them.
-const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-
-/// Decoys, where a thief would look and an honest program does not.
-const CANARIES: &[&str] = &[".ssh/id_ed25519", ".aws/credentials", ".config/gh/hosts.yml", ".env"];
+use crate::placement::{DECOYS, Places, TMP, is_system};
+pub(crate) use crate::placement::{GIVEN, TREE};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Quarters {
@@ -28,6 +20,7 @@ pub(crate) struct Quarters {
     layers: Vec<PathBuf>,
     workspace: WorkspaceFrom,
     mounts: Vec<Mount>,
+    places: Places,
     pub(crate) home: PathBuf,
     pub(crate) tmp: PathBuf,
 }
@@ -36,14 +29,16 @@ impl Quarters {
     /// On the host's own paths.
     pub(crate) fn open(root: PathBuf, home: PathBuf, tmp: PathBuf) -> Self {
         let workspace = WorkspaceFrom::Directory(root.clone());
-        Self { profile: Profile::None, root, layers: Vec::new(), workspace, mounts: Vec::new(), home, tmp }
+        let (layers, mounts, places) = (Vec::new(), Vec::new(), Places::default());
+        Self { profile: Profile::None, root, layers, workspace, mounts, places, home, tmp }
     }
 
     /// In a sandbox.
-    pub(crate) fn confined(root: PathBuf, mounts: Vec<Mount>) -> Self {
+    pub(crate) fn confined(root: PathBuf, places: Places) -> Self {
         let (home, tmp) = (PathBuf::from(sandbox::HOME_DEFAULT), PathBuf::from(TMP));
         let workspace = WorkspaceFrom::Directory(root.clone());
-        Self { profile: Profile::Strict, root, layers: Vec::new(), workspace, mounts, home, tmp }
+        let (layers, mounts) = (Vec::new(), places.mounts());
+        Self { profile: Profile::Strict, root, layers, workspace, mounts, places, home, tmp }
     }
 
     /// With layers of files that stay as they are; changes go above them.
@@ -68,16 +63,16 @@ impl Quarters {
         if self.profile == Profile::None { &self.root } else { Path::new(TREE) }
     }
 
-    /// A directory of the search path as the program sees it; a relative one lies in the tree.
-    pub(crate) fn seen(&self, dir: &Path) -> PathBuf {
-        self.tree().join(dir)
+    /// A path as the program sees it; a relative one lies in the tree.
+    pub(crate) fn seen(&self, path: &Path) -> PathBuf {
+        self.places.inside(&self.tree().join(path))
     }
 
     /// Finds a program for a working directory that the program sees. One with a slash is not looked for: it may be there
     /// only inside.
     pub(crate) fn find_program(&self, name: &str, path: &[PathBuf], cwd: &Path) -> Option<PathBuf> {
         if name.contains('/') && self.profile != Profile::None {
-            return Some(cwd.join(name));
+            return Some(self.seen(&cwd.join(name)));
         }
         if name.contains('/') {
             return sandbox::find_program(name, &[], cwd);
@@ -140,18 +135,8 @@ impl Quarters {
     }
 }
 
-pub(crate) fn is_system(path: &Path) -> bool {
-    SYSTEM.iter().any(|system| path.starts_with(system))
-}
-
-/// A place that nothing may be mounted over.
-pub(crate) fn is_reserved(path: &Path) -> bool {
-    let taken = [TREE, GIVEN, sandbox::HOME_DEFAULT, TMP, "/var/tmp", "/etc", "/proc", "/sys", "/dev"];
-    is_system(path) || path == Path::new("/") || taken.iter().any(|place| path.starts_with(place))
-}
-
 fn canaries(secret: &str) -> Vec<Canary> {
-    CANARIES
+    DECOYS
         .iter()
         .map(|path| Canary { path: PathBuf::from(path), content: format!("{}\n", decoy(path, secret)) })
         .collect()

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use contract::Stage;
 use contract::Stamp;
 use contract::decision::{HiddenProgram, Profile, SettingFacts};
-use contract::task::Environment;
 
 use crate::decide::Ask;
 use crate::engines::{Equipment, Equipped, equip};
 use crate::harness::Harness;
+use crate::placement::Places;
 use crate::task::Task;
 use crate::{availability, environment, halt, model};
 
@@ -52,7 +52,7 @@ pub(crate) fn settings(harness: &Harness, task: &Task, ask: &Ask, now: Stamp) ->
         sandbox_shortfall,
         hidden_programs,
         environment_unavailable: if confined { Vec::new() } else { environment_unavailable(task) },
-        environment_problems: if confined { environment::problems(task) } else { Vec::new() },
+        environment_problems: if confined { environment::problems(&harness.tools, task) } else { Vec::new() },
         engine: setting,
         model,
     };
@@ -67,14 +67,16 @@ fn missing_programs(harness: &Harness, task: &Task, profile: Profile) -> (Vec<St
     if environment.path.iter().any(|dir| !dir.starts_with('/')) {
         return (Vec::new(), Vec::new());
     }
-    let hosts: Vec<PathBuf> = searched.iter().map(|dir| environment::host_path(environment, dir)).collect();
+    let places = (profile != Profile::None).then(|| Places::new(&harness.tools, environment));
+    let on_host = |dir: &PathBuf| places.as_ref().map_or_else(|| Some(dir.clone()), |places| places.host_path(dir));
+    let hosts: Vec<PathBuf> = searched.iter().filter_map(on_host).collect();
     let commands = task.contract.verification_commands.iter().chain(&environment.setup).map(|command| &command.argv);
     let blind = task.contract.blind_checks.iter().map(|check| &check.argv);
     let find = |program: &str, dirs: &[PathBuf]| sandbox::find_program(program, dirs, Path::new("/"));
     let names: BTreeSet<&String> = commands.chain(blind).filter_map(|argv| argv.first()).collect();
     let (mut missing, mut hidden) = (Vec::new(), Vec::new());
     for name in names {
-        if let Some(hidden_place) = hidden_place(harness, environment, profile, name) {
+        if let Some(hidden_place) = places.as_ref().and_then(|places| hidden_place(places, name)) {
             hidden.push(HiddenProgram { name: name.clone(), directory: hidden_place });
         }
         if name.contains('/') || find(name, &hosts).is_some() {
@@ -92,14 +94,11 @@ fn missing_programs(harness: &Harness, task: &Task, profile: Profile) -> (Vec<St
 }
 
 /// The folder of a program that is named by its whole path, if a sandbox does not show it.
-fn hidden_place(harness: &Harness, environment: &Environment, profile: Profile, name: &str) -> Option<String> {
+fn hidden_place(places: &Places, name: &str) -> Option<String> {
     let path = Path::new(name);
-    let shown = |dir: &Path| {
-        environment::is_shown(environment, dir) || harness.tools.shown().iter().any(|shown| dir.starts_with(shown))
-    };
-    let hidden =
-        profile != Profile::None && path.is_absolute() && !path.starts_with(crate::quarters::TREE) && !shown(path);
-    hidden.then(|| path.parent().unwrap_or(path).display().to_string())
+    let in_tree = path.starts_with(crate::quarters::TREE);
+    let is_hidden = path.is_absolute() && !in_tree && places.host_path(path).is_none();
+    is_hidden.then(|| path.parent().unwrap_or(path).display().to_string())
 }
 
 /// Parts of a contract's environment that only a real sandbox gives; without one they are refused, never left out.

@@ -7,9 +7,10 @@ use std::time::Duration;
 use contract::decision::Profile;
 use contract::task::Limits;
 use contract::{RunId, TaskContract};
-use sandbox::{Access, Ended, How, LimitKind, Mount, Space, Spec, Stage, SuperviseError, Supervisor};
+use sandbox::{Ended, How, LimitKind, Space, Spec, Stage, SuperviseError, Supervisor};
 
 use crate::harness::Harness;
+use crate::placement::Places;
 use crate::quarters::Quarters;
 use crate::run::{Run, Stopped};
 
@@ -52,15 +53,7 @@ impl Setting<'_> {
         if self.profile == Profile::None {
             return Ok(Quarters::open(root, self.dir(&format!("{name}/home"))?, self.dir(&format!("{name}/tmp"))?));
         }
-        Ok(Quarters::confined(root, self.mounts()))
-    }
-
-    /// What of the host is shown beside the system: the operator's Rust toolchain and what the contract names.
-    fn mounts(&self) -> Vec<Mount> {
-        let read_only = |source: PathBuf, target: PathBuf| Mount { source, target, access: Access::ReadOnly };
-        let tools = self.harness.tools.shown().into_iter().map(|dir| read_only(dir.clone(), dir));
-        let named = self.contract.environment.mounts.iter();
-        tools.chain(named.map(|mount| read_only((&mount.source).into(), (&mount.target).into()))).collect()
+        Ok(Quarters::confined(root, Places::new(&self.harness.tools, &self.contract.environment)))
     }
 
     /// Where its programs are looked for.
@@ -88,7 +81,7 @@ impl Setting<'_> {
             ("PYTHONPYCACHEPREFIX".to_owned(), text(&quarters.tmp.join("pycache"))),
         ];
         if let Some(rustup) = &self.harness.tools.rustup_home {
-            variables.push(("RUSTUP_HOME".to_owned(), text(rustup)));
+            variables.push(("RUSTUP_HOME".to_owned(), text(&quarters.seen(rustup))));
         }
         for (name, value) in &self.contract.environment.variables {
             variables.retain(|(known, _)| known != name);

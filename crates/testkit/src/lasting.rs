@@ -1,4 +1,4 @@
-//! Places that are not temporary: what is to be admitted must not lie where nothing lasts, and a clone of this repository may.
+//! Places that are not temporary, where there are any: a clone of this repository may lie where nothing lasts.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use contract::record::is_temporary;
 use tempfile::TempDir;
 
-/// A folder of its own that goes with the value, in the first of these places that lasts.
+/// A folder of its own that goes with the value, in the first of these places that lasts; else in the preferred one.
 #[expect(clippy::disallowed_methods, reason = "tests look for a place of the user's")]
 pub fn lasting_dir(preferred: &str) -> TempDir {
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
@@ -17,7 +17,8 @@ pub fn lasting_dir(preferred: &str) -> TempDir {
         fs::create_dir_all(&place).ok()?;
         tempfile::Builder::new().prefix("cto-test-").tempdir_in(&place).ok()
     });
-    made.expect("a place that is not temporary")
+    let made = made.or_else(|| tempfile::Builder::new().prefix("cto-test-").tempdir_in(preferred).ok());
+    made.expect("a folder to install in")
 }
 
 /// A tree in a lasting folder, by links where they can be made.

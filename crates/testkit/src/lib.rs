@@ -5,6 +5,7 @@
 mod bundle;
 mod case;
 mod lasting;
+mod outcome;
 mod process;
 pub mod secret_set;
 mod skip;
@@ -18,12 +19,13 @@ mod world;
 pub use bundle::{copy_bundle, files_of, resign};
 pub use case::contract_text;
 pub use lasting::{lasting_copy, lasting_dir};
+pub use outcome::{outcome, outcome_of};
 pub use process::{end_marked, git, left_running, left_within, program, run_git, wait_for};
 pub use skip::{not_here, python, skip};
 pub use tamper::Forger;
 pub use terminal::{Showing, Shown};
 pub use tools::{
-    Agent, agent, aider, bun, cargo, cargo_home, go, go_cache, go_environment, nextest, node, npm_cache,
+    Agent, agent, aider, bun, cargo, cargo_home, go, go_apart, go_cache, go_environment, nextest, node, npm_cache,
     python_environment, same_place, stoppable, times, wheels,
 };
 pub use upstream::{ConnectProxy, TlsModel};

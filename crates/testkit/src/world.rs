@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -24,12 +25,17 @@ pub struct World {
     uid: Option<u32>,
 }
 
-/// What one call of the binary came to.
-#[derive(Debug)]
+/// Result of one call of the binary.
 pub struct Ran {
     pub code: i32,
     pub stdout: Vec<u8>,
     pub stderr: String,
+}
+
+impl fmt::Debug for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.told())
+    }
 }
 
 impl Ran {
@@ -47,13 +53,18 @@ impl Ran {
 
     /// Stdout as one JSON document.
     pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.stdout).unwrap_or_else(|error| panic!("not JSON ({error}): {self:?}"))
+        serde_json::from_slice(&self.stdout).unwrap_or_else(|error| panic!("not JSON ({error}): {}", self.told()))
     }
 
-    /// Panics with everything that was printed unless the exit code is this one.
+    /// The outcome in a few lines.
+    pub fn told(&self) -> String {
+        format!("exit {}\n{}\nstderr: {}", self.code, crate::outcome(&self.stdout), self.stderr.trim_end())
+    }
+
+    /// Panics with the outcome unless the exit code is this one.
     #[must_use]
     pub fn expect(self, code: i32) -> Self {
-        assert_eq!(self.code, code, "stdout: {}\nstderr: {}", self.text(), self.stderr);
+        assert_eq!(self.code, code, "{}", self.told());
         self
     }
 }
@@ -61,7 +72,12 @@ impl Ran {
 impl World {
     /// `binary` is `env!("CARGO_BIN_EXE_cto")` of the calling test.
     pub fn new(binary: &str) -> Self {
-        let dir = tempfile::Builder::new().prefix("cto-test-").tempdir().expect("a temporary directory");
+        Self::named(binary, "cto-test-")
+    }
+
+    /// A world in a folder whose name begins like this.
+    pub fn named(binary: &str, prefix: &str) -> Self {
+        let dir = tempfile::Builder::new().prefix(prefix).tempdir().expect("a temporary directory");
         for name in ["user", "here", "tmp"] {
             fs::create_dir(dir.path().join(name)).expect("a directory");
         }

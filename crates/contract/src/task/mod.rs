@@ -99,7 +99,9 @@ pub struct Environment {
 #[serde(deny_unknown_fields)]
 pub struct Mount {
     pub source: String,
-    pub target: String,
+    /// Without one the source appears at its own path, or below `/opt/cto` where the sandbox has something of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
 }
 
 /// A command, resolved.

@@ -2,6 +2,7 @@
 //! of it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
+mod anywhere;
 pub(crate) mod governed;
 mod layers;
 mod network;

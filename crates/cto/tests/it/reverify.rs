@@ -181,6 +181,6 @@ fn it_is_in_the_ledger_and_leaves_nothing_to_work_in() {
     let ledger = ledger::Ledger::open_existing_read_only(&world.home().join("ledger.db")).unwrap();
     assert!(ledger.verify().unwrap().problems.is_empty());
     let last = ledger.head().unwrap();
-    assert_eq!(last.seq, 4, "started, engine, sealed, reverified: {report}");
+    assert_eq!(last.seq, 4, "started, engine, sealed, reverified: {}", testkit::outcome_of(&report));
     assert_eq!(fs::read_dir(world.home().join("work")).unwrap().count(), 0);
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::Value;
 use testkit::{World, left_running, skip, stoppable};
@@ -136,6 +137,11 @@ fn preload(world: &World, name: &str) -> PathBuf {
     library
 }
 
+/// By its name and its folder: a space in LD_PRELOAD begins another library.
+fn load<'a>(command: &'a mut Command, library: &Path) -> &'a mut Command {
+    command.env("LD_PRELOAD", library.file_name().unwrap()).env("LD_LIBRARY_PATH", library.parent().unwrap())
+}
+
 /// Everything a run writes and flushes below its home fails once, and from some point on for good.
 #[test]
 fn a_broken_disk_at_every_write() {
@@ -143,7 +149,7 @@ fn a_broken_disk_at_every_write() {
     let (case, library) = (world.case("case", QUICK), preload(&world, "eio"));
     let run = |at: u64, stays: bool| {
         let mut command = world.command(["run".as_ref(), case.as_os_str()]);
-        command.env("LD_PRELOAD", &library).env("EIO_BELOW", world.home()).env("EIO_AT", at.to_string());
+        load(&mut command, &library).env("EIO_BELOW", world.home()).env("EIO_AT", at.to_string());
         command.env("EIO_COUNT", world.path().join("count"));
         if stays {
             command.env("EIO_STAYS", "1");
@@ -184,7 +190,7 @@ fn a_clock_that_jumps() {
     let (case, library) = (world.case("case", QUICK), preload(&world, "clock"));
     let at = |words: &[&str], shift: i64, jump: i64, place: Option<&str>| {
         let mut command = world.command(words);
-        command.env("LD_PRELOAD", &library).env("CLOCK_SHIFT", shift.to_string()).env("CLOCK_JUMP", jump.to_string());
+        load(&mut command, &library).env("CLOCK_SHIFT", shift.to_string()).env("CLOCK_JUMP", jump.to_string());
         command.env("CLOCK_AFTER", "1");
         place.map(|place| command.env("CTO_STOP_AT", place));
         command.output().unwrap()

@@ -10,6 +10,7 @@ use contract::{MutationMode, Stamp};
 use serde::Deserialize;
 
 use super::equip::{admission, program};
+use super::kept::Kept;
 use super::locate;
 use super::registry::Engine;
 use crate::harness::Harness;
@@ -29,13 +30,6 @@ struct Package {
 pub fn draft_source(harness: &Harness, engine: &Engine, now: Stamp) -> Result<SourceAdmission, Shortfall> {
     let located = locate::program(engine, &harness.tools.operator_path)?;
     let executable = located.executable();
-    let path = executable.display().to_string();
-    if is_temporary(&path) {
-        return Err(Shortfall {
-            text: format!("{path} lies in a temporary directory, and what lies there is never admitted"),
-            remedy: "install it where it stays".to_owned(),
-        });
-    }
     // Without the record that stands: what is on the path is what is admitted.
     let (pieces, found) = program(harness, engine, None)?;
     let package = package(&executable);
@@ -69,7 +63,7 @@ pub fn draft_source(harness: &Harness, engine: &Engine, now: Stamp) -> Result<So
         toolchain: BTreeMap::new(),
         built_at: None,
         build_command: None,
-        executable_path: path,
+        executable_path: lasting_path(&executable, &pieces.program),
         package_name: name,
         executable: if below.is_empty() { ".".to_owned() } else { below },
         executable_sha256: found.executable_sha256,
@@ -85,6 +79,16 @@ pub fn draft_source(harness: &Harness, engine: &Engine, now: Stamp) -> Result<So
         expires_at: None,
         max_stage: None,
     })
+}
+
+/// The path by which a record names the program. One that lies where nothing lasts is named by its copy, which is what runs.
+fn lasting_path(found: &Path, kept: &Kept) -> String {
+    let path = found.display().to_string();
+    if !is_temporary(&path) {
+        return path;
+    }
+    let copy = Path::new("CTO_HOME/engines").join(kept.tree_sha256.to_string()).join("tree");
+    copy.components().chain(kept.located.below.components()).collect::<PathBuf>().display().to_string()
 }
 
 fn package(executable: &Path) -> Package {

@@ -2,23 +2,21 @@
 
 mod layer;
 mod mounts;
+mod problems;
 mod proxy;
 mod settle;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use contract::Coverage;
-use contract::decision::Shortfall;
-use contract::task::{Environment, Mount};
 
 use crate::posture::Cells;
-use crate::quarters::is_reserved;
 use crate::run::{Run, Stopped};
 use crate::target::Copy;
-use crate::task::Task;
 
 pub(crate) use layer::{Layer, Made, Setup};
 pub(crate) use mounts::digests;
+pub(crate) use problems::problems;
 
 /// What setup printed, in the bundle.
 pub(crate) const SETUP_LOG: &str = "setup.log";
@@ -64,48 +62,4 @@ pub(crate) fn prepare(run: &mut Run<'_>, copy: &Copy) -> Result<Result<Vec<PathB
             Ok(Ok(vec![files]))
         }
     }
-}
-
-/// What stands against the contract's environment on this machine.
-pub(crate) fn problems(task: &Task) -> Vec<Shortfall> {
-    let environment = &task.contract.environment;
-    let mut problems: Vec<Shortfall> = environment.mounts.iter().filter_map(problem_of).collect();
-    let hidden = environment.path.iter().map(Path::new).filter(|dir| dir.is_absolute() && !is_shown(environment, dir));
-    problems.extend(hidden.map(|dir| Shortfall {
-        text: format!("environment.path `{}` is not visible in the sandbox", dir.display()),
-        remedy: format!("add it to environment.mounts: {{source: {0}, target: {0}}}", dir.display()),
-    }));
-    problems
-}
-
-fn problem_of(mount: &Mount) -> Option<Shortfall> {
-    let (source, target) = (Path::new(&mount.source), Path::new(&mount.target));
-    let plain = |path: &Path| {
-        use std::path::Component::{Normal, RootDir};
-        path.is_absolute() && path.components().all(|part| matches!(part, RootDir | Normal(_)))
-    };
-    let (text, remedy) = if !plain(source) || !plain(target) {
-        ("needs absolute paths without `..`", "write both paths out in full")
-    } else if is_reserved(target) {
-        ("lies where the sandbox has something of its own", "choose a target such as /opt/NAME")
-    } else if !source.exists() {
-        ("has a source that is not there", "make it, or name another")
-    } else {
-        return None;
-    };
-    let name = format!("{} -> {}", mount.source, mount.target);
-    Some(Shortfall { text: format!("environment.mounts `{name}` {text}"), remedy: remedy.to_owned() })
-}
-
-pub(crate) fn is_shown(environment: &Environment, dir: &Path) -> bool {
-    crate::quarters::is_system(dir) || environment.mounts.iter().any(|mount| dir.starts_with(&mount.target))
-}
-
-/// Where the host has what is seen at a place.
-pub(crate) fn host_path(environment: &Environment, seen: &Path) -> PathBuf {
-    let mounts = environment.mounts.iter();
-    let below = mounts.filter_map(|mount| seen.strip_prefix(&mount.target).ok().map(|below| (mount, below)));
-    below
-        .max_by_key(|(mount, _)| mount.target.len())
-        .map_or_else(|| seen.to_owned(), |(mount, below)| Path::new(&mount.source).join(below))
 }

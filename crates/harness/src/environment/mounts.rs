@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::harness::Harness;
 use crate::host::write_aside;
+use crate::placement::Placed;
 use crate::run::Stopped;
 
 /// More than this is not looked through.
@@ -47,6 +48,7 @@ fn digest(harness: &Harness, mount: &Mount) -> Result<MountDigest, Stopped> {
     let failed = |error: io::Error| Stopped::Io(PathBuf::from(&mount.source), error);
     // A sandbox shows what a link leads to.
     let source = fs::canonicalize(&mount.source).map_err(failed)?;
+    let target = Placed::of(mount).target.display().to_string();
     let mut entries = Vec::new();
     list(&source, String::new(), &mut entries).map_err(failed)?;
     entries.sort_by(|a, b| a.below.cmp(&b.below));
@@ -56,9 +58,9 @@ fn digest(harness: &Harness, mount: &Mount) -> Result<MountDigest, Stopped> {
     let kept = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
     if let Some(Kept { digest }) = kept {
         crate::gc::touch(&file);
-        return Ok(MountDigest { target: mount.target.clone(), ..digest });
+        return Ok(MountDigest { target, ..digest });
     }
-    let digest = read(&entries, &mount.target).map_err(failed)?;
+    let digest = read(&entries, &target).map_err(failed)?;
     if let Ok(bytes) = canonical_bytes(&Kept { digest: digest.clone() })
         && fs::create_dir_all(&folder).is_ok()
     {

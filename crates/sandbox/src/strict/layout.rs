@@ -8,6 +8,7 @@ use super::failure::{At, ConfineFailure, ConfineStep};
 use super::given::{Placed, Sorted};
 use super::root::{Root, record};
 use super::{dev, etc, overlay, private, proc, system};
+use crate::applied::MountKind;
 use crate::confinement::{Confinement, HOME_DEFAULT, Space, Upper, WorkspaceFrom};
 use crate::{LimitBy, LimitKind, LimitRule};
 
@@ -85,20 +86,23 @@ pub(super) fn add_given(
     let mut placed: Vec<&Placed> = given.placed.iter().collect();
     placed.sort_by_key(|placed| placed.target.components().count());
     let Some((layers, place)) = given.layers.as_ref().zip(hidden.layers.as_ref()) else {
-        return attach(root, &placed).map(|()| None);
+        return attach(root, &confinement.home, &placed).map(|()| None);
     };
     let workspace = &confinement.workspace.target;
     let (within, beside): (Vec<&Placed>, Vec<&Placed>) =
         placed.into_iter().partition(|placed| placed.target.starts_with(workspace));
-    attach(root, &beside)?;
+    attach(root, &confinement.home, &beside)?;
     let changes = overlay::build(root, place.as_fd(), layers, memory(confinement), workspace)
         .at(ConfineStep::Workspace, "joining the layers of the workspace")?;
-    attach(root, &within)?;
+    attach(root, &confinement.home, &within)?;
     Ok(Some(changes))
 }
 
-fn attach(root: &mut Root, all: &[&Placed]) -> Result<(), ConfineFailure> {
+fn attach(root: &mut Root, home: &Path, all: &[&Placed]) -> Result<(), ConfineFailure> {
     for placed in all {
+        if placed.kind == MountKind::Given {
+            private::pin_parents(root, &placed.target, home).at(ConfineStep::Mounts, placed.target.display())?;
+        }
         let record = record(&placed.target, placed.kind, placed.access);
         root.attach(&placed.mount, placed.directory, record).at(ConfineStep::Mounts, placed.target.display())?;
     }

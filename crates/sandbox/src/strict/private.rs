@@ -25,15 +25,37 @@ pub(crate) fn resize(whole: impl AsFd, space: Space) -> io::Result<()> {
     Ok(fsconfig_reconfigure(context.as_fd())?)
 }
 
-pub(crate) fn build(root: &mut Root, whole: impl AsFd, home: &Path) -> io::Result<()> {
-    // Each part's name in the file system, its place and its mode.
-    let parts = [
+/// Each part's name in the file system, its place and its mode.
+fn parts(home: &Path) -> [(&'static str, &Path, u32); 4] {
+    [
         ("home", home, 0o755),
         ("tmp", Path::new("/tmp"), 0o1777),
         ("var-tmp", Path::new("/var/tmp"), 0o1777),
         ("shm", Path::new("/dev/shm"), 0o1777),
-    ];
-    for (name, target, mode) in parts {
+    ]
+}
+
+/// Makes the directories between a private place and a mount below it, each a mount of its own: the program owns them, and
+/// could move one aside with the mount in it and put something else at the path that others trust.
+pub(crate) fn pin_parents(root: &mut Root, target: &Path, home: &Path) -> io::Result<()> {
+    let is_between = |dir: &&Path| parts(home).iter().any(|(_, place, _)| dir.starts_with(place) && dir != place);
+    let mut between: Vec<&Path> = target.ancestors().skip(1).filter(is_between).collect();
+    between.reverse();
+    for dir in between {
+        if root.mounts.iter().any(|mount| dir.starts_with(&mount.target) && mount.kind == MountKind::Given) {
+            // Read-only, and nothing in it can be moved.
+            return Ok(());
+        }
+        if root.mounts.iter().all(|mount| mount.target != dir) {
+            let made = root.directory(dir)?;
+            root.attach(copy(made, Path::new(""))?, true, record(dir, MountKind::Private, Access::ReadWrite))?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn build(root: &mut Root, whole: impl AsFd, home: &Path) -> io::Result<()> {
+    for (name, target, mode) in parts(home) {
         mkdirat(&whole, name, Mode::from_raw_mode(0o755))?;
         // The mode of mkdir is subject to the umask.
         chmodat(&whole, name, Mode::from_raw_mode(mode), AtFlags::empty())?;

@@ -52,7 +52,7 @@ impl Draft {
     }
 
     pub(super) fn mount(&mut self, source: &str, target: &str, why: impl Into<String>) {
-        let value = Mount { source: source.to_owned(), target: target.to_owned() };
+        let value = Mount { source: source.to_owned(), target: Some(target.to_owned()) };
         add(&mut self.mounts, value, why);
     }
 
@@ -106,7 +106,7 @@ impl Draft {
             parts.iter().map(|part| json!({"key": key, "value": named(&part.value), "why": part.why})).collect()
         }
         let why = [
-            because("mounts", &self.mounts, |mount| mount.target.clone()),
+            because("mounts", &self.mounts, |mount| mount.target.clone().unwrap_or_else(|| mount.source.clone())),
             because("path", &self.path, String::clone),
             because("variables", &self.variables, |(name, _)| name.clone()),
             because("setup", &self.setup, |command| command.argv.join(" ")),
@@ -140,7 +140,10 @@ impl Draft {
 
     fn sections(&self, out: &mut String) {
         section(out, "mounts", &self.mounts, |out, mount| {
-            let _ = writeln!(out, "    - source: {}\n      target: {}", scalar(&mount.source), scalar(&mount.target));
+            let _ = writeln!(out, "    - source: {}", scalar(&mount.source));
+            if let Some(target) = &mount.target {
+                let _ = writeln!(out, "      target: {}", scalar(target));
+            }
         });
         section(out, "path", &self.path, |out, dir| {
             let _ = writeln!(out, "    - {}", scalar(dir));

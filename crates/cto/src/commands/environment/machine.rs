@@ -67,12 +67,24 @@ impl Machine {
 
     /// A program as a sandbox has it; the draft gets what it needs, or a note why it cannot be had.
     pub(super) fn show(&self, toolchain: &Toolchain, draft: &mut Draft) -> Option<Found> {
-        let found = self.programs(toolchain).into_iter().next();
+        let found = self.first_on_path(toolchain).or_else(|| self.programs(toolchain).into_iter().next());
         match &found {
             Some(found) => found.show(toolchain.name, draft),
             None => draft.note(self.missing(toolchain)),
         }
         found
+    }
+
+    /// The one that the operator's shell would start, or the next on their PATH that can be had: the system may have another
+    /// version.
+    fn first_on_path(&self, toolchain: &Toolchain) -> Option<Found> {
+        let shown = self.tools.path(&[], Profile::Strict);
+        let dirs = self.tools.operator_path.iter().filter(|dir| dir.is_absolute());
+        let found = |dir: &PathBuf| {
+            let known = shown.contains(dir).then(|| self.known(&dir.join(toolchain.name))).flatten();
+            known.or_else(|| self.elsewhere(dir, toolchain))
+        };
+        dirs.filter_map(found).next()
     }
 
     /// Why a program cannot be had.

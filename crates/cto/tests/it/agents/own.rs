@@ -245,7 +245,11 @@ fn a_rung_is_earned_and_lost() {
     scene.enable("2");
     let (report, _) = scene.run("2", 3);
     assert_eq!(reasons(&report), ["stage_not_earned"]);
-    assert!(report["blockers"][0]["remedy"].as_str().unwrap().contains("cto engine enable toy --stage 1"), "{report}");
+    assert!(
+        report["blockers"][0]["remedy"].as_str().unwrap().contains("cto engine enable toy --stage 1"),
+        "{}",
+        testkit::outcome_of(&report)
+    );
     scene.climb();
     // Another program is another source, and its ladder starts over.
     scene.script(&SCRIPT.replace("exit 7", "exit 8"));
@@ -265,11 +269,15 @@ fn a_rung_is_earned_and_lost() {
     let (repository, contract) = repository(&scene);
     let (report, _) = scene.run_task(contract.to_str().unwrap(), "3", &["--repo", repository.to_str().unwrap()], 3);
     let text = report["blockers"][0]["text"].as_str().unwrap();
-    assert!(reasons(&report).contains(&"stage_not_earned") && text.contains("stage 2"), "{report}");
+    assert!(
+        reasons(&report).contains(&"stage_not_earned") && text.contains("stage 2"),
+        "{}",
+        testkit::outcome_of(&report)
+    );
     // It blocks nobody else: the rung of the other source stands.
     scene.script(SCRIPT);
     let (report, _) = scene.run_task(contract.to_str().unwrap(), "3", &["--repo", repository.to_str().unwrap()], 3);
-    assert_eq!(reasons(&report), ["source_not_admitted"], "{report}");
+    assert_eq!(reasons(&report), ["source_not_admitted"], "{}", testkit::outcome_of(&report));
 }
 
 /// Knows its name and fails.
@@ -371,6 +379,31 @@ fn repository(scene: &Scene) -> (PathBuf, PathBuf) {
 const STRINGS: &str = "def slugify(text):\n    return text.lower().replace(\" \", \"-\")\n";
 const TESTS: &str = "import unittest\nfrom strings import slugify\n\n\nclass Slugs(unittest.TestCase):\n    def test_plain(self):\n        self.assertEqual(slugify(\"A B\"), \"a-b\")\n";
 
+/// What lies in a temporary folder is named by the harness's copy, which lasts.
+#[test]
+fn an_engine_in_a_temporary_folder_climbs_all_rungs() {
+    let mut scene = Scene::new();
+    scene.tools = tempfile::Builder::new().prefix("cto-test-ü b-").tempdir_in("/tmp").unwrap();
+    scene.script(SCRIPT);
+    scene.world.write("harness.yaml", scene.engine());
+    scene.climb();
+    scene.enable("3");
+    let _ = scene.cto(&["admit", "source", "toy"]).expect(0);
+    let file = admitted(&scene);
+    let (repository, contract) = repository(&scene);
+    let (contract, repo) = (contract.to_str().unwrap(), ["--repo", repository.to_str().unwrap()]);
+    let (report, _) = scene.run_task(contract, "3", &repo, 0);
+    assert_eq!(report["source_admission_status"], "admitted", "{}", testkit::outcome_of(&report));
+    // The control: a record that names a place where nothing lasts is none.
+    let good = fs::read_to_string(&file).unwrap();
+    let named = good.lines().find_map(|line| line.strip_prefix("executable_path: ")).unwrap();
+    assert!(named.contains("CTO_HOME/engines/"), "{named}");
+    fs::write(&file, good.replace(named, &format!("{:?}", scene.place()))).unwrap();
+    let (report, _) = scene.run_task(contract, "3", &repo, 3);
+    assert_eq!(reasons(&report)[0], "source_not_admitted", "{}", testkit::outcome_of(&report));
+    assert!(report["blockers"][0]["text"].as_str().unwrap().contains("lies in a temporary directory"));
+}
+
 #[test]
 fn an_admitted_engine_works_on_a_copy_of_ones_own_repository() {
     let scene = Scene::new();
@@ -432,5 +465,9 @@ fn tampered(scene: &Scene, contract: &str, repo: &[&str]) {
     fs::write(&copy, SCRIPT.replace("exit 7", "exit 9")).unwrap();
     let (report, _) = scene.run_task(contract, "3", repo, 3);
     assert_eq!(reasons(&report), ["provider_unavailable"]);
-    assert!(report["blockers"][0]["text"].as_str().unwrap().contains("was changed"), "{report}");
+    assert!(
+        report["blockers"][0]["text"].as_str().unwrap().contains("was changed"),
+        "{}",
+        testkit::outcome_of(&report)
+    );
 }

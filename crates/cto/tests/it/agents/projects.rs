@@ -85,7 +85,7 @@ fn changes(scene: &mut Scene, project: &Project, repository: &Path, environment:
     let place = repository.to_str().unwrap();
     let (report, bundle) = scene.run(task.to_str().unwrap(), 3, &["--repo", place], 0);
     let run_id = report["run_id"].as_str().unwrap();
-    let told = || format!("{} {}: {report:#}", scene.engine, project.name);
+    let told = || format!("{} {}: {}", scene.engine, project.name, testkit::outcome_of(&report));
     assert_eq!((&report["changed_files"], &report["source_admission_status"]), (&json!([path]), &json!("admitted")));
     let (provider, model) = PAIR.split_once('/').unwrap();
     let pair = json!({"provider": provider, "model": model});

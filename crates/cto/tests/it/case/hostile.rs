@@ -62,7 +62,7 @@ fn a_repository_cannot_harm_who_looks_at_it() {
         let bundle = scene.world.bundles().join(report["run_id"].as_str().unwrap());
         let _ = scene.cto(&["verify", bundle.to_str().unwrap()]).expect(0);
         let (by, marker) = if *seen { ("harness", COMPLETED) } else { ("time limit", TIMEOUT) };
-        assert_eq!(exited(&bundle)["stopped_by"], by, "{name}: {report}");
+        assert_eq!(exited(&bundle)["stopped_by"], by, "{name}: {}", testkit::outcome_of(&report));
         assert!(bundle.join("backend").join(marker).is_file(), "{name}");
         assert_eq!(report["changed_files"], json!(["strings.py"]), "{name}: the result is taken all the same");
         assert!(took < Duration::from_secs(40), "{name}: {took:?}");

@@ -36,7 +36,7 @@ fn a_shut_gate_means_that_nothing_is_touched() {
         let before = content_digest(&scene.world.here(), &[]);
         let (report, bundle) = scene.run(TASK, wanted, 3);
         assert_eq!(reasons(&report), ["gate_missing"], "{says}");
-        assert!(report["blockers"][0]["text"].as_str().unwrap().contains(says), "{report}");
+        assert!(report["blockers"][0]["text"].as_str().unwrap().contains(says), "{}", testkit::outcome_of(&report));
         assert_eq!(
             (&report["case_process_started"], &report["engine"]["process_started"], &report["backend_exit_code"]),
             (&json!(false), &json!(false), &Value::Null)

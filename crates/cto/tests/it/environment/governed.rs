@@ -166,12 +166,14 @@ fn rust() {
 
 #[test]
 fn go() {
-    let Some(go) = testkit::go("environment::go") else { return };
+    let Some(go) = testkit::go_apart("environment::go") else { return };
     let scene = Scene::new(&GO, &[], go.parent());
     govern(&scene);
-    let bare = scene.run("bare", &[GO.honest], "");
-    assert_eq!(bare.report["status"], "blocked", "{}", bare.told());
-    assert!(bare.why().contains("`go`"), "{}", bare.told());
+    // By its whole path, because the system may have a Go of its own.
+    let named = json!([[&go, "test", "./..."]]);
+    let keys = [("verification_commands", named)];
+    let bare = scene.run_with("bare", &[GO.honest], "", &keys).expect("blocked", &["provider_unavailable"]);
+    assert!(bare.why().contains(go.to_str().unwrap()), "{}", bare.told());
 }
 
 /// With a build cache that is there already, as compiling Go's library again and again would take minutes.

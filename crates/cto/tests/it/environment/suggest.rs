@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use testkit::{Ran, World, skip};
+use testkit::{Ran, World};
 
 use super::write_case;
 
@@ -211,9 +211,8 @@ fn program(path: &Path) {
 #[test]
 fn a_toolchain_that_a_sandbox_does_not_show_is_mounted() {
     let system = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-    if let Some(dir) = system.iter().find(|dir| Path::new(dir).join("go").exists()) {
-        return skip("environment::a_toolchain_that_a_sandbox_does_not_show_is_mounted", &format!("go is in {dir}"));
-    }
+    // Then the draft need not speak of one that cannot be had.
+    let system_has_one = system.iter().any(|dir| Path::new(dir).join("go").exists());
     let world = crate::world();
     let user = fs::canonicalize(world.user()).unwrap();
     for prefix in
@@ -245,7 +244,7 @@ fn a_toolchain_that_a_sandbox_does_not_show_is_mounted() {
         accepted(&world, "toolchain", &call(&world, &root, &[user.join(dir)], false).expect(0).text());
         let mount = &found["environment"]["mounts"][0];
         if mount.is_null() {
-            assert!(all_text(&found["notes"]).contains("go is "), "{found:#}");
+            assert!(system_has_one || all_text(&found["notes"]).contains("go is "), "{found:#}");
             assert_eq!(found["environment"]["path"], json!([]));
             return None;
         }

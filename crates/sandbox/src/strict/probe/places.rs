@@ -131,10 +131,33 @@ fn other_mounts(confinement: &Confinement) -> Vec<String> {
     let known = ["/bin", "/dev", "/etc", "/lib", "/proc", "/sbin", "/tmp", "/usr", "/var/tmp"].map(PathBuf::from);
     let known: Vec<PathBuf> = known.into_iter().chain(targets(confinement)).collect();
     let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_else(|error| format!("0 0 0 0 {error}"));
-    let places = text.lines().filter_map(|line| line.split(' ').nth(4));
-    let belongs = |place: &&str| {
+    let places = text.lines().filter_map(|line| line.split(' ').nth(4)).map(unescaped);
+    let belongs = |place: &String| {
         let path = Path::new(place);
-        *place == "/" || place.starts_with("/lib") || known.iter().any(|known| path.starts_with(known))
+        place == "/" || place.starts_with("/lib") || known.iter().any(|known| path.starts_with(known))
     };
-    places.filter(|place| !belongs(place)).map(str::to_owned).collect()
+    places.filter(|place| !belongs(place)).collect()
+}
+
+/// A path of `mountinfo`, where the kernel writes what would end a field as a backslash and three octal digits.
+fn unescaped(field: &str) -> String {
+    let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\043", "#"), ("\\134", "\\")];
+    escapes.iter().fold(field.to_owned(), |text, (escape, character)| text.replace(escape, character))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_mounts_are_read_as_they_are() {
+        for (field, path) in [
+            ("/tmp/a", "/tmp/a"),
+            ("/my\\040tools/\u{fc}", "/my tools/\u{fc}"),
+            ("/a\\011b\\012c", "/a\tb\nc"),
+            ("/a\\134040", "/a\\040"),
+        ] {
+            assert_eq!(unescaped(field), path);
+        }
+    }
 }
