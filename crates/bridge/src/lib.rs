@@ -12,6 +12,7 @@ mod answer;
 mod config;
 mod core;
 mod credential;
+mod delivery;
 mod exchange;
 mod forward;
 mod gather;
@@ -36,6 +37,7 @@ mod timing;
 mod translate;
 mod upstream;
 mod usage;
+mod whole;
 mod wire;
 
 pub use admission::{Admission, Feature, NetworkClass, Served};
