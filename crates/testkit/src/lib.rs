@@ -4,6 +4,7 @@
 
 mod bundle;
 mod case;
+mod draft;
 mod lasting;
 mod process;
 pub mod secret_set;
@@ -17,6 +18,7 @@ mod world;
 
 pub use bundle::{copy_bundle, files_of, resign};
 pub use case::contract_text;
+pub use draft::fill_in;
 pub use lasting::{lasting_copy, lasting_dir};
 pub use process::{end_marked, git, left_running, left_within, program, run_git, wait_for};
 pub use skip::{not_here, python, skip};
