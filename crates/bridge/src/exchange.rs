@@ -211,7 +211,7 @@ async fn read_all(
 async fn upstream_error(core: &Arc<Core>, order: &Order, mut answer: Answer, total: Instant) -> Result<Reply, Refusal> {
     const LONGEST: usize = 1 << 20;
     let (bytes, held) = read_all(core, &mut answer, LONGEST.min(core.sizes.answer), total).await?;
-    let mut taping = Taping::start(core, order.wire, &order.known_by, answer.status, answer.content_type());
+    let mut taping = Taping::start(core, order.wire, &order.recorded_as, answer.status, answer.content_type());
     if let Some(taping) = &mut taping {
         taping.push(&bytes);
     }
@@ -238,7 +238,7 @@ async fn whole(
             .map(Bytes::from)
             .map_err(|error| Refusal::noting(RefusalCode::UpstreamMalformed, error.to_string()))?,
     };
-    let mut taping = Taping::start(core, order.wire, &order.known_by, answer.status, answer.content_type());
+    let mut taping = Taping::start(core, order.wire, &order.recorded_as, answer.status, answer.content_type());
     if let Some(taping) = &mut taping {
         taping.push(&bytes);
     }
@@ -285,7 +285,7 @@ async fn open_stream(
         held += piece.len();
         body.held.push_back(piece);
     }
-    body.taping = Taping::start(core, order.wire, &order.known_by, answer.status, &content_type);
+    body.taping = Taping::start(core, order.wire, &order.recorded_as, answer.status, &content_type);
     Ok(Reply::Stream { headers, body })
 }
 

@@ -19,6 +19,7 @@ mod gather;
 mod headers;
 mod json;
 mod limits;
+mod meaning;
 mod observe;
 mod order;
 mod price;

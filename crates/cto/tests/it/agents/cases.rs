@@ -38,7 +38,7 @@ fn climbs(engine: &'static str) {
     let (report, _) = scene.run("r1-string-slugify", 1, &[], 0);
     assert_eq!((&report["status"], &report["engine"]["process_started"]), (&json!("pass"), &json!(false)));
     assert_eq!(scene.server.asked().len(), 0, "stage 1 asks no model");
-    let (report, bundle) = scene.run("r1-string-slugify", 2, &[], 0);
+    let (report, bundle) = scene.run("r1-string-slugify", 2, &["--record-model-traffic"], 0);
     assert_eq!((&report["status"], &report["engine"]["process_started"]), (&json!("pass"), &json!(true)));
     let (provider, model) = PAIR.split_once('/').unwrap();
     assert_eq!(report["model"]["requested"], json!({"provider": provider, "model": model}));
@@ -46,6 +46,7 @@ fn climbs(engine: &'static str) {
     assert!(report["coverage"].as_array().unwrap().contains(&json!("source_not_admitted")));
     speaks_in_notes(&bundle);
     every_answer_counts(&report, &bundle);
+    plays_again(&mut scene, &report);
     for round in 1..testkit::times("CTO_TEST_ANSWERS", 1) {
         let end = ENDS[round as usize % ENDS.len()];
         scene.follow(ending_late(engine, end));
@@ -53,6 +54,22 @@ fn climbs(engine: &'static str) {
         assert_eq!(report["status"], "pass", "round {round}, {end:?}");
         every_answer_counts(&report, &bundle);
     }
+}
+
+/// Another run of the agent means the same by its requests: it is answered from the recording of the first, to the end, and
+/// nobody is asked. No request names the run.
+fn plays_again(scene: &mut Scene, recorded: &Value) {
+    let (asked, run) = (scene.server.asked(), recorded["run_id"].as_str().unwrap());
+    assert!(asked.iter().all(|asked| !String::from_utf8_lossy(&asked.body).contains(run)), "{asked:#?}");
+    let (report, _) = scene.run("r1-string-slugify", 2, &["--replay-model-traffic", run], 0);
+    let model = &report["model"];
+    assert_eq!(
+        (&model["replayed"], &model["answered"]),
+        (&recorded["model"]["answered"], &model["replayed"]),
+        "{model}"
+    );
+    assert_eq!(report["changed_files"], recorded["changed_files"]);
+    assert_eq!(scene.server.asked().len(), asked.len(), "nobody is asked");
 }
 
 /// The agent asked for its call and for its last words, and no answer was lost.
