@@ -5,39 +5,96 @@ use crate::Outcome;
 use crate::process::{cargo, run};
 use crate::tools;
 
-/// A test that takes its number of repetitions from a variable.
+/// Tests that take their number of repetitions from a variable.
 struct Soak {
     name: &'static str,
-    test: &'static str,
+    /// Each with its package.
+    tests: &'static [(&'static str, &'static str)],
     variable: &'static str,
     times: u32,
+    /// Variables of the tools it cannot do without; empty for all.
+    tools: &'static [&'static str],
 }
 
 const SOAKS: &[Soak] = &[
     Soak {
         name: "kills",
-        test: "strict::survive::a_killed_harness_leaves_nothing",
+        tests: &[("cto", "strict::survive::a_killed_harness_leaves_nothing")],
         variable: "CTO_TEST_KILLS",
         times: 2000,
+        tools: &[],
     },
-    Soak { name: "theft", test: "strict::theft", variable: "CTO_TEST_THEFTS", times: 200 },
-    Soak { name: "writes", test: "stops::a_broken_disk_at_every_write", variable: "CTO_TEST_WRITES", times: 1 },
-    Soak { name: "gc", test: "gc::of_many_runs_the_latest_stay", variable: "CTO_TEST_RUNS", times: 10_000 },
+    Soak {
+        name: "writes",
+        tests: &[("cto", "stops::a_broken_disk_at_every_write")],
+        variable: "CTO_TEST_WRITES",
+        times: 1,
+        tools: &[],
+    },
+    Soak {
+        name: "gc",
+        tests: &[("cto", "gc::of_many_runs_the_latest_stay")],
+        variable: "CTO_TEST_RUNS",
+        times: 10_000,
+        tools: &[],
+    },
+    // Real agents and official clients, whose answers end early and late: none may be lost.
+    Soak {
+        name: "answers",
+        tests: &[
+            ("bridge", "sdk::the_openai_client_works_unchanged"),
+            ("bridge", "sdk::the_anthropic_client_works_unchanged"),
+            ("cto", "agents::cases::codex_climbs"),
+            ("cto", "agents::cases::pi_climbs"),
+            ("cto", "agents::cases::claude_climbs"),
+        ],
+        variable: "CTO_TEST_ANSWERS",
+        times: 100,
+        tools: &["CTO_TEST_SDK_PYTHON", "CTO_TEST_CODEX", "CTO_TEST_PI", "CTO_TEST_CLAUDE", "CTO_TEST_NODE22"],
+    },
+    Soak {
+        name: "theft",
+        tests: &[
+            ("cto", "strict::theft::an_engine_steals_nothing_through_what_is_kept_of_it"),
+            ("cto", "strict::theft::a_check_steals_nothing_through_its_reports"),
+            ("cto", "strict::theft::a_setup_steals_nothing_through_its_layer"),
+        ],
+        variable: "CTO_TEST_THEFTS",
+        times: 200,
+        tools: &[],
+    },
 ];
 
-pub(crate) fn chore(wanted: &[&str]) -> Outcome {
+pub(crate) fn chore(arguments: &[&str]) -> Outcome {
+    let (wanted, times) = match arguments {
+        [wanted @ .., "--times", times] => {
+            (wanted, Some(times.parse::<u32>().map_err(|_| format!("`{times}` is no number of times"))?))
+        }
+        wanted => (wanted, None),
+    };
     if let Some(unknown) = wanted.iter().find(|name| SOAKS.iter().all(|soak| soak.name != **name)) {
         let names: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
         return Err(format!("there is no soak `{unknown}`; there are: {}", names.join(", ")));
     }
     for soak in SOAKS.iter().filter(|soak| wanted.is_empty() || wanted.contains(&soak.name)) {
-        println!("soak {}: {} times", soak.name, soak.times);
-        let mut command = cargo(&["test", "-p", "cto", "--test", "it", "--", "--nocapture", soak.test]);
-        command.env(soak.variable, soak.times.to_string());
-        for (variable, made) in tools::made() {
-            command.env(variable, made?);
-        }
-        run(&mut command)?;
+        soak.hold(times.unwrap_or(soak.times))?;
     }
     Ok(())
+}
+
+impl Soak {
+    fn hold(&self, times: u32) -> Outcome {
+        for (package, test) in self.tests {
+            println!("soak {}: {test}, {times} times", self.name);
+            let mut command = cargo(&["test", "-p", package, "--test", "it", "--", "--nocapture", "--exact", test]);
+            command.env(self.variable, times.to_string());
+            for (variable, make) in tools::TOOLS {
+                if self.tools.is_empty() || self.tools.contains(variable) {
+                    command.env(variable, make()?);
+                }
+            }
+            run(&mut command)?;
+        }
+        Ok(())
+    }
 }

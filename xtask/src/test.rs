@@ -73,8 +73,8 @@ pub(crate) fn run(filter: &[&str]) -> Outcome<Counts> {
     std::fs::write(&skips, "").map_err(|error| format!("cannot write {}: {error}", skips.display()))?;
     let mut command = cargo(&["test", "--workspace", "--no-fail-fast"]);
     command.args(filter).env("CTO_TEST_SKIPS", &skips);
-    for (variable, made) in tools::made() {
-        match made {
+    for (variable, make) in tools::TOOLS {
+        match make() {
             Ok(path) => drop(command.env(variable, path)),
             Err(message) => eprintln!("xtask: no {variable}, tests that need it are skipped: {message}"),
         }

@@ -63,27 +63,28 @@ const NPM_PACKAGES: [&str; 2] = ["is-number@7.0.0", "is-number@6.0.0"];
 const WHEELS: [&str; 2] = ["inflection==0.5.1", "inflection==0.5.0"];
 const CRATES: [&str; 2] = ["itoa = \"=1.0.11\"", "itoa = \"=1.0.10\""];
 
-/// What is made ready for tests, and the variable that tells them where it is.
-pub(crate) fn made() -> Vec<(&'static str, Outcome<PathBuf>)> {
-    vec![
-        ("CTO_TEST_PYTHON", python()),
-        ("CTO_TEST_GO", go()),
-        ("CTO_TEST_GO_CACHE", go_cache()),
-        ("CTO_TEST_NEXTEST", nextest()),
-        ("CTO_TEST_NPM_CACHE", npm_cache()),
-        ("CTO_TEST_WHEELS", wheels()),
-        ("CTO_TEST_CARGO_HOME", cargo_home()),
-        ("CTO_TEST_SDK_PYTHON", models::clients()),
-        ("CTO_TEST_MODEL_PYTHON", models::model()),
-        ("CTO_TEST_AIDER", models::aider()),
-        ("CTO_TEST_CODEX", agents::codex()),
-        ("CTO_TEST_PI", agents::pi()),
-        ("CTO_TEST_CLAUDE", agents::claude()),
-        ("CTO_TEST_NODE22", agents::node()),
-        ("CTO_TEST_BUN", agents::bun()),
-        ("CTO_TEST_STOPPABLE", stoppable()),
-    ]
-}
+/// A variable that tells tests where something is, and the function that makes it ready.
+pub(crate) type Tool = (&'static str, fn() -> Outcome<PathBuf>);
+
+/// What is made ready for tests.
+pub(crate) const TOOLS: &[Tool] = &[
+    ("CTO_TEST_PYTHON", python),
+    ("CTO_TEST_GO", go),
+    ("CTO_TEST_GO_CACHE", go_cache),
+    ("CTO_TEST_NEXTEST", nextest),
+    ("CTO_TEST_NPM_CACHE", npm_cache),
+    ("CTO_TEST_WHEELS", wheels),
+    ("CTO_TEST_CARGO_HOME", cargo_home),
+    ("CTO_TEST_SDK_PYTHON", models::clients),
+    ("CTO_TEST_MODEL_PYTHON", models::model),
+    ("CTO_TEST_AIDER", models::aider),
+    ("CTO_TEST_CODEX", agents::codex),
+    ("CTO_TEST_PI", agents::pi),
+    ("CTO_TEST_CLAUDE", agents::claude),
+    ("CTO_TEST_NODE22", agents::node),
+    ("CTO_TEST_BUN", agents::bun),
+    ("CTO_TEST_STOPPABLE", stoppable),
+];
 
 /// Installs missing programs where we may; where not, the tests that need them say that they are skipped.
 pub(crate) fn programs() {

@@ -15,22 +15,28 @@ use tokio::time::Instant;
 
 use crate::answer::Watcher;
 use crate::core::{Core, PERMIT};
+use crate::delivery::Delivery;
 use crate::forward::{self, Answer, next_piece};
 use crate::gather::Gathered;
 use crate::headers;
 use crate::order::{self, Order};
 use crate::refusal::{Refusal, RefusalCode};
-use crate::stream::{Body, StreamBody, Timer, WholeBody, refusal_of};
+use crate::stream::{Body, StreamBody, Timer, refusal_of};
 use crate::tape::Taping;
 use crate::ticket::Ticket;
 use crate::timing::within;
 use crate::translate::{Translator, document};
 use crate::usage::{Outcome, Purpose};
+use crate::whole::{Unended, WholeBody};
 use crate::wire::{NoRoute, Route, Wire, likely_wire, models_body};
 
 /// Answers one request. An error closes the connection without a word: too much was asked that is not for the model,
 /// or nobody is left to record this one.
-pub(crate) async fn answer(core: Arc<Core>, request: Request<Incoming>) -> Result<Response<Body>, ClosedError> {
+pub(crate) async fn answer(
+    core: Arc<Core>,
+    delivery: Delivery,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, ClosedError> {
     if core.is_flooded() {
         core.count_unrecorded();
         return Err(ClosedError);
@@ -45,7 +51,7 @@ pub(crate) async fn answer(core: Arc<Core>, request: Request<Incoming>) -> Resul
         Ok(Route::Hello) => Ok(local(String::new())),
         Err(refusal) => Err((guess, refusal)),
     };
-    Ok(respond(&core, ticket, reply))
+    Ok(respond(&core, delivery, ticket, reply))
 }
 
 /// The connection is closed.
@@ -205,7 +211,7 @@ async fn read_all(
 async fn upstream_error(core: &Arc<Core>, order: &Order, mut answer: Answer, total: Instant) -> Result<Reply, Refusal> {
     const LONGEST: usize = 1 << 20;
     let (bytes, held) = read_all(core, &mut answer, LONGEST.min(core.sizes.answer), total).await?;
-    let mut taping = Taping::start(core, order.wire, &order.known_by, answer.status, answer.content_type());
+    let mut taping = Taping::start(core, order.wire, &order.recorded_as, answer.status, answer.content_type());
     if let Some(taping) = &mut taping {
         taping.push(&bytes);
     }
@@ -232,7 +238,7 @@ async fn whole(
             .map(Bytes::from)
             .map_err(|error| Refusal::noting(RefusalCode::UpstreamMalformed, error.to_string()))?,
     };
-    let mut taping = Taping::start(core, order.wire, &order.known_by, answer.status, answer.content_type());
+    let mut taping = Taping::start(core, order.wire, &order.recorded_as, answer.status, answer.content_type());
     if let Some(taping) = &mut taping {
         taping.push(&bytes);
     }
@@ -263,6 +269,8 @@ async fn open_stream(
         left: core.sizes.answer,
         timer: Timer::new(core.deadlines.idle, total),
         ticket: None,
+        delivery: None,
+        last_event_at: None,
         failed: None,
         inside_frame: false,
     });
@@ -277,26 +285,32 @@ async fn open_stream(
         held += piece.len();
         body.held.push_back(piece);
     }
-    body.taping = Taping::start(core, order.wire, &order.known_by, answer.status, &content_type);
+    body.taping = Taping::start(core, order.wire, &order.recorded_as, answer.status, &content_type);
     Ok(Reply::Stream { headers, body })
 }
 
 /// Turns what came of a request into the response, and the ticket into the record.
-fn respond(core: &Core, mut ticket: Ticket, reply: Result<Reply, (Wire, Refusal)>) -> Response<Body> {
+fn respond(
+    core: &Core,
+    delivery: Delivery,
+    mut ticket: Ticket,
+    reply: Result<Reply, (Wire, Refusal)>,
+) -> Response<Body> {
     match reply {
         Ok(Reply::Whole(Whole { status, headers, bytes, held, outcome, taping })) => {
             if outcome == Outcome::Local {
                 core.count_unsent();
             }
             ticket.deliver(&bytes);
-            ticket.end(outcome, status);
             if let Some(taping) = taping {
                 taping.keep();
             }
-            response(status, headers, Body::Whole(WholeBody::new(bytes, held)))
+            let body = WholeBody::new(bytes, held, Unended { ticket, outcome, status, delivery });
+            response(status, headers, Body::Whole(body))
         }
         Ok(Reply::Stream { headers, mut body }) => {
             body.ticket = Some(ticket);
+            body.delivery = Some(delivery);
             response(200, headers, Body::Stream(body))
         }
         Err((wire, refusal)) => {
@@ -320,7 +334,7 @@ fn refused(refusal: &Refusal, bytes: Bytes) -> Response<Body> {
     let again = refusal.code.reason().is_none() && matches!(refusal.code.status(), 408 | 500..);
     let value = HeaderValue::from_static(if again { "true" } else { "false" });
     headers.insert(HeaderName::from_static("x-should-retry"), value);
-    response(refusal.code.status(), headers, Body::Whole(WholeBody::new(bytes, None)))
+    response(refusal.code.status(), headers, Body::Whole(WholeBody::of(bytes)))
 }
 
 fn response(status: u16, headers: HeaderMap, body: Body) -> Response<Body> {

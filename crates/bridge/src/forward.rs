@@ -74,7 +74,7 @@ pub(crate) async fn forward(
         Way::Live(live) => send(core, live, ticket, order, client).await,
         Way::Replay(replay) => {
             ticket.record.replayed = true;
-            let found = replay.find(order.wire, &order.known_by).ok_or(RefusalCode::NotRecorded)?;
+            let found = replay.find(order.wire, &order.recorded_as).ok_or(RefusalCode::NotRecorded)?;
             ticket.requested(order.wire);
             let mut headers = HeaderMap::new();
             if let Ok(value) = HeaderValue::from_str(&found.content_type) {

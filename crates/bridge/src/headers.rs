@@ -47,9 +47,6 @@ pub(crate) const fn identifying_fields(wire: Wire) -> &'static [&'static str] {
     }
 }
 
-/// Fields that differ from run to run without changing what is asked; a recording is matched without them.
-pub(crate) const VOLATILE_FIELDS: &[&str] = &["prompt_cache_key"];
-
 /// What a client's headers say to the provider.
 pub(crate) fn going_up(headers: &HeaderMap) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
     headers.iter().filter(|(name, _)| UP.contains(&name.as_str()))

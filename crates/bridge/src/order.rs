@@ -7,7 +7,7 @@ use hyper::header::HeaderMap;
 
 use crate::config::ResponsesWire;
 use crate::core::{Core, Way};
-use crate::headers::{VOLATILE_FIELDS, going_up, identifying_fields};
+use crate::headers::{going_up, identifying_fields};
 use crate::json::{Edits, Kind, Node, Strictness, Tape, quoted};
 use crate::limits::Amount;
 use crate::refusal::{Refusal, RefusalCode};
@@ -26,8 +26,8 @@ pub(crate) struct Order {
     /// The wire the provider speaks.
     pub(crate) sent_on: Wire,
     pub(crate) body: Bytes,
-    /// What a recording knows the request by; empty where there is none.
-    pub(crate) known_by: Bytes,
+    /// The request as a recording has it, in the words of the engine's wire; empty where there is none.
+    pub(crate) recorded_as: Bytes,
     pub(crate) plan: Option<Plan>,
     pub(crate) estimate: Amount,
 }
@@ -65,9 +65,9 @@ fn read(core: &Core, ticket: &mut Ticket, wire: Wire, body: Bytes, tape: &mut Ta
     let estimate = core.estimate(body.len(), declared_budget(wire, root));
     let sent = edited(core, ticket, wire, root, &body);
     let keeps = core.keeps_traffic() && ticket.record.purpose == Purpose::Engine;
-    let known_by = if keeps { without(&sent, VOLATILE_FIELDS) } else { Bytes::new() };
+    let recorded_as = if keeps { sent.clone() } else { Bytes::new() };
     let (sent_on, sent, plan) = translated(core, ticket, wire, sent)?;
-    Ok(Order { wire, sent_on, body: sent, known_by, plan, estimate })
+    Ok(Order { wire, sent_on, body: sent, recorded_as, plan, estimate })
 }
 
 /// The model named must be the admitted one or an alias of it, to the letter.
@@ -101,15 +101,6 @@ fn edited(core: &Core, ticket: &mut Ticket, wire: Wire, root: Node<'_>, body: &B
         edits.replace(model, quoted(name));
     }
     ticket.record.shim = core.shim.apply(wire, root, &mut edits);
-    if edits.is_empty() { body.clone() } else { Bytes::from(edits.apply(body)) }
-}
-
-/// `body`, known to be a JSON object, without some of its members.
-fn without(body: &Bytes, names: &[&str]) -> Bytes {
-    let mut tape = Tape::default();
-    let Ok(root) = tape.read(body, Strictness::Answer) else { return body.clone() };
-    let mut edits = Edits::default();
-    edits.remove(root, |key| names.iter().any(|name| key.is(name)));
     if edits.is_empty() { body.clone() } else { Bytes::from(edits.apply(body)) }
 }
 

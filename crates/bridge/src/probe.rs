@@ -63,8 +63,9 @@ pub(crate) async fn probe(core: Arc<Core>, wire: Wire) -> ProbeResult {
             ticket.deliver(&bytes);
             let shape = ticket.record.answer;
             ticket.end(outcome, status);
-            match outcome {
-                Outcome::Answered => ProbeResult::of(shape),
+            match (outcome, ProbeResult::of(shape)) {
+                // An answer that ran out of its budget while it reasoned is no error.
+                (Outcome::Answered, found) | (_, found @ (ProbeResult::Content | ProbeResult::ReasoningOnly)) => found,
                 _ => ProbeResult::UpstreamError(status),
             }
         }

@@ -1,9 +1,10 @@
 //! Recordings of model traffic, redacted, and answering from one with nothing behind it.
 //!
-//! A recording is one JSON object a line. A request is found again by the digest of its redacted body, so redaction
-//! must give the same result in both runs. Equal requests are answered in the order they were recorded in, each once:
-//! what was asked once more than recorded is a miss. A line is written where its answer ends, on the bridge's own
-//! thread: a recording is asked for by name, and a slow disk then slows the run.
+//! A recording is one JSON object a line. A request is found again by the digest of what its redacted body means, so
+//! redaction must give the same result in both runs; `meaning` says what of a body counts. Requests that mean the same are
+//! answered in the order they were recorded in, each once: what was asked once more than recorded is a miss. A line is
+//! written where its answer ends, on the bridge's own thread: a recording is asked for by name, and a slow disk then slows
+//! the run.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -16,9 +17,10 @@ use bytes::Bytes;
 use contract::Digest;
 use serde::{Deserialize, Serialize};
 
+use crate::meaning::meaning_of;
 use crate::wire::Wire;
 
-const VERSION: &str = "1.0";
+const VERSION: &str = "2.0";
 /// A recording is held in memory.
 const MAX_RECORDING: u64 = 512 << 20;
 
@@ -110,7 +112,7 @@ impl Recorder {
     }
 }
 
-/// A request, without what differs from run to run, and the answer the engine got.
+/// A request, and the answer the engine got.
 #[derive(Debug)]
 pub(crate) struct Exchange<'a> {
     pub(crate) wire: Wire,
@@ -121,10 +123,11 @@ pub(crate) struct Exchange<'a> {
 }
 
 fn key(wire: Wire, redacted: &[u8]) -> Digest {
-    let mut bytes = Vec::with_capacity(redacted.len() + 24);
+    let meant = meaning_of(redacted);
+    let mut bytes = Vec::with_capacity(meant.len() + 24);
     bytes.extend_from_slice(wire.path().as_bytes());
     bytes.push(0);
-    bytes.extend_from_slice(redacted);
+    bytes.extend_from_slice(&meant);
     Digest::of(&bytes)
 }
 
@@ -269,7 +272,7 @@ mod tests {
         let bytes = String::from_utf8(recorded(&[(b"ask", b"answer")])).unwrap();
         let rows = [
             (bytes.replace("\"ask\"", "\"asked\""), "does not fit its key"),
-            (bytes.replace("1.0", "9.0"), "another version"),
+            (bytes.replace("2.0", "9.0"), "another version"),
             (bytes.replace("200", "99"), "cannot be read"),
             ("{".to_owned(), "line 1"),
         ];

@@ -12,13 +12,14 @@ use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioTimer;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::{Semaphore, oneshot, watch};
 
 use crate::config::BridgeConfig;
 use crate::core::Core;
+use crate::delivery::Delivery;
 use crate::exchange;
 use crate::limits::Spent;
 use crate::observe::{self, Observer};
@@ -216,9 +217,10 @@ async fn accept(listener: TcpListener, core: Arc<Core>, mut stopping: watch::Rec
 async fn connection(stream: TcpStream, core: Arc<Core>) {
     // Without it small writes wait for acknowledgements; a socket that cannot say so still works.
     let _ = stream.set_nodelay(true);
-    let io = Unstalled::new(stream, core.deadlines.stall);
+    let delivery = Delivery::default();
+    let io = Unstalled::new(TokioIo::new(stream), core.deadlines.stall, delivery.clone());
     let receive = core.deadlines.receive;
-    let service = service_fn(move |request| exchange::answer(Arc::clone(&core), request));
+    let service = service_fn(move |request| exchange::answer(Arc::clone(&core), delivery.clone(), request));
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(receive)

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep};
 
 use crate::answer::{Fault, Watcher};
+use crate::delivery::Delivery;
 use crate::forward::{AnswerBody, fault};
 use crate::refusal::{Refusal, RefusalCode};
 use crate::secret::Lookout;
@@ -19,6 +19,7 @@ use crate::tape::Taping;
 use crate::ticket::Ticket;
 use crate::translate::Translator;
 use crate::usage::Outcome;
+use crate::whole::WholeBody;
 use crate::wire::Wire;
 
 /// The body of an answer to the engine.
@@ -26,30 +27,6 @@ use crate::wire::Wire;
 pub(crate) enum Body {
     Whole(WholeBody),
     Stream(Box<StreamBody>),
-}
-
-/// Bytes that are handed over piece by piece, so that the room they take is claimed until the client has taken them.
-#[derive(Debug)]
-pub(crate) struct WholeBody {
-    left: Bytes,
-    _held: Option<OwnedSemaphorePermit>,
-}
-
-impl WholeBody {
-    const PIECE: usize = 64 * 1024;
-
-    pub(crate) fn new(bytes: Bytes, held: Option<OwnedSemaphorePermit>) -> Self {
-        Self { left: bytes, _held: held }
-    }
-
-    fn next(&mut self) -> Option<Bytes> {
-        match self.left.len() {
-            0 => None,
-            // Splitting makes the bytes shared, which costs.
-            1..=Self::PIECE => Some(std::mem::take(&mut self.left)),
-            _ => Some(self.left.split_to(Self::PIECE)),
-        }
-    }
 }
 
 /// A stream cannot fail half-way: what goes wrong becomes its last event.
@@ -76,12 +53,12 @@ impl HttpBody for Body {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(body) if body.left.is_empty())
+        matches!(self, Self::Whole(body) if body.left() == 0)
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Whole(body) => SizeHint::with_exact(body.left.len() as u64),
+            Self::Whole(body) => SizeHint::with_exact(body.left() as u64),
             Self::Stream(_) => SizeHint::default(),
         }
     }
@@ -102,6 +79,10 @@ pub(crate) struct StreamBody {
     pub(crate) timer: Timer,
     /// Gone when the end was told.
     pub(crate) ticket: Option<Ticket>,
+    /// The client's connection; a probe has none.
+    pub(crate) delivery: Option<Delivery>,
+    /// Flushes of the connection when the wire's last event was handed over.
+    pub(crate) last_event_at: Option<u64>,
     pub(crate) failed: Option<RefusalCode>,
     /// What was delivered ends inside a frame.
     pub(crate) inside_frame: bool,
@@ -163,7 +144,9 @@ impl StreamBody {
             };
             match taken {
                 Ok(Some(piece)) => self.held.push_back(piece),
+                Ok(None) if !self.has_end() => return Poll::Ready(Some(self.fail(&ended_early()))),
                 Ok(None) => return Poll::Ready(self.finish()),
+                Err(refusal) if self.is_harmless(&refusal) => return Poll::Ready(self.finish()),
                 Err(refusal) => return Poll::Ready(Some(self.fail(&refusal))),
             }
         }
@@ -200,20 +183,57 @@ impl StreamBody {
             taping.push(&piece);
         }
         self.inside_frame = !piece.ends_with(b"\n\n");
+        if self.watcher.seen.terminal && self.held.is_empty() && self.last_event_at.is_none() {
+            self.last_event_at = Some(self.delivery.as_ref().map_or(0, Delivery::flushes));
+        }
         piece
+    }
+
+    /// The wire's last event came, or the model's own sign of an end before the end of the body, which some servers
+    /// leave it at.
+    fn has_end(&self) -> bool {
+        let seen = &self.watcher.seen;
+        seen.terminal || seen.complete || seen.error
+    }
+
+    /// A fault of the connection after the wire's last event was passed on takes nothing away from the answer.
+    fn is_harmless(&self, refusal: &Refusal) -> bool {
+        use RefusalCode::{UpstreamCut, UpstreamMalformed, UpstreamTimeout, UpstreamTooLarge};
+        self.last_event_at.is_some()
+            && matches!(refusal.code, UpstreamCut | UpstreamMalformed | UpstreamTimeout | UpstreamTooLarge)
+    }
+
+    /// The client's socket has taken the wire's last event.
+    fn is_forwarded(&self) -> bool {
+        match (self.last_event_at, &self.delivery) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(at), Some(delivery)) => delivery.flushes() > at,
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.watcher.seen.error { Outcome::UpstreamError } else { Outcome::Answered }
+    }
+
+    fn keep_taping(&mut self) {
+        if let Some(taping) = self.taping.take() {
+            taping.keep();
+        }
     }
 
     /// The upstream is done.
     fn finish(&mut self) -> Option<Bytes> {
         let last = self.translator.as_mut().map(|translator| Bytes::from(translator.end()));
         let last = last.filter(|bytes| !bytes.is_empty()).map(|bytes| self.deliver(bytes));
-        let outcome = if self.watcher.seen.error { Outcome::UpstreamError } else { Outcome::Answered };
-        if let Some(taping) = self.taping.take() {
-            taping.keep();
-        }
+        self.keep_taping();
+        let (outcome, forwarded) = (self.outcome(), self.is_forwarded());
         if let Some(mut ticket) = self.ticket.take() {
             ticket.see(&mut self.watcher.seen);
-            ticket.end(outcome, 200);
+            match &self.delivery {
+                Some(delivery) if !forwarded => delivery.end_when_flushed(ticket, outcome, 200),
+                _ => ticket.end(outcome, 200),
+            }
         }
         last
     }
@@ -233,13 +253,22 @@ impl StreamBody {
     }
 }
 
-/// An engine that goes away early still has used what was reported.
+/// An engine that goes away early still has used what was reported; one that goes away after the last event was answered.
 impl Drop for StreamBody {
     fn drop(&mut self) {
-        if let Some(ticket) = &mut self.ticket {
-            ticket.see(&mut self.watcher.seen);
+        let Some(mut ticket) = self.ticket.take() else { return };
+        ticket.see(&mut self.watcher.seen);
+        if self.last_event_at.is_some() {
+            self.keep_taping();
+        }
+        if self.is_forwarded() {
+            ticket.end(self.outcome(), 200);
         }
     }
+}
+
+fn ended_early() -> Refusal {
+    Refusal::noting(RefusalCode::UpstreamCut, "the answer ended without its last event")
 }
 
 /// The refusal a fault of an answer becomes.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use bridge::{Limits, NetworkClass};
 use contract::decision::Profile;
+use contract::source::{Loaded, Spans};
 use harness::{Engines, ModelSettings, Tools};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -152,6 +153,9 @@ struct Layer {
     path: PathBuf,
     file: ConfigFile,
     of: LayerOf,
+    /// For problems that show only when all layers are put together.
+    spans: Spans,
+    text: String,
 }
 
 /// Whose a layer is.
@@ -171,18 +175,18 @@ fn read_layers(workspace: Option<&Path>) -> Result<Vec<Layer>, CommandError> {
     files.extend(workspace.map(|dir| (dir.join("harness.yaml"), LayerOf::Workspace)));
     let mut layers = Vec::new();
     for (path, of) in files {
-        if let Some(file) = read_layer(&path)? {
-            layers.push(Layer { path, file, of });
+        if let Some(Loaded { value, spans, text }) = read_layer(&path)? {
+            layers.push(Layer { path, file: value, of, spans, text });
         }
     }
     Ok(layers)
 }
 
-fn read_layer(path: &Path) -> Result<Option<ConfigFile>, CommandError> {
+fn read_layer(path: &Path) -> Result<Option<Loaded<ConfigFile>>, CommandError> {
     match fs::read(path) {
         Ok(bytes) if says_nothing(&bytes) => Ok(None),
         Ok(bytes) => match contract::source::load(&path.display().to_string(), &bytes) {
-            Ok(loaded) => Ok(Some(loaded.value)),
+            Ok(loaded) => Ok(Some(loaded)),
             Err(problems) => Err(CommandError::from(problems).hint("cto schema config     every field")),
         },
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),

@@ -195,6 +195,11 @@ fn endpoint_configured(model: &ModelFacts, inputs: &Inputs) -> Option<Vec<Refusa
             format!("the endpoint of {pair} is not a host of network class `{class}`"),
             format!("name its host in network_classes.{class}.hosts, if it belongs there"),
         ),
+        EndpointFact::Unreachable { why } => refused(
+            Reason::ProviderUnavailable,
+            format!("the endpoint of {pair}, of network class `{class}`, cannot be reached: {}", text::shown(why)),
+            "see that the model's server runs, then probe again".to_owned(),
+        ),
         EndpointFact::NotConfigured if is_external(model) => refused(
             Reason::ProviderUnavailable,
             format!("no endpoint is configured for {pair}"),

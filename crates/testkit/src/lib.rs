@@ -4,6 +4,7 @@
 
 mod bundle;
 mod case;
+mod draft;
 mod lasting;
 mod outcome;
 mod process;
@@ -18,6 +19,7 @@ mod world;
 
 pub use bundle::{copy_bundle, files_of, resign};
 pub use case::contract_text;
+pub use draft::fill_in;
 pub use lasting::{lasting_copy, lasting_dir};
 pub use outcome::{outcome, outcome_of};
 pub use process::{end_marked, git, left_running, left_within, program, run_git, wait_for};

@@ -29,8 +29,10 @@ pub(crate) struct Sightings {
     pub(crate) tokens: Tokens,
     pub(crate) finish: Option<String>,
     pub(crate) shape: AnswerShape,
-    /// The wire's own sign of an end was seen.
+    /// The model said why it stopped, or a whole document came.
     pub(crate) complete: bool,
+    /// The last event of the wire came: nothing that belongs to the answer follows it.
+    pub(crate) terminal: bool,
     /// The upstream reported an error inside an answer of status 200.
     pub(crate) error: bool,
     /// Ids of responses and items made in this answer.
@@ -60,6 +62,7 @@ impl Watcher {
             finish: None,
             shape: AnswerShape::default(),
             complete: false,
+            terminal: false,
             error: false,
             issued: Vec::new(),
         };
@@ -90,7 +93,8 @@ impl Watcher {
     fn see_frame(&mut self, data: &[u8], tape: &mut Tape) {
         self.frames_seen += 1;
         if data == b"[DONE]" {
-            self.seen.complete = true;
+            // Some servers send it on the other wires too, where it says nothing.
+            self.seen.terminal |= self.wire == Wire::ChatCompletions;
             return;
         }
         match tape.read(data, Strictness::Answer) {

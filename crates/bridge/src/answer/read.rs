@@ -38,6 +38,12 @@ fn finish(watcher: &mut Watcher, node: Node<'_>) {
     }
 }
 
+/// An error ends an answer, on every wire.
+fn fail(watcher: &mut Watcher) {
+    watcher.seen.error = true;
+    watcher.seen.terminal = true;
+}
+
 /// Text that is there and not empty; the quotes count two.
 fn says_something(node: Node<'_>) -> bool {
     match node.kind() {
@@ -54,7 +60,7 @@ fn chat(watcher: &mut Watcher, root: Node<'_>) {
         match key.raw() {
             b"\"model\"" => model(watcher, value),
             b"\"usage\"" => usage(watcher, Wire::ChatCompletions, value),
-            b"\"error\"" => watcher.seen.error |= says_something(value),
+            b"\"error\"" if says_something(value) => fail(watcher),
             b"\"choices\"" => value.items().for_each(|choice| chat_choice(watcher, choice)),
             _ => {}
         }
@@ -90,13 +96,20 @@ fn response(watcher: &mut Watcher, root: Node<'_>) {
         match key.raw() {
             b"\"model\"" => model(watcher, value),
             b"\"usage\"" => usage(watcher, Wire::Responses, value),
-            b"\"error\"" => watcher.seen.error |= says_something(value),
+            b"\"error\"" if says_something(value) => fail(watcher),
             b"\"id\"" => id(watcher, value),
-            b"\"status\"" if !value.is("in_progress") && !value.is("queued") => finish(watcher, value),
+            b"\"status\"" if !value.is("in_progress") && !value.is("queued") => response_end(watcher, value),
             b"\"output\"" => value.items().for_each(|item| response_item(watcher, item)),
             _ => {}
         }
     }
+}
+
+/// A response that has ended. Only a completed one is an answer: a failed, cancelled or incomplete one is the provider's word
+/// that there is none.
+fn response_end(watcher: &mut Watcher, status: Node<'_>) {
+    finish(watcher, status);
+    watcher.seen.error |= !status.is("completed");
 }
 
 fn id(watcher: &mut Watcher, node: Node<'_>) {
@@ -134,10 +147,13 @@ fn responses_frame(watcher: &mut Watcher, root: Node<'_>) {
                 response_item(watcher, item);
             }
         }
-        "error" => watcher.seen.error = true,
-        _ => {
-            if let Some(inner) = root.get("response") {
-                response(watcher, inner);
+        "error" => fail(watcher),
+        kind => {
+            root.get("response").into_iter().for_each(|inner| response(watcher, inner));
+            match kind {
+                "response.completed" => watcher.seen.terminal = true,
+                "response.failed" | "response.incomplete" | "response.cancelled" => fail(watcher),
+                _ => {}
             }
         }
     }
@@ -148,7 +164,7 @@ fn message(watcher: &mut Watcher, root: Node<'_>) {
         match key.raw() {
             b"\"model\"" => model(watcher, value),
             b"\"usage\"" => usage(watcher, Wire::Messages, value),
-            b"\"error\"" => watcher.seen.error |= says_something(value),
+            b"\"error\"" if says_something(value) => fail(watcher),
             b"\"stop_reason\"" => finish(watcher, value),
             b"\"content\"" => value.items().for_each(|block| message_block(watcher, block)),
             _ => {}
@@ -177,8 +193,8 @@ fn messages_frame(watcher: &mut Watcher, root: Node<'_>) {
             root.find(&["delta", "stop_reason"]).into_iter().for_each(|reason| finish(watcher, reason));
             root.get("usage").into_iter().for_each(|report| usage(watcher, Wire::Messages, report));
         }
-        "message_stop" => watcher.seen.complete = true,
-        "error" => watcher.seen.error = true,
+        "message_stop" => watcher.seen.terminal = true,
+        "error" => fail(watcher),
         _ => {}
     }
 }

@@ -32,15 +32,54 @@ const MESSAGES: &str = "event: message_start\ndata: {\"type\":\"message_start\",
 fn streams_are_read_however_they_are_split() {
     for size in 1..600 {
         let chat = watch(Wire::ChatCompletions, CHAT, size).unwrap();
-        assert_eq!((chat.served, chat.tokens.total(), chat.complete), (Served::Exact, Some(5), true), "{size}");
+        assert_eq!((chat.served, chat.tokens.total(), chat.terminal), (Served::Exact, Some(5), true), "{size}");
         assert_eq!((chat.shape.content, chat.shape.reasoning, chat.finish.as_deref()), (true, true, Some("stop")));
         let responses = watch(Wire::Responses, RESPONSES, size).unwrap();
         assert_eq!((responses.served, responses.tokens.total()), (Served::DeclaredAlias, Some(12)), "{size}");
         assert_eq!(responses.issued, ["resp_1", "fc_1"]);
         assert_eq!((responses.shape.tool_calls, responses.finish.as_deref()), (true, Some("completed")));
+        assert!(responses.terminal && !responses.error);
         let messages = watch(Wire::Messages, MESSAGES, size).unwrap();
         assert_eq!((messages.tokens.prompt, messages.tokens.completion), (Some(4), Some(9)), "{size}");
-        assert!(messages.shape.is_reasoning_only() && messages.complete);
+        assert!(messages.shape.is_reasoning_only() && messages.terminal);
+    }
+}
+
+/// No byte less than the whole last event is the end of an answer.
+#[test]
+fn the_last_event_ends_an_answer_and_nothing_before_it_does() {
+    for (wire, stream) in [(Wire::ChatCompletions, CHAT), (Wire::Responses, RESPONSES), (Wire::Messages, MESSAGES)] {
+        for cut in 0..stream.len() {
+            let seen = watch(wire, &stream[..cut], 4096).unwrap();
+            assert!(!seen.terminal, "{wire:?}: {}", &stream[..cut]);
+        }
+    }
+}
+
+/// The ends that a provider itself calls no answer, and signs that are of another wire.
+#[test]
+fn an_end_without_an_answer_is_an_error() {
+    let response = |kind: &str, status: &str| {
+        format!("data: {{\"type\":\"response.{kind}\",\"response\":{{\"model\":\"m\",\"status\":\"{status}\"}}}}\n\n")
+    };
+    let error = "data: {\"type\":\"error\",\"error\":{\"message\":\"x\"}}\n\n".to_owned();
+    let done = || "data: [DONE]\n\n".to_owned();
+    let rows = [
+        (Wire::Responses, response("completed", "completed"), (true, false)),
+        (Wire::Responses, response("failed", "failed"), (true, true)),
+        (Wire::Responses, response("incomplete", "incomplete"), (true, true)),
+        (Wire::Responses, response("cancelled", "cancelled"), (true, true)),
+        (Wire::Responses, response("in_progress", "in_progress"), (false, false)),
+        (Wire::Responses, error.clone(), (true, true)),
+        (Wire::Messages, error.clone(), (true, true)),
+        (Wire::ChatCompletions, error, (true, true)),
+        (Wire::ChatCompletions, done(), (true, false)),
+        (Wire::Responses, done(), (false, false)),
+        (Wire::Messages, done(), (false, false)),
+    ];
+    for (wire, stream, expected) in rows {
+        let seen = watch(wire, &stream, 16).unwrap();
+        assert_eq!((seen.terminal, seen.error), expected, "{wire:?}: {stream}");
     }
 }
 

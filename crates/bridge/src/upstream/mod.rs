@@ -24,7 +24,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::io::{AsyncRead, AsyncWriteExt as _, ReadBuf};
 use zeroize::Zeroize as _;
 
-pub(crate) use connect::{Connector, Stream, tls};
+pub(crate) use connect::{ConnectUpstreamError, Connector, Stream, tls};
 pub use connect::{PrepareTlsError, Proxy, Trust};
 pub use endpoint::{Endpoint, ParseEndpointError};
 pub(crate) use framing::{Framing, FramingError};

@@ -4,6 +4,7 @@
 
 mod clients;
 mod deny;
+mod endings;
 mod limits;
 mod pass;
 mod probe;

@@ -30,13 +30,28 @@ fn run(python: &Path, script: &str, world: &World) {
     assert!(output.status.success() && out.trim_end().ends_with("done"), "{out}\n{err}");
 }
 
-fn world() -> World {
+/// Milliseconds between the last event of an answer and the end of its body, one row for each round.
+const GAPS: [u64; 5] = [20, 0, 1, 5, 500];
+
+/// The gap of each round. How many there are is told by `CTO_TEST_ANSWERS`.
+fn gaps() -> impl Iterator<Item = u64> {
+    GAPS.into_iter().cycle().take(testkit::times("CTO_TEST_ANSWERS", 1) as usize)
+}
+
+/// The clients leave when they have read the last event; no request of theirs was left unanswered.
+fn assert_all_ended(world: &mut World, gap: u64, least: usize) {
+    let records = world.records();
+    assert!(records.iter().all(|record| record.outcome != bridge::Outcome::Disconnected), "{gap} ms: {records:#?}");
+    assert!(records.iter().filter(|record| record.is_evidence()).count() >= least, "{gap} ms: {records:#?}");
+}
+
+fn world(gap: u64) -> World {
     let script = Script {
         steps: vec![
             on("weather", Reply::call("weather", json!({"city": "Oslo"}))),
             on("break", Reply::error(400, "scripted trouble")),
         ],
-        otherwise: Reply::text("Hello from the script"),
+        otherwise: Reply { delay_end_ms: gap, ..Reply::text("Hello from the script") },
     };
     World::with(script, |config| {
         config.deadlines.total = std::time::Duration::from_secs(60);
@@ -50,11 +65,12 @@ const ANTHROPIC: &str = include_str!("sdk/anthropic_client.py");
 #[test]
 fn the_openai_client_works_unchanged() {
     let Some(python) = python("the_openai_client_works_unchanged") else { return };
-    let mut world = world();
-    run(&python, OPENAI, &world);
-    let records = world.records();
-    assert!(records.iter().filter(|record| record.is_evidence()).count() >= 6, "{records:#?}");
-    assert!(world.asked().iter().all(|asked| asked.header("x-stainless-os").is_none()));
+    for gap in gaps() {
+        let mut world = world(gap);
+        run(&python, OPENAI, &world);
+        assert_all_ended(&mut world, gap, 6);
+        assert!(world.asked().iter().all(|asked| asked.header("x-stainless-os").is_none()));
+    }
 }
 
 #[test]
@@ -76,7 +92,9 @@ fn the_openai_client_works_over_a_translation() {
 #[test]
 fn the_anthropic_client_works_unchanged() {
     let Some(python) = python("the_anthropic_client_works_unchanged") else { return };
-    let mut world = world();
-    run(&python, ANTHROPIC, &world);
-    assert!(world.records().iter().filter(|record| record.is_evidence()).count() >= 3);
+    for gap in gaps() {
+        let mut world = world(gap);
+        run(&python, ANTHROPIC, &world);
+        assert_all_ended(&mut world, gap, 3);
+    }
 }

@@ -85,6 +85,14 @@ fn plain() -> Speech {
     Speech::Plain
 }
 
+/// A name in a definition that would stand for nothing when the engine is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnmetName {
+    /// Keys and indices of the text that holds it, from the definition.
+    pub path: Vec<String>,
+    pub why: String,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigTemplate {
@@ -148,8 +156,32 @@ impl EngineDefinition {
     }
 
     fn reads_wire(&self) -> bool {
-        let texts = self.argv.iter().chain(self.files.iter().map(|file| &file.text)).chain(self.variables.values());
-        texts.into_iter().any(|text| text.contains("{wire}"))
+        self.texts().iter().any(|(_, text)| template::names(text).any(|name| name == "wire"))
+    }
+
+    /// Every text in which names are replaced, with its path.
+    fn texts(&self) -> Vec<(Vec<String>, &str)> {
+        let path = |parts: &[&str]| parts.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>();
+        let argv = self.argv.iter().enumerate().map(|(at, text)| (path(&["argv", &at.to_string()]), text.as_str()));
+        let stdin = self.stdin.iter().map(|text| (path(&["stdin"]), text.as_str()));
+        let files = self.files.iter().enumerate();
+        let files = files.map(|(at, file)| (path(&["files", &at.to_string(), "text"]), file.text.as_str()));
+        let variables = self.variables.iter().map(|(name, text)| (path(&["variables", name]), text.as_str()));
+        argv.chain(stdin).chain(files).chain(variables).collect()
+    }
+
+    /// Names that an engine of this protocol, or of none, has no value for: those of a model, and the protocol's own name.
+    pub fn unmet_names(&self, wire: Option<Wire>) -> Vec<UnmetName> {
+        let unmet = |name: &&str| match wire {
+            None => template::MODEL_NAMES.contains(name),
+            Some(wire) => *name == "wire" && !self.wire_names.contains_key(&wire),
+        };
+        let why = |name: &str| match wire {
+            None => format!("`{{{name}}}` stands for nothing: an engine without `wire` gets no model"),
+            Some(wire) => format!("`{{{name}}}` stands for nothing: `wire_names` has none for {wire:?}"),
+        };
+        let found = |(path, text)| template::names(text).find(unmet).map(|name| UnmetName { path, why: why(name) });
+        self.texts().into_iter().filter_map(found).collect()
     }
 }
 
@@ -221,6 +253,24 @@ mod tests {
             change(&mut changed);
             let problems = changed.problems();
             assert!(problems.iter().any(|problem| problem.contains(expected)), "{expected}: {problems:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_a_model_need_a_wire() {
+        let rows: [(Option<Wire>, &str, &[&str]); 5] = [
+            (None, "{model}", &["argv.2", "files.0.text", "variables.KEY"]),
+            (None, "{workspace}", &["files.0.text", "variables.KEY"]),
+            (Some(Wire::Responses), "{model} {base_url}", &[]),
+            (Some(Wire::Messages), "{wire}", &["argv.2"]),
+            (Some(Wire::Responses), "{wire}", &[]),
+        ];
+        for (wire, text, expected) in rows {
+            let mut it = definition();
+            it.argv.push(text.to_owned());
+            it.wire_names.insert(Wire::Responses, "openai".to_owned());
+            let found: Vec<String> = it.unmet_names(wire).iter().map(|unmet| unmet.path.join(".")).collect();
+            assert_eq!(found, expected, "{wire:?} {text}");
         }
     }
 

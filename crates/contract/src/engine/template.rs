@@ -71,13 +71,20 @@ pub fn render(text: &str, place: Place, values: &Values) -> Result<String, Rende
     Ok(rendered)
 }
 
-/// Whether every name in a text can stand there.
-pub(super) fn check(text: &str, place: Place) -> Result<(), RenderError> {
-    let mut names = pieces(text).into_iter().filter_map(|piece| match piece {
+/// Names that stand for something only where there is a model.
+pub(super) const MODEL_NAMES: &[&str] = &["model", "provider", "base_url", "token", "wire"];
+
+/// The names in a text, whatever they stand for.
+pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
+    pieces(text).into_iter().filter_map(|piece| match piece {
         Piece::Name(name) => Some(name),
         Piece::Text(_) => None,
-    });
-    names
+    })
+}
+
+/// Whether every name in a text can stand there.
+pub(super) fn check(text: &str, place: Place) -> Result<(), RenderError> {
+    names(text)
         .find(|name| !place.allows(name))
         .map_or(Ok(()), |name| Err(RenderError { name: name.to_owned(), known: false }))
 }

@@ -62,6 +62,10 @@ pub enum EndpointFact {
     },
     /// It is not one of the class's hosts.
     OutsideClass,
+    /// A probe found nobody there. Only a probe connects while facts are gathered; a run asks the model itself, later.
+    Unreachable {
+        why: String,
+    },
     Configured,
 }
 

@@ -97,9 +97,9 @@ pub enum RequestPurpose {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestOutcome {
-    /// The model's answer was passed on to its end.
+    /// The model's answer was passed on up to the last event of its wire, or as a whole document, whoever hung up afterwards.
     Answered,
-    /// The upstream's own error was passed on.
+    /// The upstream's own error was passed on, or its word that the response failed or is incomplete.
     UpstreamError,
     /// Answered by the bridge itself: the list of models, a greeting.
     Local,
@@ -107,7 +107,7 @@ pub enum RequestOutcome {
     Refused,
     /// Sent, and ended by a fault of the upstream.
     Failed,
-    /// The engine went away before the end.
+    /// The engine went away before its socket had taken all of the answer.
     Disconnected,
 }
 

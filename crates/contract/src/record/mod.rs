@@ -1,9 +1,11 @@
 //! Records a person writes and signs for: admissions and decisions. What they say is the authority; a run only asks.
 
+mod draft;
 mod model;
 mod provider;
 mod source;
 
+pub use draft::{find_placeholder, placeholder};
 pub use model::ModelAdmission;
 pub use provider::{DecisionStatus, ProviderClass, ProviderDecision};
 pub use source::{LicenseStatus, SourceAdmission, is_temporary};

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use contract::ModelPair;
-use contract::record::ModelAdmission;
+use contract::record::{ModelAdmission, placeholder};
 use contract::text::shown;
 use harness::{FAKE, RecordRow, RunClock, check_record, check_source, draft_source};
 use serde_json::json;
@@ -48,16 +48,16 @@ fn draft(context: &Context, pair: &ModelPair, credential: &str, network: &str) -
             CommandError::usage("an admission lies in a workspace, and there is none here").hint("cto init DIR")
         );
     };
-    let said = |class: &str| if class.is_empty() { "NAME THE CLASS".to_owned() } else { class.to_owned() };
+    let said = |class: &str| if class.is_empty() { placeholder("the class") } else { class.to_owned() };
     let now = RunClock::start().map_err(|error| CommandError::fail(error.to_string()))?.started();
     let record = ModelAdmission {
         admission_timestamp: now.to_string(),
         allowed_network_class: said(network),
-        approval_source: "SAY WHO APPROVES, AND WHERE THAT IS WRITTEN".to_owned(),
+        approval_source: placeholder("who approves, and where that is written"),
         credential_source_class: said(credential),
         model: pair.model.clone(),
         provider: pair.provider.clone(),
-        review_trigger: "SAY WHEN THIS IS TO BE LOOKED AT AGAIN".to_owned(),
+        review_trigger: placeholder("when this is to be looked at again"),
         status: "draft".to_owned(),
         evidence_expectations: None,
         expires_at: None,
@@ -109,8 +109,7 @@ fn put_aside(path: &Path) -> Result<(), CommandError> {
 
 /// A field a line, each value as JSON writes it, which YAML reads.
 fn as_yaml(record: &impl serde::Serialize) -> Result<String, CommandError> {
-    let mut text =
-        "# A draft. Fill in what is in capitals, resolve the licence, then set status: admitted.\n".to_owned();
+    let mut text = "# A draft. Replace every <FILL IN>, resolve the licence, then set status: admitted.\n".to_owned();
     if let serde_json::Value::Object(fields) = serde_json::to_value(record)? {
         for (name, value) in fields {
             text.push_str(&format!("{name}: {value}\n"));

@@ -22,6 +22,7 @@ pub(crate) fn engine(context: &Context, command: &EngineCommand) -> Result<u8, C
             let mut ask = context.plain_ask(engine, &task, Purpose::Governed)?;
             ask.stage = Stage::try_from(*stage).map_err(CommandError::usage)?;
             ask.model.pair = model.clone().or(ask.model.pair);
+            ask.model.reach = true;
             decide::answer(context, &task, &ask)
         }
         EngineCommand::Enable { engine, stage } => enable(context, engine, *stage),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use contract::engine::{EngineDefinition, GateSaid, GateSpeaker, IdentityCheck, is_engine_id, variable_name};
 use contract::model::Wire;
+use contract::source::{Problems, Rule};
 use contract::{ModelPair, Stage};
 use harness::{EngineConfig, Engines, is_built_in};
 use schemars::JsonSchema;
@@ -55,7 +56,7 @@ pub(super) fn resolve(
 ) -> Result<Engines, CommandError> {
     let mut engines = Engines { admissions: workspace.map(|dir| dir.join("admissions/source")), ..Engines::default() };
     let mut shown = BTreeMap::new();
-    for Layer { path, file, of } in layers {
+    for Layer { path, file, of, .. } in layers {
         for (id, said) in &file.engines {
             let source = path.display().to_string();
             check(id, said, layers)
@@ -73,8 +74,26 @@ pub(super) fn resolve(
             shown.insert(format!("engines.{id}.{name}"), (value, "environment".to_owned()));
         }
     }
+    for id in engines.ids() {
+        check_names(&engines, &id, layers)?;
+    }
     settings.extend(shown.into_iter().map(|(name, (value, source))| Setting { name, value, source }));
     Ok(engines)
+}
+
+/// Every name in the definition of an engine has a value for the protocol that all layers together give it.
+fn check_names(engines: &Engines, id: &str, layers: &[Layer]) -> Result<(), CommandError> {
+    let Some(engine) = engines.find(id) else { return Ok(()) };
+    let Some(unmet) = engine.definition.unmet_names(engine.wire()).into_iter().next() else { return Ok(()) };
+    let defines = |layer: &&Layer| layer.file.engines.get(id).is_some_and(|file| file.definition.is_some());
+    let Some(Layer { path, spans, text, .. }) = layers.iter().rev().find(defines) else {
+        return Err(CommandError::usage(format!("engines.{id}: {}", unmet.why)).hint("choose another `wire`"));
+    };
+    let mut place = vec!["engines", id, "definition"];
+    place.extend(unmet.path.iter().map(String::as_str));
+    let problem = spans.problem(&place, Rule::Invalid, unmet.why);
+    let problems = Problems::new(&path.display().to_string(), text.clone(), vec![problem]);
+    Err(CommandError::from(problems).hint("cto schema config     every field"))
 }
 
 /// What a configuration file says of the gate of an engine: whether it is open, and for which stage.

@@ -193,7 +193,7 @@ fn amounts(Limits { requests, tokens, money_micros }: Limits) -> String {
     said.collect::<Vec<_>>().join(", ")
 }
 
-fn refuse_workspace(Layer { path, file, of }: &Layer) -> Result<(), CommandError> {
+fn refuse_workspace(Layer { path, file, of, .. }: &Layer) -> Result<(), CommandError> {
     let says = [
         ("credential_sources", !file.credential_sources.is_empty()),
         ("network_classes", !file.network_classes.is_empty()),
@@ -258,6 +258,7 @@ pub(crate) fn model_ask(engine: &str, config: Option<&EngineConfig>) -> Result<M
         local_base_url: text("LOCAL_BASE_URL"),
         record: false,
         replay: None,
+        reach: false,
     })
 }
 

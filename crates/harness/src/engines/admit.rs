@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use contract::decision::Shortfall;
-use contract::record::{Found, LicenseStatus, SourceAdmission, is_temporary};
+use contract::record::{Found, LicenseStatus, SourceAdmission, is_temporary, placeholder};
 use contract::{MutationMode, Stamp};
 use serde::Deserialize;
 
@@ -49,13 +49,13 @@ pub fn draft_source(harness: &Harness, engine: &Engine, now: Stamp) -> Result<So
         pinned_commit: None,
         version: Some(version.clone()),
         previous_source_id: previous,
-        license_note: format!("{license}, as its package says; SAY WHETHER IT MAY BE USED HERE"),
+        license_note: format!("{license}, as its package says; {}", placeholder("whether it may be used here")),
         license_status: LicenseStatus::Unresolved,
         internal_use_note: None,
         retrieval_date: now.to_string().chars().take(10).collect(),
         retrieval_command: match &name {
             Some(name) => format!("npm install {name}@{version}"),
-            None => "SAY HOW IT WAS RETRIEVED".to_owned(),
+            None => placeholder("the command that retrieved it"),
         },
         integrity_reference: None,
         observed_branch: None,
@@ -73,9 +73,9 @@ pub fn draft_source(harness: &Harness, engine: &Engine, now: Stamp) -> Result<So
         command_shape: engine.definition.argv.clone(),
         allowed_execution_modes: vec![MutationMode::CopiedFixture],
         protected_source_boundary: "the copy in the harness's home, read-only".to_owned(),
-        approval_source: "SAY WHO APPROVES, AND WHERE THAT IS WRITTEN".to_owned(),
+        approval_source: placeholder("who approves, and where that is written"),
         approval_timestamp: now.to_string(),
-        review_trigger: "SAY WHEN THIS IS TO BE LOOKED AT AGAIN".to_owned(),
+        review_trigger: placeholder("when this is to be looked at again"),
         expires_at: None,
         max_stage: None,
     })
@@ -105,5 +105,5 @@ fn url(package: &Package) -> String {
         serde_json::Value::String(url) => Some(url.clone()),
         other => other.get("url").and_then(|url| url.as_str()).map(str::to_owned),
     });
-    stated.or_else(|| package.homepage.clone()).unwrap_or_else(|| "SAY WHERE IT COMES FROM".to_owned())
+    stated.or_else(|| package.homepage.clone()).unwrap_or_else(|| placeholder("where it comes from"))
 }

@@ -21,7 +21,7 @@ const PROJECT: &str = "workspace";
 
 /// What the files are made of.
 pub(super) struct Given<'a> {
-    /// Never used before: a task that was worked on once is not worked on again.
+    /// Made of the contract: the same in every run of it.
     pub(super) task_id: &'a str,
     pub(super) created: String,
     pub(super) contract: &'a TaskContract,

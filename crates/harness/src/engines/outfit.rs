@@ -104,7 +104,9 @@ fn configure(
         files.push((below, render(&file.text, Place::File, values).map_err(unfit)?));
     }
     let (read, differs) = if equipped.engine.id == case::CASE {
-        let task_id = run.id().to_string();
+        // In every prompt, so that it must not be the run's: recorded traffic would never be found again. The program's data
+        // are new in each run, so no task of this name was worked on before.
+        let task_id = format!("{}-{}", run.task.contract.task_id, &run.contract_digest.to_string()[..8]);
         let given = case_given(run, &task_id, values, facts);
         files.extend(case::files(&given));
         let read = write_files(&files, state)?;

@@ -5,6 +5,7 @@ use contract::model::{AuthBridgeFact, CredentialFact, EndpointFact, ModelFacts, 
 use contract::record::{Found, ModelAdmission, ProviderDecision};
 use contract::{ModelPair, Stamp};
 
+use super::reach::Reach;
 use super::signed::Signers;
 use super::{ModelAsk, ModelSettings, records};
 use crate::engines::Engine;
@@ -20,7 +21,8 @@ pub(crate) fn facts(settings: &ModelSettings, wire: Wire, ask: &ModelAsk, now: S
         // A recording stands for the upstream: nothing is sent and no credential is put on it.
         Some(_) if ask.replay.is_some() => (CredentialFact::Present, EndpointFact::Configured),
         Some((pair, record)) => {
-            (credential(settings, record, now), endpoint_fact(settings, ask, pair, record, &decision))
+            let endpoint = endpoint_fact(settings, ask, (pair, record), &decision, now);
+            (credential(settings, record, now), endpoint)
         }
     };
     let (requested, replayed) = (ask.pair.clone(), ask.replay.is_some());
@@ -52,9 +54,9 @@ fn credential(settings: &ModelSettings, record: &ModelAdmission, now: Stamp) -> 
 fn endpoint_fact(
     settings: &ModelSettings,
     ask: &ModelAsk,
-    pair: &ModelPair,
-    record: &ModelAdmission,
+    (pair, record): (&ModelPair, &ModelAdmission),
     decision: &Found<ProviderDecision>,
+    now: Stamp,
 ) -> EndpointFact {
     let Some(class) = settings.network_classes.get(&record.allowed_network_class) else {
         return EndpointFact::Unmapped;
@@ -63,6 +65,11 @@ fn endpoint_fact(
         None => EndpointFact::NotConfigured,
         Some(Err(error)) => EndpointFact::Unusable { why: error.to_string() },
         Some(Ok(endpoint)) if !class.reaches_endpoint(&endpoint) => EndpointFact::OutsideClass,
+        Some(Ok(endpoint)) if ask.reach => {
+            let setting = settings.models.get(&pair.to_string()).cloned().unwrap_or_default();
+            let connected = Reach::read(&setting, now).and_then(|reach| reach.connect(endpoint));
+            connected.map_or_else(|why| EndpointFact::Unreachable { why }, |()| EndpointFact::Configured)
+        }
         Some(Ok(_)) => EndpointFact::Configured,
     }
 }

@@ -3,12 +3,15 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
+use std::time::Duration;
 
-use bridge::{Proxy, Secret, Trust};
+use bridge::{Endpoint, Proxy, Secret, Trust, check_reach};
 use contract::Stamp;
 
 use super::settings::{ModelSetting, ProxySetting};
 
+/// For one connection; a server that takes longer is not there.
+const LONGEST_CONNECT: Duration = Duration::from_secs(10);
 /// Far more than a bundle of authorities takes.
 const LARGEST: u64 = 4 << 20;
 
@@ -31,6 +34,11 @@ impl Reach {
         let login = login.fetch(now).map_err(|error| format!("the login of the proxy: {error}"))?;
         let proxy = Proxy::parse(address, login.clone()).map_err(|error| format!("the proxy: {error}"))?;
         Ok(Self { trust: Trust { extra_ca }, proxy: Some(proxy), login })
+    }
+
+    /// Makes a connection and closes it; nothing is asked. The error names no address.
+    pub(super) fn connect(self, endpoint: Endpoint) -> Result<(), String> {
+        check_reach(endpoint, &self.trust, self.proxy, LONGEST_CONNECT).map_err(|error| error.to_string())
     }
 }
 

@@ -4,9 +4,10 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use contract::record::{Found, ModelAdmission, ProviderDecision};
+use contract::record::{Found, ModelAdmission, ProviderDecision, find_placeholder};
 use contract::{Digest, ModelPair, Stamp};
 use secrets::{RuleSet, Scanner};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::ModelSettings;
@@ -70,7 +71,7 @@ fn json_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Reads a record strictly. Its file is named, and never what stands in it.
-pub(crate) fn read<T: DeserializeOwned + schemars::JsonSchema + 'static>(
+pub(crate) fn read<T: Serialize + DeserializeOwned + schemars::JsonSchema + 'static>(
     file: &Path,
     problems: fn(&T) -> Vec<String>,
     signers: &Signers,
@@ -92,10 +93,19 @@ pub(crate) fn read<T: DeserializeOwned + schemars::JsonSchema + 'static>(
     if let Some(problem) = problems(&record).first() {
         return invalid(problem.clone());
     }
+    if let Some(member) = unfilled(&record) {
+        return invalid(format!("`{member}` still holds the placeholder of a draft; fill it in"));
+    }
     match signers.signer(file, &bytes) {
         Ok(signed_by) => Found::Record { sha256: Digest::of(&bytes), record, signed_by },
         Err(why) => invalid(why),
     }
+}
+
+/// The member that a person has yet to fill in, in a record that calls itself more than a draft.
+fn unfilled(record: &impl Serialize) -> Option<String> {
+    let document = serde_json::to_value(record).ok()?;
+    if document["status"] == "draft" { None } else { find_placeholder(&document) }
 }
 
 fn first_line(text: &str) -> String {

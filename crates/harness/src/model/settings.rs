@@ -63,4 +63,6 @@ pub struct ModelAsk {
     pub record: bool,
     /// Answer from this recording and from nothing else.
     pub replay: Option<PathBuf>,
+    /// Connect to the endpoint while facts are gathered, and ask nothing: for probes.
+    pub reach: bool,
 }

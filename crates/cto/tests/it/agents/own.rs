@@ -168,6 +168,30 @@ fn ten_lines_make_an_engine() {
     assert_eq!((&other["purpose"], &other["status"]), (&json!("validation"), &json!("pass")));
 }
 
+/// An engine that is told of a model and names no protocol gets none, which shows when its description is read.
+#[test]
+fn names_of_a_model_are_refused_where_there_is_none() {
+    let mut scene = Scene::new();
+    let rows = [
+        (r#"argv: ["{task}"]"#, r#"argv: ["{task}", "{model}"]"#, ":10:"),
+        (r#"argv: ["{task}"]"#, "argv: [\"{task}\"]\n      variables: {KEY: \"{token}\"}", ":11:"),
+        (r#"argv: ["{task}"]"#, "argv: [\"{task}\"]\n      stdin: \"{base_url}\"", ":11:"),
+    ];
+    for (from, to, line) in rows {
+        let engine = scene.engine().replace(from, to);
+        scene.world.write("harness.yaml", engine.clone());
+        let refused = scene.cto(&["run", CASE, "--engine", "toy"]).expect(2).stderr;
+        assert!(refused.contains(&format!("harness.yaml{line}")), "{refused}");
+        assert!(refused.contains("stands for nothing: an engine without `wire` gets no model"), "{refused}");
+        // The controls: a protocol, from the description or from the environment.
+        scene.environment = vec![("CTO_HARNESS_TOY_WIRE", "responses".to_owned())];
+        let _ = scene.cto(&["engine", "list"]).expect(0);
+        scene.environment.clear();
+        scene.world.write("harness.yaml", engine.replace("program: toy", "program: toy\n      wire: responses"));
+        let _ = scene.cto(&["engine", "list"]).expect(0);
+    }
+}
+
 /// Notes of its own beside its work.
 const NOTES: &str = r#"mkdir -p .toy/logs && echo thinking > .toy/logs/a.txt
 "#;
@@ -357,7 +381,7 @@ fn another_program_is_not_started() {
 fn admitted(scene: &Scene) -> PathBuf {
     let file = scene.world.here().join("admissions/source/toy.yaml");
     let text = fs::read_to_string(&file).unwrap();
-    let text = text
+    let text = testkit::fill_in(&text)
         .replace("status: \"draft\"", "status: admitted")
         .replace("license_status: \"unresolved\"", "license_status: resolved");
     fs::write(&file, text).unwrap();
@@ -416,7 +440,22 @@ fn an_admitted_engine_works_on_a_copy_of_ones_own_repository() {
     let _ = scene.cto(&["admit", "source", "toy"]).expect(0);
     let (report, _) = scene.run_task(contract, "3", &repo, 3);
     assert_eq!(reasons(&report), ["source_not_admitted"], "a draft admits nothing");
+    // What only a person knows is still to be said: the word alone admits nothing.
+    let draft = fs::read_to_string(scene.world.here().join("admissions/source/toy.yaml")).unwrap();
     let file = admitted(&scene);
+    let good = fs::read_to_string(&file).unwrap();
+    fs::write(&file, draft.replace("status: \"draft\"", "status: admitted")).unwrap();
+    let (report, _) = scene.run_task(contract, "3", &repo, 3);
+    assert!(reasons(&report).contains(&"source_not_admitted"), "{}", report["blockers"]);
+    assert!(
+        report["blockers"].to_string().contains("still holds the placeholder of a draft"),
+        "{}",
+        report["blockers"]
+    );
+    assert!(
+        scene.cto(&["admit", "source", "--check", file.to_str().unwrap()]).expect(1).text().contains("placeholder")
+    );
+    fs::write(&file, good).unwrap();
     assert!(scene.cto(&["records"]).expect(0).text().contains("admitted"));
     let (report, bundle) = scene.run_task(contract, "3", &repo, 0);
     assert_eq!((&report["status"], &report["source_admission_status"]), (&json!("pass"), &json!("admitted")));
@@ -443,6 +482,7 @@ fn an_admitted_engine_works_on_a_copy_of_ones_own_repository() {
         ("review_trigger: ", "max_stage: 2\nreview_trigger: ", &["source_not_admitted"][..]),
         ("review_trigger: ", "expires_at: 2026-01-01T00:00:00.000000Z\nreview_trigger: ", &["source_not_admitted"][..]),
         ("engine: \"toy\"", "engine: \"other\"", &["source_not_admitted"][..]),
+        ("review_trigger: \"", "review_trigger: \"<FILL IN: when>", &["source_not_admitted", "provider_unavailable"]),
         ("version: \"1.0.0\"", "version: \"main\"", &["source_not_admitted", "provider_unavailable"]),
         ("[\"{task}\"]", "[\"{brief}\"]", &["executable_digest_mismatch"][..]),
     ] {

@@ -45,7 +45,7 @@ fn admit(scene: &Scene) {
     let _ = scene.cto(&["admit", "source", scene.engine]).expect(0);
     let file = scene.world.here().join(format!("admissions/source/{}.yaml", scene.engine));
     let draft = fs::read_to_string(&file).unwrap();
-    let admitted = draft
+    let admitted = testkit::fill_in(&draft)
         .replace("status: \"draft\"", "status: admitted")
         .replace("license_status: \"unresolved\"", "license_status: resolved");
     assert_ne!(admitted, draft);

@@ -197,7 +197,18 @@ fn a_probe_tells_it_all_and_starts_nothing() {
     scene.set("CTO_HARNESS_CASE_STAGE", "1");
     let probed = scene.cto(&["engine", "probe", "case", "--json"]).expect(0).json();
     assert_eq!(probed["selected_backend"], "case");
+    let admission = scene.environment.iter().find(|(name, _)| *name == ADMISSION).unwrap().1.clone();
     scene.unset(ADMISSION);
     let _ = scene.cto(&["engine", "probe", "case", "--json"]).expect(3);
     assert_eq!(scene.server.asked().len(), 0);
+    scene.set(ADMISSION, &admission);
+    // Nobody is there any more, at any stage; the address stands nowhere.
+    let address = scene.server.address().to_string();
+    drop(std::mem::replace(&mut scene.server, Scene::new(good()).server));
+    for stage in ["1", "2"] {
+        scene.set("CTO_HARNESS_CASE_STAGE", stage);
+        let probed = scene.cto(&["engine", "probe", "case", "--stage", stage]).expect(3).text();
+        let said = "missing local_endpoint_configured provider_unavailable the endpoint of qwen-local/qwen3.6-35b-a3b, of network class `local`, cannot be reached: no connection: connection refused";
+        assert!(probed.contains(said) && !probed.contains(&address), "{probed}");
+    }
 }

@@ -46,7 +46,7 @@ fn climb(scene: &mut Scene) {
     let _ = scene.cto(&["admit", "source", "case"]).expect(0);
     let file = scene.world.here().join("admissions/source/case.yaml");
     let text = fs::read_to_string(&file).unwrap();
-    let text = text
+    let text = testkit::fill_in(&text)
         .replace("status: \"draft\"", "status: admitted")
         .replace("license_status: \"unresolved\"", "license_status: resolved");
     fs::write(&file, text).unwrap();

@@ -56,6 +56,24 @@ fn a_shut_gate_means_that_nothing_is_touched() {
     }
 }
 
+/// What a run asks is in the recording of another run, because no prompt names the run.
+#[test]
+fn a_recorded_run_is_played_again() {
+    let mut scene = Scene::new(good());
+    scene.climb();
+    let (recorded, _) = scene.run_named("recorded", &[TASK, "--stage", "2", "--record-model-traffic"], 0);
+    let (asked, run) = (scene.server.asked(), recorded["run_id"].as_str().unwrap());
+    assert!(asked.iter().all(|asked| !String::from_utf8_lossy(&asked.body).contains(run)), "{asked:#?}");
+    let (report, _) = scene.run_named("replayed", &[TASK, "--stage", "2", "--replay-model-traffic", run], 0);
+    let model = &report["model"];
+    assert_eq!(
+        (&model["replayed"], &model["answered"]),
+        (&recorded["model"]["answered"], &model["replayed"]),
+        "{model}"
+    );
+    assert_eq!(scene.server.asked().len(), asked.len(), "nobody is asked");
+}
+
 #[test]
 fn the_gate_alone_is_stage_1() {
     let mut scene = Scene::new(good());

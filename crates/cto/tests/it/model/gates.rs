@@ -22,6 +22,13 @@ const BLOCKED: &[(&str, Change, &str, &str, &str)] = &[
     ),
     ("a draft", |it| it.admission["status"] = json!("draft"), NOT_ADMITTED, MODEL, "not_admitted"),
     (
+        "a placeholder",
+        |it| it.admission["review_trigger"] = json!("<FILL IN: when this is to be looked at again>"),
+        NOT_ADMITTED,
+        MODEL,
+        "`review_trigger` still holds the placeholder of a draft",
+    ),
+    (
         "expired",
         |it| it.admission["expires_at"] = json!("2026-01-02T00:00:00.000000Z"),
         NOT_ADMITTED,
