@@ -5,7 +5,9 @@ use std::ops::Range;
 use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};
 
+use crate::block::key_block;
 use crate::check;
+use crate::documented::is_documented;
 use crate::read::hex_pair;
 use crate::rule::{After, Before, Glance, Rule};
 use crate::view::Edge;
@@ -20,8 +22,27 @@ pub(crate) struct Hay<'a> {
     pub(crate) end: Edge,
 }
 
-/// The place of the secret in the hay.
-pub(crate) fn secret(rule: &Rule, regex: &Regex, hay: &Hay<'_>) -> Option<Range<usize>> {
+/// A secret as it stands in the hay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Secret {
+    /// The stretches it stands in: one, or one for each line.
+    pub(crate) parts: Vec<Range<usize>>,
+    /// The value, without what its lines are wrapped in.
+    pub(crate) value: Vec<u8>,
+}
+
+impl Secret {
+    /// From its first byte to its last.
+    pub(crate) fn whole(&self) -> Range<usize> {
+        match (self.parts.first(), self.parts.last()) {
+            (Some(first), Some(last)) => first.start..last.end,
+            _ => 0..0,
+        }
+    }
+}
+
+/// The secret of a rule whose literal stands in the hay.
+pub(crate) fn secret(rule: &Rule, regex: &Regex, hay: &Hay<'_>) -> Option<Secret> {
     let start = start(rule, hay)?;
     if rule.holds.is_some_and(|byte| {
         memchr::memchr2(byte, b'\n', &hay.bytes[hay.at..]).is_none_or(|at| hay.bytes[hay.at + at] == b'\n')
@@ -36,14 +57,20 @@ pub(crate) fn secret(rule: &Rule, regex: &Regex, hay: &Hay<'_>) -> Option<Range<
         [_, Some(end), ..] => start..end,
         _ => return None,
     };
+    if let Some(shortest) = rule.block {
+        return key_block(hay.bytes, hay.at, group.end, shortest)
+            .filter(|block| check::passes(rule.check, &block.value) && !is_documented(&block.value));
+    }
+    let value = &hay.bytes[group.clone()];
     let stands = ends_a_word(rule, hay, group.end) && !is_announced_as_harmless(rule, hay);
-    (stands && check::passes(rule.check, &hay.bytes[group.clone()])).then_some(group)
+    (stands && check::passes(rule.check, value) && !is_documented(value))
+        .then(|| Secret { parts: vec![group.clone()], value: value.to_vec() })
 }
 
 /// Whether the pattern fits up to the very end of the hay, so that more of it may show more.
-pub(crate) fn may_go_on(regex: &Regex, hay: &Hay<'_>) -> bool {
+pub(crate) fn may_go_on(rule: &Rule, regex: &Regex, hay: &Hay<'_>) -> bool {
     let found = regex.search_half(&Input::new(hay.bytes).range(hay.at..).anchored(Anchored::Yes));
-    found.is_some_and(|found| found.offset() == hay.bytes.len())
+    found.is_some_and(|found| rule.block.is_some() || found.offset() == hay.bytes.len())
 }
 
 /// Where the secret would begin, if what stands before the literal lets one begin at all.

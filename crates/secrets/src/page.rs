@@ -55,6 +55,10 @@ fn conditions(rule: &Rule) -> String {
     if rule.after != After::Anything {
         all.push("ends a word");
     }
+    let block = rule.block.map_or(String::new(), |shortest| format!("then {shortest} characters of base64 or more"));
+    if !block.is_empty() {
+        all.push(&block);
+    }
     all.push(checked(rule.check));
     all.retain(|condition| !condition.is_empty());
     all.join(", ")
@@ -83,7 +87,8 @@ What the scanner looks for besides the values it is given. A hit is named by rul
 
 Each of the {count} rules is found as it is and in four encodings: base64 (standard and URL-safe, at any offset within a longer text, also
 wrapped), hex, URL-encoded and JSON-escaped (single characters or all of them). Patterns are matched on bytes, from the literal they begin
-with; the group, where there is one, is the secret.
+with; the group, where there is one, is the secret. Of a key block the lines of base64 are, whatever stands around them on each line: the
+marks of a diff, comments, prefixes of a log, quotes.
 
 - *no placeholder*: not a repeated character or block, not an alphabet in order, no word such as `example` or `changeme`.
 - *looks like a password*: three kinds of characters, or two and twelve characters long; no word such as `test`, no expression.

@@ -24,6 +24,9 @@ pub struct Rule {
     pub unless_after: &'static [&'static str],
     /// What must not follow the secret.
     pub after: After,
+    /// The pattern ends where lines of base64 begin, of so many characters at least. They are the secret, whatever stands
+    /// before and after them on each line.
+    pub block: Option<usize>,
     /// What a match must pass besides.
     pub check: Check,
     pub glance: Glance,

@@ -28,6 +28,7 @@ const RULE: Rule = Rule {
     before: Before::NoLetterOrDigit,
     unless_after: &[],
     after: After::NoLetterOrDigit,
+    block: None,
     check: Check::Random,
     glance: Glance::Anything,
     general: false,
