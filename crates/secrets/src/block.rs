@@ -12,6 +12,9 @@ const LINE: usize = 16;
 /// How much may stand before the base64 on its line.
 const PREFIX: usize = 120;
 
+/// How long a key is at least whose closing line is not there: less is what documentation leaves of one.
+const UNCLOSED: usize = 128;
+
 /// Lines without base64 that may stand before it: headers of the block, and empty ones.
 const HEADERS: usize = 8;
 
@@ -19,7 +22,7 @@ const HEADERS: usize = 8;
 /// `shortest` characters of it.
 pub(crate) fn key_block(bytes: &[u8], opening: usize, from: usize, shortest: usize) -> Option<Secret> {
     let mark = line_mark(bytes, opening);
-    let (mut parts, mut value, mut empty) = (Vec::new(), Vec::new(), 0);
+    let (mut parts, mut value, mut empty, mut is_closed) = (Vec::new(), Vec::new(), 0, false);
     let mut at = from;
     while at < bytes.len() {
         let end = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |len| at + len);
@@ -32,13 +35,18 @@ pub(crate) fn key_block(bytes: &[u8], opening: usize, from: usize, shortest: usi
                 parts.push(body);
             }
             None if line.is_header && parts.is_empty() && empty < HEADERS => empty += 1,
-            None => break,
+            None => {
+                is_closed = line.ends_block;
+                break;
+            }
         }
         if line.ends_block {
+            is_closed = true;
             break;
         }
         at = end + 1;
     }
+    let shortest = if is_closed { shortest } else { shortest.max(UNCLOSED) };
     (value.len() >= shortest).then_some(Secret { parts, value })
 }
 
@@ -74,7 +82,7 @@ fn read_line(bytes: &[u8], line: Range<usize>, is_within: bool, is_last: bool) -
     while let Some(token) = next_token(bytes, at..line.end) {
         at = token.end;
         let text = &bytes[token.clone()];
-        if text.starts_with(b"---") || marker::end_of(bytes, token.start).is_some() {
+        if text.starts_with(b"---") || text.starts_with(b"Private-") || marker::end_of(bytes, token.start).is_some() {
             (read.ends_block, read.is_header) = (true, false);
             break;
         }

@@ -94,7 +94,10 @@ pub(crate) fn deserves_a_try(rule: &Rule, hay: &Hay<'_>) -> bool {
         Glance::Name => {
             const LONGEST: usize = 32;
             let len = run(LONGEST);
-            let is_it = |literal: &&str| literal.as_bytes().eq_ignore_ascii_case(&after[..len]);
+            let is_it = |literal: &&str| {
+                let (name, suffix) = after[..len].split_at(literal.len().min(len));
+                literal.as_bytes().eq_ignore_ascii_case(name) && is_harmless_suffix(suffix)
+            };
             rule.literals.iter().any(is_it) || escaped(len)
         }
         Glance::Assigned => {
@@ -104,6 +107,14 @@ pub(crate) fn deserves_a_try(rule: &Rule, hay: &Hay<'_>) -> bool {
             next.is_none_or(|byte| matches!(byte, b'=' | b':' | b'>' | b'%' | b'\\') || !byte.is_ascii())
         }
     }
+}
+
+/// What may stand behind a name without making another one of it: nothing, a number, an environment.
+fn is_harmless_suffix(suffix: &[u8]) -> bool {
+    const ENVIRONMENTS: [&[u8]; 8] = [b"", b"value", b"prod", b"production", b"staging", b"dev", b"live", b"old"];
+    let suffix = suffix.strip_prefix(b"_").or(suffix.strip_prefix(b"-")).unwrap_or(suffix);
+    let is_number = suffix.len() <= 2 && suffix.iter().all(u8::is_ascii_digit);
+    is_number || ENVIRONMENTS.iter().any(|environment| suffix.eq_ignore_ascii_case(environment))
 }
 
 /// Where the characters begin that belong to the secret and stand before the literal.

@@ -15,6 +15,7 @@ mod confirm;
 mod documented;
 mod filter;
 mod hit;
+mod joint;
 mod known;
 mod literal;
 mod marker;

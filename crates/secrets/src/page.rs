@@ -68,7 +68,9 @@ fn checked(check: Check) -> &'static str {
     match check {
         Check::Shape => "",
         Check::Random => "no placeholder",
-        Check::Crc32Base62 => "CRC-32 fits",
+        Check::Crc32Base62 => "CRC-32 fits, or generated",
+        Check::Generated => "generated",
+        Check::KeyNumber => "generated, as long as a key's number",
         Check::Jwt => "header names an algorithm",
         Check::NamePassword => "base64 of name and password",
         Check::PrivateKey => "base64 of a PEM key",
@@ -91,14 +93,18 @@ with; the group, where there is one, is the secret. Of a key block the lines of 
 marks of a diff, comments, prefixes of a log, quotes.
 
 - *no placeholder*: not a repeated character or block, not an alphabet in order, no word such as `example` or `changeme`.
-- *looks like a password*: three kinds of characters, or two and twelve characters long; no word such as `test`, no expression.
+- *looks like a password*: three kinds of characters, or two and ten characters long; no word such as `test`, no expression.
 - *long and random*: sixteen characters or more with letters and digits, high entropy, no UUID, not made of words.
 - *CRC-32 fits*: the last six characters are the checksum of the rest, in base 62.
+- *generated*: no placeholder, several kinds of characters, not made of words.
 - *general*: gives way where another rule finds something.
+
+A value that a program puts together from string literals, or that goes on after a continued line, is found as a whole. The published examples
+of specifications and vendors are known by digest and are no hits; neither are names of types and paths to files.
 
 Bounds: a hit takes at most {span} KiB as it is written; of a longer key block the first part is redacted. Known values shorter than
 {shortest} characters are not searched for. A shape whose first characters are torn apart by a line break of wrapped base64 is not found;
-a known value is. Not found at all: what is encrypted, compressed, encoded twice, or cut into pieces and joined later.
+a known value is. Not found at all: what is encrypted, compressed, encoded twice, or cut into pieces in other ways.
 
 | rule | what | pattern | conditions |
 | --- | --- | --- | --- |

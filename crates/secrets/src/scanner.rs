@@ -7,6 +7,7 @@ use crate::allowance::{Allowance, allows_somewhere, value_digest};
 use crate::baseline::Baseline;
 use crate::confirm::{Hay, Secret, deserves_a_try, may_go_on, secret, start};
 use crate::filter::{Grams, Index};
+use crate::joint::{JoinedText, each_joint};
 use crate::known::Known;
 use crate::literal::Form;
 use crate::marker;
@@ -116,6 +117,37 @@ impl Scanner {
     /// everything before and after that range, or a [`LOOKBACK`](crate::LOOKBACK) and a
     /// [`LOOKAHEAD`](crate::LOOKAHEAD) of it.
     pub(crate) fn each_match(&self, text: &[u8], from: usize, to: usize, mut found: impl FnMut(Match, &[u8])) {
+        self.each_unbroken_match(text, from, to, &mut found);
+        each_joint(text, from, to, |joint| self.each_joined_match(text, &joint, &mut found));
+    }
+
+    /// What is found only when the pieces of a value are put together that a joint keeps apart.
+    fn each_joined_match(&self, text: &[u8], joint: &Range<usize>, found: &mut impl FnMut(Match, &[u8])) {
+        let joined = JoinedText::around(text, joint);
+        self.each_unbroken_match(&joined.bytes, 0, joined.bytes.len(), |whole, value| {
+            let stretch = whole.start..whole.end;
+            let parts = joined.places(&stretch);
+            if joined.spans(&stretch)
+                && !self.is_block(whole.source)
+                && let (Some(first), Some(last)) = (parts.first(), parts.last())
+            {
+                let (start, end) = (first.start, last.end);
+                found(Match { start, end, parts, ..whole }, value);
+            }
+        });
+    }
+
+    /// Key blocks are read across literals and lines as they stand.
+    fn is_block(&self, source: Source) -> bool {
+        match source {
+            Source::Known(_) => false,
+            Source::Rule(number) | Source::GeneralRule(number) => {
+                self.rules.rule(number).is_some_and(|rule| rule.block.is_some())
+            }
+        }
+    }
+
+    fn each_unbroken_match(&self, text: &[u8], from: usize, to: usize, mut found: impl FnMut(Match, &[u8])) {
         self.grams.each(text, from, to, |at| {
             for (start, lead) in self.index.standing_at(text, at) {
                 if let Some(known) = self.known_at(text, start, *lead) {
