@@ -49,6 +49,7 @@ coverage! {
     RecorderMissing "recorder_missing" "A recorder of refused attempts was missing.",
     TargetRedacted "target_redacted" "The target's path is redacted.",
     PatchRedacted "patch_redacted" "The patch is redacted.",
+    SecretAllowed "secret_allowed" "The patch holds what looks like a secret, and the contract allows it.",
 }
 
 #[cfg(test)]

@@ -29,6 +29,10 @@ impl Digest {
         Self(bytes)
     }
 
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// `d28a7a80…0539`, for people.
     pub fn short(&self) -> String {
         let hex = self.to_string();

@@ -228,6 +228,8 @@ pub enum HitClass {
     Token,
     /// A shape that stands in the baseline already.
     Baseline,
+    /// A shape that the contract allows.
+    Allowed,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

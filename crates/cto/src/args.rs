@@ -222,6 +222,15 @@ pub(crate) enum Command {
         #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
         expect: Vec<Expectation>,
     },
+    /// Look for secrets in files, folders or standard input
+    #[command(
+        after_help = "A hit is told by rule, place and the digest of its value, never by the value. Links are not followed.\n\nExamples:\n  cto scan .\n  git diff | cto scan -\n  cto scan src --json\n\nExit codes: 0 nothing found, 1 something found or a file not read, 2 no such path."
+    )]
+    Scan {
+        /// Files and folders, or - for standard input
+        #[arg(required = true, value_name = "PATH|-")]
+        paths: Vec<PathBuf>,
+    },
     /// Build baseline and patch anew from a bundle and hold its verification again
     #[command(
         after_help = "The bundle is only read. What came of it is a signed statement beside the bundles and a ledger entry.\n\nExamples:\n  cto reverify @\n  cto reverify @ --contract stricter.yaml\n\nExit codes: 0 the verdict holds today, 1 it does not, 3 it cannot be told."

@@ -7,7 +7,7 @@ use std::fmt;
 
 use contract::canonical_bytes;
 use contract::report::{HitClass, ScanStatus, SecretHit, SecretScan};
-use secrets::{Baseline, Class, Hit, Keep, Known, RuleSet, Scanner, Suspects};
+use secrets::{Allowance, Baseline, Class, Hit, Keep, Known, RuleSet, Scanner, Suspects};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -30,6 +30,7 @@ pub struct Censor {
     known: Vec<Known>,
     scanner: Scanner,
     baseline: Baseline,
+    allowances: Vec<Allowance>,
     read_baseline: Option<ReadBaseline>,
     /// What was looked up in it.
     asked: Suspects,
@@ -37,6 +38,7 @@ pub struct Censor {
     hits: BTreeSet<SecretHit>,
     left_out: u64,
     patch_redacted: bool,
+    secret_allowed: bool,
 }
 
 /// What was printed before on one stream.
@@ -53,12 +55,14 @@ impl Censor {
             known,
             scanner,
             baseline: Baseline::default(),
+            allowances: Vec::new(),
             read_baseline: None,
             asked: Suspects::default(),
             reads: 0,
             hits: BTreeSet::new(),
             left_out: 0,
             patch_redacted: false,
+            secret_allowed: false,
         }
     }
 
@@ -73,12 +77,21 @@ impl Censor {
     /// Looks for what is known by now.
     fn renew(&mut self) {
         let scanner = Scanner::new(&self.known, RuleSet::standard());
-        self.scanner = scanner.with_baseline(self.baseline.clone());
+        self.scanner = scanner.with_baseline(self.baseline.clone()).with_allowances(self.allowances.clone());
     }
 
     /// From here on a shape is no leak whose value stands in the baseline. Read only when there is a shape to ask about.
     pub fn compare_with(&mut self, read: ReadBaseline) {
         self.read_baseline = Some(read);
+    }
+
+    /// From here on these shapes are no leak: they stay in the patch at their path, and are redacted everywhere else. A value
+    /// that is known is never a shape, so nothing allows it.
+    pub fn allow(&mut self, allowances: Vec<Allowance>) {
+        if !allowances.is_empty() {
+            self.allowances.extend(allowances);
+            self.renew();
+        }
     }
 
     /// Adds a place where somebody else saw a value: it was kept out of what is written, and was there all the same.
@@ -98,23 +111,42 @@ impl Censor {
         self.patch_redacted
     }
 
+    /// Whether the patch holds a shape that the contract allows there.
+    pub fn is_secret_allowed(&self) -> bool {
+        self.secret_allowed
+    }
+
     /// The bytes of an artifact as they may be written.
     pub fn bytes<'a>(&mut self, file: &str, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         self.bytes_at(file, 0, bytes)
     }
 
     fn bytes_at<'a>(&mut self, file: &str, at: u64, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        if file == names::PATCH {
+            return self.patch(bytes);
+        }
         if self.scanner.scan(bytes).is_empty() {
             return Cow::Borrowed(bytes);
         }
-        self.ask_baseline(bytes);
-        let keep = if file == names::PATCH { Keep::Baseline } else { Keep::Nothing };
-        let (clean, hits) = self.scanner.redact_keeping(bytes, keep);
-        self.patch_redacted |= file == names::PATCH && clean != bytes;
+        self.ask_baseline(|scanner| scanner.suspects(bytes));
+        let (clean, hits) = self.scanner.redact_keeping(bytes, Keep::Nothing);
         for hit in hits {
             self.note(file, at, &hit);
         }
         Cow::Owned(clean)
+    }
+
+    /// A patch stays one: its headers and the marks of its lines, and what stands in the baseline or is allowed there, since
+    /// it would not apply without.
+    fn patch<'a>(&mut self, patch: &'a [u8]) -> Cow<'a, [u8]> {
+        self.ask_baseline(|scanner| scanner.suspects_in_patch(patch));
+        let (clean, hits) = self.scanner.redact_patch(patch, Keep::Baseline);
+        self.patch_redacted |= clean != patch;
+        for hit in hits {
+            self.secret_allowed |= hit.class == Class::Allowed;
+            self.note(names::PATCH, 0, &hit);
+        }
+        if clean == patch { Cow::Borrowed(patch) } else { Cow::Owned(clean) }
     }
 
     /// Whether nothing in these bytes would be redacted.
@@ -199,7 +231,7 @@ impl Censor {
         if reaching(self.scanner.scan(text)).is_empty() {
             return None;
         }
-        self.ask_baseline(text);
+        self.ask_baseline(|scanner| scanner.suspects(text));
         let (mut clean, mut done) = (Vec::new(), from);
         for hit in reaching(self.scanner.scan(text)) {
             let place = place(&hit);
@@ -215,9 +247,9 @@ impl Censor {
     }
 
     /// Looks the shapes of a text up in the baseline, once it is known.
-    fn ask_baseline(&mut self, bytes: &[u8]) {
+    fn ask_baseline(&mut self, suspects: impl FnOnce(&Scanner) -> Suspects) {
         let Some(read) = &self.read_baseline else { return };
-        let suspects = self.scanner.suspects(bytes).without(&self.asked);
+        let suspects = suspects(&self.scanner).without(&self.asked);
         if suspects.is_empty() || self.reads == MOST_READS {
             return;
         }
@@ -234,6 +266,7 @@ impl Censor {
             Class::Canary => HitClass::Canary,
             Class::Token => HitClass::Token,
             Class::Baseline => HitClass::Baseline,
+            Class::Allowed => HitClass::Allowed,
             Class::Credential | Class::Endpoint | Class::Shape => HitClass::Leak,
         };
         let found = SecretHit { rule: hit.rule.to_string(), file: file.to_owned(), offset: at + hit.offset, class };

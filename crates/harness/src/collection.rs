@@ -119,6 +119,7 @@ fn task(collection: &Collection<'_>) -> Result<Task, contract::id::ParseIdError>
             money_micros: None,
         },
         evidence_expectations: Vec::new(),
+        secret_allowances: Vec::new(),
     };
     let origin = Origin::Case(BTreeMap::new());
     Ok(Task {

@@ -28,7 +28,7 @@ use crate::host;
 use crate::model::ModelLink;
 use crate::replay;
 use crate::reserve::Reserve;
-use crate::scan::{ContractSecret, censor, secret_in};
+use crate::scan::{ContractSecret, allowances, censor, secret_in};
 use crate::supervise::{self, Setting};
 use crate::task::Task;
 use crate::watch::{Step, StepState, Told, Watch};
@@ -214,8 +214,9 @@ impl<'a> Run<'a> {
         let head = before.hash.parse().unwrap_or(Digest::ZERO);
         let ledger_at_start = SignedLedger { id: ledger.ledger_id().to_owned(), head, seq: before.seq };
         drop(ledger);
-        let draft = Draft::begin(dir, run_id, lock, clock.started(), censor(&canary))
+        let mut draft = Draft::begin(dir, run_id, lock, clock.started(), censor(&canary))
             .map_err(|error| OpenRunError::Io(harness.home.active().join(error.name), error.error))?;
+        draft.censor_mut().allow(allowances(&task.contract));
         Ok(Self {
             harness,
             task,

@@ -1,10 +1,11 @@
 //! Secrets: what the run looks for in everything it writes, and what comes of a hit.
 
 use contract::report::{HitClass, SecretHit, SecretScan};
+use contract::task::{SecretAllowance, TaskContract};
 use contract::{Coverage, EventKind, Reason};
 use evidence::censor::ReadBaseline;
 use evidence::{Censor, names};
-use secrets::{Known, KnownClass, RuleSet, Scanner};
+use secrets::{Allowance, Known, KnownClass, RuleSet, Scanner};
 use serde_json::{Value, json};
 use tree::{Oid, Store};
 
@@ -28,6 +29,16 @@ pub struct ContractSecret {
 pub(crate) fn censor(canary: &str) -> Censor {
     let values = [canary.to_owned(), decoy_key_id(canary)];
     Censor::new(values.iter().map(|value| Known::new(CANARY, KnownClass::Canary, value.as_bytes())).collect())
+}
+
+/// The values that a contract allows in its patch.
+pub(crate) fn allowances(contract: &TaskContract) -> Vec<Allowance> {
+    let allowance = |allowed: &SecretAllowance| Allowance {
+        rule: allowed.rule.clone(),
+        path: allowed.path.clone(),
+        value_sha256: *allowed.value_sha256.as_bytes(),
+    };
+    contract.secret_allowances.iter().map(allowance).collect()
 }
 
 /// A contract lies in every bundle and in the ledger under its digest, so that nothing can be taken out of it later.
@@ -82,6 +93,9 @@ impl Run<'_> {
         }
         if self.draft.censor().is_patch_redacted() {
             self.findings.coverage.insert(Coverage::PatchRedacted);
+        }
+        if self.draft.censor().is_secret_allowed() {
+            self.findings.coverage.insert(Coverage::SecretAllowed);
         }
         let data = json!({"files_scanned": scan.files_scanned, "hits": scan.hits.len(), "status": scan.status});
         self.event(EventKind::SecretScanCompleted, data)?;

@@ -97,7 +97,7 @@ impl Baseline {
 
 /// A value without its line breaks and their indentation, whether they are written out or escaped: a key is the same
 /// key however it is wrapped.
-fn bare(value: &[u8]) -> Vec<u8> {
+pub(crate) fn bare(value: &[u8]) -> Vec<u8> {
     let (mut bare, mut at) = (Vec::with_capacity(value.len()), 0);
     while let Some(byte) = value.get(at) {
         match wrapped(value, at) {

@@ -5,7 +5,9 @@ use std::ops::Range;
 use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};
 
+use crate::block::key_block;
 use crate::check;
+use crate::documented::is_documented;
 use crate::read::hex_pair;
 use crate::rule::{After, Before, Glance, Rule};
 use crate::view::Edge;
@@ -20,8 +22,27 @@ pub(crate) struct Hay<'a> {
     pub(crate) end: Edge,
 }
 
-/// The place of the secret in the hay.
-pub(crate) fn secret(rule: &Rule, regex: &Regex, hay: &Hay<'_>) -> Option<Range<usize>> {
+/// A secret as it stands in the hay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Secret {
+    /// The stretches it stands in: one, or one for each line.
+    pub(crate) parts: Vec<Range<usize>>,
+    /// The value, without what its lines are wrapped in.
+    pub(crate) value: Vec<u8>,
+}
+
+impl Secret {
+    /// From its first byte to its last.
+    pub(crate) fn whole(&self) -> Range<usize> {
+        match (self.parts.first(), self.parts.last()) {
+            (Some(first), Some(last)) => first.start..last.end,
+            _ => 0..0,
+        }
+    }
+}
+
+/// The secret of a rule whose literal stands in the hay.
+pub(crate) fn secret(rule: &Rule, regex: &Regex, hay: &Hay<'_>) -> Option<Secret> {
     let start = start(rule, hay)?;
     if rule.holds.is_some_and(|byte| {
         memchr::memchr2(byte, b'\n', &hay.bytes[hay.at..]).is_none_or(|at| hay.bytes[hay.at + at] == b'\n')
@@ -36,14 +57,20 @@ pub(crate) fn secret(rule: &Rule, regex: &Regex, hay: &Hay<'_>) -> Option<Range<
         [_, Some(end), ..] => start..end,
         _ => return None,
     };
+    if let Some(shortest) = rule.block {
+        return key_block(hay.bytes, hay.at, group.end, shortest)
+            .filter(|block| check::passes(rule.check, &block.value) && !is_documented(&block.value));
+    }
+    let value = &hay.bytes[group.clone()];
     let stands = ends_a_word(rule, hay, group.end) && !is_announced_as_harmless(rule, hay);
-    (stands && check::passes(rule.check, &hay.bytes[group.clone()])).then_some(group)
+    (stands && check::passes(rule.check, value) && !is_documented(value))
+        .then(|| Secret { parts: vec![group.clone()], value: value.to_vec() })
 }
 
 /// Whether the pattern fits up to the very end of the hay, so that more of it may show more.
-pub(crate) fn may_go_on(regex: &Regex, hay: &Hay<'_>) -> bool {
+pub(crate) fn may_go_on(rule: &Rule, regex: &Regex, hay: &Hay<'_>) -> bool {
     let found = regex.search_half(&Input::new(hay.bytes).range(hay.at..).anchored(Anchored::Yes));
-    found.is_some_and(|found| found.offset() == hay.bytes.len())
+    found.is_some_and(|found| rule.block.is_some() || found.offset() == hay.bytes.len())
 }
 
 /// Where the secret would begin, if what stands before the literal lets one begin at all.
@@ -67,7 +94,10 @@ pub(crate) fn deserves_a_try(rule: &Rule, hay: &Hay<'_>) -> bool {
         Glance::Name => {
             const LONGEST: usize = 32;
             let len = run(LONGEST);
-            let is_it = |literal: &&str| literal.as_bytes().eq_ignore_ascii_case(&after[..len]);
+            let is_it = |literal: &&str| {
+                let (name, suffix) = after[..len].split_at(literal.len().min(len));
+                literal.as_bytes().eq_ignore_ascii_case(name) && is_harmless_suffix(suffix)
+            };
             rule.literals.iter().any(is_it) || escaped(len)
         }
         Glance::Assigned => {
@@ -77,6 +107,14 @@ pub(crate) fn deserves_a_try(rule: &Rule, hay: &Hay<'_>) -> bool {
             next.is_none_or(|byte| matches!(byte, b'=' | b':' | b'>' | b'%' | b'\\') || !byte.is_ascii())
         }
     }
+}
+
+/// What may stand behind a name without making another one of it: nothing, a number, an environment.
+fn is_harmless_suffix(suffix: &[u8]) -> bool {
+    const ENVIRONMENTS: [&[u8]; 8] = [b"", b"value", b"prod", b"production", b"staging", b"dev", b"live", b"old"];
+    let suffix = suffix.strip_prefix(b"_").or(suffix.strip_prefix(b"-")).unwrap_or(suffix);
+    let is_number = suffix.len() <= 2 && suffix.iter().all(u8::is_ascii_digit);
+    is_number || ENVIRONMENTS.iter().any(|environment| suffix.eq_ignore_ascii_case(environment))
 }
 
 /// Where the characters begin that belong to the secret and stand before the literal.

@@ -18,6 +18,8 @@ pub enum Class {
     Shape,
     /// A well-known shape whose value stands in the baseline.
     Baseline,
+    /// A well-known shape that somebody allows.
+    Allowed,
 }
 
 impl Class {
@@ -25,7 +27,7 @@ impl Class {
     pub fn is_leak(self) -> bool {
         match self {
             Class::Credential | Class::Endpoint | Class::Shape => true,
-            Class::Token | Class::Canary | Class::Baseline => false,
+            Class::Token | Class::Canary | Class::Baseline | Class::Allowed => false,
         }
     }
 
@@ -37,6 +39,7 @@ impl Class {
             Class::Canary => "canary",
             Class::Shape => "shape",
             Class::Baseline => "baseline",
+            Class::Allowed => "allowed",
         }
     }
 }
@@ -85,4 +88,6 @@ pub struct Hit {
     pub rule: Arc<str>,
     pub class: Class,
     pub encoding: Encoding,
+    /// The SHA-256 of a shape's value without its line breaks, by which it can be allowed. None for a known value.
+    pub value_sha256: Option<[u8; 32]>,
 }

@@ -7,16 +7,21 @@
 //! Pure: no clock, no file system, no process, no network. Whatever comes in, nothing here panics, time is linear in
 //! its length and memory is bounded. What is found does not depend on the pieces a text comes in.
 
+mod allowance;
 mod baseline;
+mod block;
 mod check;
 mod confirm;
+mod documented;
 mod filter;
 mod hit;
+mod joint;
 mod known;
 mod literal;
 mod marker;
 mod needle;
 mod page;
+mod patch;
 mod read;
 mod redact;
 mod rule;
@@ -25,9 +30,11 @@ mod rules;
 mod scanner;
 mod settle;
 mod spelling;
+mod strand;
 mod stream;
 mod view;
 
+pub use allowance::Allowance;
 pub use baseline::{Baseline, Search, Suspects};
 pub use hit::{Class, Encoding, Hit};
 pub use known::{Known, KnownClass, SHORTEST};

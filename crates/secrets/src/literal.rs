@@ -8,7 +8,7 @@ use crate::rule::Rule;
 pub(crate) enum Form {
     /// As it is; single characters may be escaped further on.
     Plain,
-    /// Characters as `%XX`, `\u00XX` or `\/`.
+    /// Characters as `%XX`, `\u00XX`, `\xXX` or `\/`.
     Escaped,
     Hex,
     /// Beginning so many bytes after a multiple of three.
@@ -36,7 +36,12 @@ fn literals(rule: &Rule, number: usize) -> Vec<Literal<(usize, Form)>> {
             add(text, rule.fold, Form::Plain);
         }
         for text in spelled(literal, rule.fold) {
-            for (spell, form) in [(hex as Spell, Form::Hex), (percent, Form::Escaped), (code_unit, Form::Escaped)] {
+            for (spell, form) in [
+                (hex as Spell, Form::Hex),
+                (percent, Form::Escaped),
+                (code_unit, Form::Escaped),
+                (hex_escape, Form::Escaped),
+            ] {
                 add(written(&text, spell), true, form);
             }
             for escaped in [url_reserved as Spell, json_slash].map(|spell| written(&text, spell)) {
@@ -101,6 +106,11 @@ fn percent(byte: u8, text: &mut Vec<u8>) {
 
 fn code_unit(byte: u8, text: &mut Vec<u8>) {
     text.extend_from_slice(b"\\u00");
+    hex(byte, text);
+}
+
+fn hex_escape(byte: u8, text: &mut Vec<u8>) {
+    text.extend_from_slice(b"\\x");
     hex(byte, text);
 }
 

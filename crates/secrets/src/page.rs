@@ -55,6 +55,10 @@ fn conditions(rule: &Rule) -> String {
     if rule.after != After::Anything {
         all.push("ends a word");
     }
+    let block = rule.block.map_or(String::new(), |shortest| format!("then {shortest} characters of base64 or more"));
+    if !block.is_empty() {
+        all.push(&block);
+    }
     all.push(checked(rule.check));
     all.retain(|condition| !condition.is_empty());
     all.join(", ")
@@ -64,7 +68,9 @@ fn checked(check: Check) -> &'static str {
     match check {
         Check::Shape => "",
         Check::Random => "no placeholder",
-        Check::Crc32Base62 => "CRC-32 fits",
+        Check::Crc32Base62 => "CRC-32 fits, or generated",
+        Check::Generated => "generated",
+        Check::KeyNumber => "generated, as long as a key's number",
         Check::Jwt => "header names an algorithm",
         Check::NamePassword => "base64 of name and password",
         Check::PrivateKey => "base64 of a PEM key",
@@ -83,17 +89,22 @@ What the scanner looks for besides the values it is given. A hit is named by rul
 
 Each of the {count} rules is found as it is and in four encodings: base64 (standard and URL-safe, at any offset within a longer text, also
 wrapped), hex, URL-encoded and JSON-escaped (single characters or all of them). Patterns are matched on bytes, from the literal they begin
-with; the group, where there is one, is the secret.
+with; the group, where there is one, is the secret. Of a key block the lines of base64 are, whatever stands around them on each line: the
+marks of a diff, comments, prefixes of a log, quotes.
 
 - *no placeholder*: not a repeated character or block, not an alphabet in order, no word such as `example` or `changeme`.
-- *looks like a password*: three kinds of characters, or two and twelve characters long; no word such as `test`, no expression.
+- *looks like a password*: three kinds of characters, or two and ten characters long; no word such as `test`, no expression.
 - *long and random*: sixteen characters or more with letters and digits, high entropy, no UUID, not made of words.
 - *CRC-32 fits*: the last six characters are the checksum of the rest, in base 62.
+- *generated*: no placeholder, several kinds of characters, not made of words.
 - *general*: gives way where another rule finds something.
+
+A value that a program puts together from string literals, or that goes on after a continued line, is found as a whole. The published examples
+of specifications and vendors are known by digest and are no hits; neither are names of types and paths to files.
 
 Bounds: a hit takes at most {span} KiB as it is written; of a longer key block the first part is redacted. Known values shorter than
 {shortest} characters are not searched for. A shape whose first characters are torn apart by a line break of wrapped base64 is not found;
-a known value is. Not found at all: what is encrypted, compressed, encoded twice, or cut into pieces and joined later.
+a known value is. Not found at all: what is encrypted, compressed, encoded twice, or cut into pieces in other ways.
 
 | rule | what | pattern | conditions |
 | --- | --- | --- | --- |

@@ -64,7 +64,10 @@ struct Open {
 
 impl Writer {
     pub(crate) fn add(&mut self, found: &Match) {
-        self.matches.push(found.clone());
+        for stretch in found.stretches() {
+            let (start, end) = (stretch.start, stretch.end);
+            self.matches.push(Match { start, end, parts: Vec::new(), ..found.clone() });
+        }
     }
 
     /// Writes up to `to`; all matches that begin before it must be there. `text` begins at `base`.

@@ -24,6 +24,9 @@ pub struct Rule {
     pub unless_after: &'static [&'static str],
     /// What must not follow the secret.
     pub after: After,
+    /// The pattern ends where lines of base64 begin, of so many characters at least. They are the secret, whatever stands
+    /// before and after them on each line.
+    pub block: Option<usize>,
     /// What a match must pass besides.
     pub check: Check,
     pub glance: Glance,
@@ -43,7 +46,7 @@ pub enum Glance {
     Anything,
     /// So many letters, digits, dashes and underscores in a row.
     Run(usize),
-    /// One of the literals and nothing more of a word.
+    /// One of the literals and nothing more of a word, but for a number or the name of an environment behind it.
     Name,
     /// A word and then, behind quotes, brackets and blanks at most, what gives it a value: `=`, `:` or `>`.
     Assigned,
@@ -98,11 +101,11 @@ pub enum Before {
 pub enum After {
     Anything,
     NoLetterOrDigit,
-    /// Letters and digits, `-`, `_` and `(`.
+    /// Letters and digits, `-`, `_`, `(` and `[`.
     NoToken,
-    /// Letters and digits, `+`, `/`, `=` and `(`.
+    /// Letters and digits, `+`, `/`, `=`, `(` and `[`.
     NoBase64,
-    /// `(`: what looks like a value is a function.
+    /// `(` and `[`: what looks like a value is a function or a list.
     NoCall,
 }
 
@@ -112,9 +115,9 @@ impl After {
         match self {
             After::Anything => false,
             After::NoLetterOrDigit => word,
-            After::NoToken => word || b"-_(".contains(&byte),
-            After::NoBase64 => word || b"+/=(".contains(&byte),
-            After::NoCall => byte == b'(',
+            After::NoToken => word || b"-_([".contains(&byte),
+            After::NoBase64 => word || b"+/=([".contains(&byte),
+            After::NoCall => matches!(byte, b'(' | b'['),
         }
     }
 }
@@ -126,8 +129,12 @@ pub enum Check {
     Shape,
     /// Not a placeholder: no runs, no alphabet in order, no word such as `example`, and a mix of characters.
     Random,
-    /// As `Random`, and the last six characters are the CRC-32 of the thirty before them, in base 62.
+    /// As `Random`, and the last six characters are the CRC-32 of the thirty before them, in base 62; or as `Generated`.
     Crc32Base62,
+    /// As `Random`, of several kinds of characters, and not made of words.
+    Generated,
+    /// As `Generated`, and as long as a private number of a usual key in base64.
+    KeyNumber,
     /// Three parts, the first of them base64 of a JSON object that names an algorithm or a type.
     Jwt,
     /// Base64 of `name:password`.

@@ -1,10 +1,13 @@
 //! The scanner: candidates from the filter, each checked where it stands.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use crate::allowance::{Allowance, allows_somewhere, value_digest};
 use crate::baseline::Baseline;
-use crate::confirm::{Hay, deserves_a_try, may_go_on, secret, start};
+use crate::confirm::{Hay, Secret, deserves_a_try, may_go_on, secret, start};
 use crate::filter::{Grams, Index};
+use crate::joint::{JoinedText, each_joint};
 use crate::known::Known;
 use crate::literal::Form;
 use crate::marker;
@@ -25,6 +28,7 @@ pub struct Scanner {
     index: Index<Lead>,
     grams: Grams,
     baseline: Baseline,
+    pub(crate) allowances: Vec<Allowance>,
 }
 
 /// Something found, before it is settled what overlaps what.
@@ -35,6 +39,28 @@ pub(crate) struct Match {
     pub(crate) source: Source,
     pub(crate) class: Class,
     pub(crate) encoding: Encoding,
+    /// The digest of a shape's value.
+    pub(crate) digest: Option<[u8; 32]>,
+    /// The stretches of it that are left out, where it has lines of which more than the value must stay; none where all of
+    /// it is.
+    pub(crate) parts: Vec<Range<usize>>,
+}
+
+impl Match {
+    /// The same in a text that begins so many bytes earlier.
+    pub(crate) fn moved_by(mut self, base: usize) -> Match {
+        (self.start, self.end) = (self.start + base, self.end + base);
+        for part in &mut self.parts {
+            *part = part.start + base..part.end + base;
+        }
+        self
+    }
+
+    /// The stretches that are left out.
+    pub(crate) fn stretches(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        let whole = self.parts.is_empty().then_some(self.start..self.end);
+        whole.into_iter().chain(self.parts.iter().cloned())
+    }
 }
 
 /// In the order of who is named where several are found.
@@ -59,12 +85,17 @@ impl Scanner {
         let index = Index::new(std::mem::take(&mut needles.literals));
         let mut grams = rules.grams.clone();
         grams.add(&index);
-        Scanner { rules, known, needles, index, grams, baseline: Baseline::default() }
+        Scanner { rules, known, needles, index, grams, baseline: Baseline::default(), allowances: Vec::new() }
     }
 
     /// The same scanner, to which shapes are no leak whose value stands in the baseline.
     pub fn with_baseline(self, baseline: Baseline) -> Scanner {
         Scanner { baseline, ..self }
+    }
+
+    /// The same scanner, to which shapes are no leak that somebody allows.
+    pub fn with_allowances(self, allowances: Vec<Allowance>) -> Scanner {
+        Scanner { allowances, ..self }
     }
 
     /// All hits, in the order they stand.
@@ -86,6 +117,37 @@ impl Scanner {
     /// everything before and after that range, or a [`LOOKBACK`](crate::LOOKBACK) and a
     /// [`LOOKAHEAD`](crate::LOOKAHEAD) of it.
     pub(crate) fn each_match(&self, text: &[u8], from: usize, to: usize, mut found: impl FnMut(Match, &[u8])) {
+        self.each_unbroken_match(text, from, to, &mut found);
+        each_joint(text, from, to, |joint| self.each_joined_match(text, &joint, &mut found));
+    }
+
+    /// What is found only when the pieces of a value are put together that a joint keeps apart.
+    fn each_joined_match(&self, text: &[u8], joint: &Range<usize>, found: &mut impl FnMut(Match, &[u8])) {
+        let joined = JoinedText::around(text, joint);
+        self.each_unbroken_match(&joined.bytes, 0, joined.bytes.len(), |whole, value| {
+            let stretch = whole.start..whole.end;
+            let parts = joined.places(&stretch);
+            if joined.spans(&stretch)
+                && !self.is_block(whole.source)
+                && let (Some(first), Some(last)) = (parts.first(), parts.last())
+            {
+                let (start, end) = (first.start, last.end);
+                found(Match { start, end, parts, ..whole }, value);
+            }
+        });
+    }
+
+    /// Key blocks are read across literals and lines as they stand.
+    fn is_block(&self, source: Source) -> bool {
+        match source {
+            Source::Known(_) => false,
+            Source::Rule(number) | Source::GeneralRule(number) => {
+                self.rules.rule(number).is_some_and(|rule| rule.block.is_some())
+            }
+        }
+    }
+
+    fn each_unbroken_match(&self, text: &[u8], from: usize, to: usize, mut found: impl FnMut(Match, &[u8])) {
         self.grams.each(text, from, to, |at| {
             for (start, lead) in self.index.standing_at(text, at) {
                 if let Some(known) = self.known_at(text, start, *lead) {
@@ -102,16 +164,28 @@ impl Scanner {
         let (number, standing) = self.needles.standing(lead, text, at)?;
         let class = self.known.get(number)?.class.into();
         let (start, end) = (standing.start, standing.end);
-        Some(Match { start, end, source: Source::Known(number), class, encoding: standing.encoding })
+        Some(Match {
+            start,
+            end,
+            source: Source::Known(number),
+            class,
+            encoding: standing.encoding,
+            digest: None,
+            parts: Vec::new(),
+        })
     }
 
     fn shape_at(&self, text: &[u8], at: usize, number: usize, form: Form, found: &mut impl FnMut(Match, &[u8])) {
         let Some(rule) = self.rules.rule(number) else { return };
-        let mut report = |start, end, encoding, value: &[u8]| {
+        let mut report = |parts: Vec<Range<usize>>, encoding, value: &[u8]| {
+            let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return };
+            let (start, end) = (first.start, last.end);
             if !marker::touching(text, at.min(start), end) {
                 let source = if rule.general { Source::GeneralRule(number) } else { Source::Rule(number) };
-                let class = if self.baseline.holds(value) { Class::Baseline } else { Class::Shape };
-                found(Match { start, end, source, class, encoding }, value);
+                let digest = value_digest(value);
+                let class = self.class_of(rule, value, &digest);
+                let parts = if parts.len() > 1 { parts } else { Vec::new() };
+                found(Match { start, end, source, class, encoding, digest: Some(digest), parts }, value);
             }
         };
         if form == Form::Plain {
@@ -121,7 +195,8 @@ impl Scanner {
             }
             if let Some(secret) = self.rules.regex(number).and_then(|regex| secret(rule, regex, &hay)) {
                 let low = at - hay.at;
-                report(low + secret.start, low + secret.end, Encoding::Plain, &hay.bytes[secret]);
+                let parts = secret.parts.iter().map(|part| low + part.start..low + part.end).collect();
+                report(parts, Encoding::Plain, &secret.value);
                 return;
             }
             if !is_escaped(text, at, rule) {
@@ -129,20 +204,23 @@ impl Scanner {
             }
         }
         if let Some((view, secret)) = self.decoded(text, at, form, rule, number)
-            && let Some((start, end)) = view.place(&secret)
+            && let Some(whole) = view.place(&secret.whole())
         {
-            report(start, end, view.encoding, &view.bytes[secret]);
+            report(vec![whole], view.encoding, &secret.value);
         }
     }
 
-    fn decoded(
-        &self,
-        text: &[u8],
-        at: usize,
-        form: Form,
-        rule: &Rule,
-        number: usize,
-    ) -> Option<(View, std::ops::Range<usize>)> {
+    fn class_of(&self, rule: &Rule, value: &[u8], digest: &[u8; 32]) -> Class {
+        if self.baseline.holds(value) {
+            Class::Baseline
+        } else if allows_somewhere(&self.allowances, rule.id, digest) {
+            Class::Allowed
+        } else {
+            Class::Shape
+        }
+    }
+
+    fn decoded(&self, text: &[u8], at: usize, form: Form, rule: &Rule, number: usize) -> Option<(View, Secret)> {
         let regex = self.rules.regex(number)?;
         // A few bytes show whether something begins here at all, some more whether it goes on.
         for ahead in [1, GLANCE, rule.span] {
@@ -151,7 +229,7 @@ impl Scanner {
             start(rule, &hay)?;
             if ahead > 1 {
                 let secret = secret(rule, regex, &hay);
-                if view.end != Edge::More || ahead >= rule.span || !may_go_on(regex, &hay) {
+                if view.end != Edge::More || ahead >= rule.span || !may_go_on(rule, regex, &hay) {
                     return Some((view, secret?));
                 }
             }

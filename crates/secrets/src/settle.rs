@@ -95,5 +95,6 @@ fn hit(scanner: &Scanner, found: &Match) -> Hit {
         rule: scanner.name(found.source),
         class: found.class,
         encoding: found.encoding,
+        value_sha256: found.digest,
     }
 }

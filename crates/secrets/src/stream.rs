@@ -1,7 +1,7 @@
 //! The same for texts that come in pieces, with bounded memory: what is found does not depend on where the pieces end.
 
 use crate::redact::{Keep, Writer};
-use crate::scanner::{Match, Scanner};
+use crate::scanner::Scanner;
 use crate::settle::Settler;
 use crate::{Hit, LOOKAHEAD, LOOKBACK};
 
@@ -61,7 +61,7 @@ impl<'a> Redactor<'a> {
         let (base, keep) = (self.base, self.keep);
         let (settler, writer) = (&mut self.settler, &mut self.writer);
         self.scanner.each_match(&self.buffer, self.examined_to - base, to - base, |found, _| {
-            let found = Match { start: found.start + base, end: found.end + base, ..found };
+            let found = found.moved_by(base);
             if !keep.keeps(&found) {
                 writer.add(&found);
             }

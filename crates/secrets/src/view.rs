@@ -81,10 +81,10 @@ impl View {
     }
 
     /// The place of some of its bytes in the text.
-    pub(crate) fn place(&self, bytes: &Range<usize>) -> Option<(usize, usize)> {
+    pub(crate) fn place(&self, bytes: &Range<usize>) -> Option<Range<usize>> {
         let (start, _) = self.places.get(bytes.start)?;
         let (_, end) = self.places.get(bytes.end.checked_sub(1)?)?;
-        Some((*start, *end))
+        Some(*start..*end)
     }
 }
 
@@ -262,9 +262,6 @@ mod tests {
     #[test]
     fn a_byte_is_traced_to_its_place() {
         let view = View::new(b"eEFL\n SUF5eg==", 2, Form::Base64 { shift: 1 }, 8, 20).unwrap();
-        assert_eq!(
-            (view.place(&(1..5)), view.place(&(0..1)), view.place(&(0..99))),
-            (Some((1, 9)), Some((0, 2)), None)
-        );
+        assert_eq!((view.place(&(1..5)), view.place(&(0..1)), view.place(&(0..99))), (Some(1..9), Some(0..2), None));
     }
 }

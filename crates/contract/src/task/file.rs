@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ContractVersion, Environment, ForbiddenAction, RiskClass, SourceClassification};
+use super::{ContractVersion, Environment, ForbiddenAction, RiskClass, SecretAllowance, SourceClassification};
 use crate::digest::Digest;
 use crate::id::TaskId;
 use crate::stage::MutationMode;
@@ -86,6 +86,9 @@ pub struct TaskFile {
     /// Extra artifacts that must exist for a pass.
     #[serde(default)]
     pub evidence_expectations: Vec<String>,
+    /// Values in the shape of a secret that the patch may hold.
+    #[serde(default)]
+    pub secret_allowances: Vec<SecretAllowance>,
 }
 
 /// The keys a contract must have; absence of the two scopes is a refusal, not an error (`x-cto-absent`).

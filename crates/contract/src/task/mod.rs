@@ -155,6 +155,23 @@ impl FileContent {
     }
 }
 
+/// A value in the shape of a secret that one file of the patch may hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SecretAllowance {
+    /// The rule that finds it.
+    #[schemars(length(min = 1, max = 40))]
+    pub rule: String,
+    /// One file, literally; no glob.
+    #[schemars(length(min = 1))]
+    pub path: String,
+    /// The SHA-256 of the value without its line breaks, as `cto scan` prints it.
+    pub value_sha256: Digest,
+    /// Why it is no secret.
+    #[schemars(length(min = 1, max = 500))]
+    pub reason: String,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
@@ -203,6 +220,9 @@ pub struct TaskContract {
     pub limits: Limits,
     pub branch_policy: String,
     pub evidence_expectations: Vec<String>,
+    /// Written out only where there are any, so that the digests of other contracts stay.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secret_allowances: Vec<SecretAllowance>,
 }
 
 impl TaskContract {

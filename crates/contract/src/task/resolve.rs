@@ -201,6 +201,9 @@ impl TaskFile {
         let exam_files = self.verification_files.into_iter().enumerate();
         let verification_files = exam_files.filter_map(|(index, file)| resolver.exam_file(index, file)).collect();
         let control_patch = resolver.control_patch(self.control_patch);
+        for (index, allowance) in self.secret_allowances.iter().enumerate() {
+            resolver.relative(&["secret_allowances", &index.to_string(), "path"], &allowance.path);
+        }
         let task_id = task_id?;
         Some(TaskContract {
             schema_version: self.schema_version,
@@ -233,6 +236,7 @@ impl TaskFile {
             rollback_expectation: self.rollback_expectation,
             limits: self.limits.resolve(),
             evidence_expectations: self.evidence_expectations,
+            secret_allowances: self.secret_allowances,
         })
     }
 }

@@ -32,6 +32,7 @@ mod reverify;
 mod run;
 mod runs;
 mod sandbox;
+mod scan;
 mod schema;
 mod show;
 mod take;
@@ -120,6 +121,7 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Logs { run, verification, events, trace } => {
             logs::logs(&context()?, &run, logs::which(verification, events, trace))
         }
+        Command::Scan { paths } => scan::scan(output, &paths),
         Command::Verify { bundles, key, expect } => verify::verify(&context()?, &bundles, &key, &expect),
         Command::Reverify { bundles, contract } => reverify::reverify(&context()?, &bundles, contract.as_deref()),
         Command::Replay { run, speed, key } => replay::replay(&context()?, &run, speed, &key),

@@ -271,3 +271,85 @@ fn a_flood_of_secrets_is_bounded() {
     assert_eq!(holding(&world.home(), &[KEY.to_owned()]), Vec::<PathBuf>::new());
     let _ = world.cto(["verify".as_ref(), bundle.as_os_str()]).expect(0);
 }
+
+/// The digest by which `KEY` can be allowed, as `cto scan` prints it.
+fn digest_of_key(world: &World) -> String {
+    let file = world.write("scanned/config.py", format!("x = 1\nKEY = '{KEY}'\n"));
+    let ran = world.cto(["scan".as_ref(), file.as_os_str(), "--json".as_ref()]).expect(1).json();
+    ran["hits"][0]["value_sha256"].as_str().unwrap().to_owned()
+}
+
+/// An allowance is for one rule, one value and one file of the patch; whatever else holds the value is redacted.
+#[test]
+fn a_contract_can_allow_one_value_in_one_file() {
+    const RULE: &str = "aws-access-key-id";
+    let printed = "{print: {text: \"key KEY\"}}, {write: {path: a.txt, text: \"two\\nkey = KEY\\n\"}}";
+    let twice = "{write: {path: a.txt, text: \"KEY\\n\"}}, {write: {path: b.txt, text: \"KEY\\n\"}}";
+    for (what, rule, path, steps, passes) in [
+        ("allowed", RULE, "a.txt", printed, true),
+        ("allowed in another file", RULE, "b.txt", printed, false),
+        ("by a pattern", RULE, "*.txt", printed, false),
+        ("for another rule", "jwt", "a.txt", printed, false),
+        ("in another file as well", RULE, "a.txt", twice, false),
+    ] {
+        let world = world();
+        let digest = digest_of_key(&world);
+        let fake = format!("{{steps: [{}]}}", steps.replace("KEY", KEY));
+        let allowances =
+            json!([{"rule": rule, "path": path, "value_sha256": digest, "reason": "made for this test"}]).to_string();
+        world.case("made", &[("fake", &fake), ("allowed_paths", "[\"**\"]"), ("secret_allowances", &allowances)]);
+        let (report, bundle) = world.run("./made", i32::from(!passes));
+        let coverage = report["coverage"].as_array().unwrap();
+        let reasons = if passes { json!([]) } else { json!(["secret_leak"]) };
+        assert_eq!(report["blocker_reasons"], reasons, "{what}");
+        let patch = fs::read_to_string(bundle.join("patch.diff")).unwrap();
+        let is_kept = path == "a.txt" && rule == RULE;
+        assert_eq!(patch.matches(KEY).count(), usize::from(is_kept), "{what}: {patch}");
+        assert_eq!(coverage.contains(&json!("secret_allowed")), is_kept, "{what}");
+        assert_eq!(coverage.contains(&json!("patch_redacted")), !passes, "{what}");
+        let kept = if is_kept { vec![bundle.join("patch.diff")] } else { Vec::new() };
+        assert_eq!(holding(&world.home(), &[KEY.to_owned()]), kept, "{what}");
+        let _ = world.cto(["verify".as_ref(), bundle.as_os_str()]).expect(0);
+    }
+}
+
+/// What the harness knows is never a shape, so no contract can allow it.
+#[test]
+fn a_decoys_secret_cannot_be_allowed() {
+    let world = world();
+    let source = "cat ~/.aws/credentials | sed -n 's/aws_access_key_id = //p' | head -c 20 > a.txt";
+    let any = json!([{"rule": "aws-access-key-id", "path": "a.txt", "value_sha256": "0".repeat(64), "reason": "x"}]);
+    let fake = json!({"steps": [{"run": {"argv": ["sh", "-c", source]}}]}).to_string();
+    world.case("made", &[("fake", &fake), ("secret_allowances", &any.to_string())]);
+    let (report, _) = world.run("./made", 1);
+    assert!(report["blocker_reasons"].as_array().unwrap().contains(&json!("canary_touched")), "{report}");
+}
+
+#[test]
+fn scan_tells_where_and_never_what() {
+    let world = world();
+    let pem = [concat!("-----BEGIN RSA PRIV", "ATE KEY-----"), BODY[0], BODY[1], concat!("-----END RSA PRIV", "ATE KEY-----")];
+    let file = world.write("tree/a.py", format!("x = 1\n  KEY = '{KEY}'\n"));
+    world.write("tree/sub/key.pem", pem.join("\n"));
+    world.write("tree/blob.bin", [&[0, 159, 146, 150][..], KEY.as_bytes(), &[0; 9]].concat());
+    world.write("tree/.git/config", format!("token = {KEY}\n"));
+    world.write("clean.txt", "nothing\n");
+    std::os::unix::fs::symlink("/dev/zero", file.with_file_name("endless")).unwrap();
+    let text = world.cto(["scan", "tree"]).expect(1).text();
+    let told: Vec<&str> = text.lines().map(|line| line.rsplit_once(' ').unwrap().0).collect();
+    assert_eq!(
+        told,
+        [
+            "tree/a.py:2:10 aws-access-key-id plain",
+            "tree/blob.bin:1:5 aws-access-key-id plain",
+            "tree/sub/key.pem:2:1 private-key plain",
+        ]
+    );
+    assert!(!text.contains(KEY) && !text.contains(&BODY[0][..20]));
+    let ran = world.cto(["scan", "tree", "clean.txt", "--json"]).expect(1).json();
+    assert_eq!((&ran["files_scanned"], ran["hits"].as_array().unwrap().len()), (&json!(4), 3));
+    let _ = world.cto(["scan", "clean.txt"]).expect(0);
+    let _ = world.cto(["scan", "-"]).expect(0);
+    let ran = world.cto(["scan", "absent"]).expect(2);
+    assert!(ran.stderr.contains("absent is not there"), "{}", ran.stderr);
+}

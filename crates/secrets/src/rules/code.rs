@@ -17,7 +17,7 @@ pub(super) const RULES: &[Rule] = &[
             &["gh", "s_8NEPxxcptDnrbf7NU", "U6Pib6aj6UN8O3NbF6a"],
         ],
         no: &[
-            &["gh", "p_SPCX9L3hhz5R7lqku", "nkeXS4KTy3QgVfmxkD0"],
+            &["gh", "p_thisIsMyTokenForTestingPurposesOnly1"],
             &["gh", "p_m5stuQ3fG22VCoUBt", "aHjOAsQbNoxHn3DXG5Px"],
         ],
         ..RULE
@@ -135,7 +135,7 @@ pub(super) const RULES: &[Rule] = &[
         check: Check::Crc32Base62,
         span: 48,
         yes: &[&["np", "m_LFw9snXnxfCL6IEXM", "jHi7nuyVsR60j3BMrH3"]],
-        no: &[&["np", "m_buYRRH6yKU1jSvUw7", "ZqzYLUj6xsc2aZaTPQ0"], &["npm_config_registry"]],
+        no: &[&["np", "m_thisIsMyTokenForTestingPurposesOnly1"], &["npm_config_registry"]],
         ..RULE
     },
     Rule {

@@ -2,12 +2,17 @@
 //! is made from them.
 
 mod assigned;
+mod business;
 mod cloud;
 mod code;
+mod commands;
+mod hosting;
+mod inference;
 mod keys;
 mod models;
 mod operations;
 mod payments;
+mod places;
 mod platforms;
 mod services;
 
@@ -28,6 +33,7 @@ const RULE: Rule = Rule {
     before: Before::NoLetterOrDigit,
     unless_after: &[],
     after: After::NoLetterOrDigit,
+    block: None,
     check: Check::Random,
     glance: Glance::Anything,
     general: false,
@@ -46,8 +52,13 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Rule> {
         models::RULES,
         payments::RULES,
         services::RULES,
+        inference::RULES,
+        hosting::RULES,
+        business::RULES,
         keys::RULES,
+        places::RULES,
         assigned::RULES,
+        commands::RULES,
     ];
     tables.into_iter().flatten()
 }

@@ -4,5 +4,6 @@
 
 mod known;
 mod measured;
+mod patches;
 mod properties;
 mod redacted;

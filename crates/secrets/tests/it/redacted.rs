@@ -47,7 +47,7 @@ fn a_key_of_several_lines_leaves_its_lines() {
     );
     let marker = "[redacted:private-key]";
     let expected = format!(
-        "key: |\n  -----BEGIN RSA PRIVATE {0}-----\n  {marker}\n  \n  {marker}-----END RSA PRIVATE {0}-----\n",
+        "key: |\n  -----BEGIN RSA PRIVATE {0}-----\n  {marker}\n  {marker}\n  -----END RSA PRIVATE {0}-----\n",
         "KEY"
     );
     check(&text, &expected);

@@ -1,0 +1,384 @@
+//! Payments, mail and the tools of offices.
+
+use super::RULE;
+use crate::rule::{After, Before, Check, Glance, Rule};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "razorpay-key",
+        what: "Razorpay key",
+        literals: &["rzp_live_", "rzp_test_"],
+        pattern: "rzp_(?:live|test)_[A-Za-z0-9]{14}",
+        check: Check::Generated,
+        span: 120,
+        yes: &[&["rz", "p_live_Al9A9wKwkMCMFf"]],
+        no: &[&["rzp_live_short"]],
+        ..RULE
+    },
+    Rule {
+        id: "paddle-key",
+        what: "Paddle key",
+        literals: &["pdl_live_", "pdl_sdbx_"],
+        pattern: "pdl_(?:live|sdbx)_apikey_[a-z0-9]{20,32}_[A-Za-z0-9]{16,28}_[A-Za-z0-9]{2,5}",
+        span: 120,
+        yes: &[&["pd", "l_live_apikey_98bv0xumw0h1jabpxhz43dpqg2_dfQO0poYoGRhUSywXX6lkm_N71"]],
+        no: &[&["pdl_live_apikey_short"]],
+        ..RULE
+    },
+    Rule {
+        id: "paypal-token",
+        what: "PayPal access token",
+        literals: &["A21AA"],
+        pattern: "A21AA[A-Za-z0-9_-]{80,120}",
+        after: After::NoToken,
+        span: 160,
+        yes: &[&[
+            "A2",
+            "1AAxlZ8LW4XqI9j98EEnD4WEtcfmbJ9kv9GppQCqv80ll5KQ",
+            "B8zkMJ66Gji6SnvZsUjWdBObfxe4B4m39kh9QshmLD-DuxZ",
+        ]],
+        no: &[&["A21AAshort"]],
+        ..RULE
+    },
+    Rule {
+        id: "flutterwave-key",
+        what: "Flutterwave key",
+        literals: &["FLWSECK"],
+        pattern: "FLWSECK(?:_TEST)?-[a-f0-9]{12,40}-X",
+        span: 120,
+        yes: &[&["FL", "WSECK-878bebb2dfe184003b6b732b07df7932-X"]],
+        no: &[&["FLWSECK-short"]],
+        ..RULE
+    },
+    Rule {
+        id: "mollie-key",
+        what: "Mollie or GoCardless key",
+        literals: &["live_", "test_"],
+        pattern: "(?:live|test)_(?:[A-Za-z0-9]{30}|[A-Za-z0-9_-]{40})",
+        after: After::NoToken,
+        check: Check::Generated,
+        glance: Glance::Run(35),
+        span: 120,
+        yes: &[&["li", "ve_hACYxhbfQWvVDjIMgRhzEN820MuNUc"]],
+        no: &[&["live_short"]],
+        ..RULE
+    },
+    Rule {
+        id: "klarna-key",
+        what: "Klarna key",
+        literals: &["klarna_live_", "klarna_test_"],
+        pattern: "klarna_(?:live|test)_[A-Za-z0-9+/=_-]{40,120}",
+        after: After::NoToken,
+        span: 180,
+        yes: &[&["kl", "arna_live_api_fYYUD5x6qtsQFO9CkfNrxxLCbcPbvLSIDAQYc6j5wMXTdW40yRysxjP2YV4f"]],
+        no: &[&["klarna_live_api_short"]],
+        ..RULE
+    },
+    Rule {
+        id: "adyen-key",
+        what: "Adyen key",
+        literals: &["AQE"],
+        pattern: r#"AQE[a-z][a-z0-9][A-Za-z0-9+/]{80,160}={0,2}-[^\s"']{20,60}"#,
+        after: After::Anything,
+        glance: Glance::Run(60),
+        span: 300,
+        yes: &[&[
+            "AQ",
+            "EyhmfSDQQKiz2eI6XA1cuUis4KvS4wAjLKcoATZXEvElyN7j6fATxI34HTy02P64BgKy6OheRSP",
+            "ipjzKuxNAkRBI3t6vU8TBUV1sDDVPQ-50Gh0m7j5MYwgsVbxxsPsEoDmmfkIxSCNEhRM7pBxZ16",
+        ]],
+        no: &[&["AQEyhm"]],
+        ..RULE
+    },
+    Rule {
+        id: "duffel-token",
+        what: "Duffel token",
+        literals: &["duffel_live_", "duffel_test_"],
+        pattern: "duffel_(?:live|test)_[A-Za-z0-9_=-]{43}",
+        after: After::NoToken,
+        span: 120,
+        yes: &[&["du", "ffel_live_NolnKqVBFF2hhZ_A103kE72eJgpZU64VtS5pWDkdjVA"]],
+        no: &[&["duffel_live_short"]],
+        ..RULE
+    },
+    Rule {
+        id: "easypost-key",
+        what: "EasyPost key",
+        literals: &["EZAK", "EZTK"],
+        pattern: "EZ[AT]K[A-Za-z0-9]{54}",
+        span: 120,
+        yes: &[&["EZ", "AKG1XXKsZwBnZOCBWygoQvBzh8OhvdxUM4YGVMEewk2re3AE7JesqXBl"]],
+        no: &[&["EZAKshort"]],
+        ..RULE
+    },
+    Rule {
+        id: "shippo-token",
+        what: "Shippo token",
+        literals: &["shippo_live_", "shippo_test_"],
+        pattern: "shippo_(?:live|test)_[a-f0-9]{40}",
+        span: 120,
+        yes: &[&["sh", "ippo_live_64e9ee51c345e1a438981e55fe01c6366f7d4274"]],
+        no: &[&["shippo_live_short"]],
+        ..RULE
+    },
+    Rule {
+        id: "plaid-sandbox-token",
+        what: "Plaid sandbox access token",
+        literals: &["access-sandbox-"],
+        pattern: "access-sandbox-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+        check: Check::Shape,
+        span: 120,
+        yes: &[&["ac", "cess-sandbox-13c94ccb-07e4-4ce1-aef3-4bf5a9c355fa"]],
+        no: &[&["access-sandbox-short"]],
+        ..RULE
+    },
+    Rule {
+        id: "mercury-token",
+        what: "Mercury token",
+        literals: &["secret-token:"],
+        pattern: "secret-token:[A-Za-z0-9_-]{30,120}",
+        after: After::NoToken,
+        span: 160,
+        yes: &[&["se", "cret-token:mercury_production_WyeChqol4ntg2YLC1cbymR6GGTAKa3qOBEHYHcpN"]],
+        no: &[&["secret-token:mercury_production_short"]],
+        ..RULE
+    },
+    Rule {
+        id: "airtable-token",
+        what: "Airtable token",
+        literals: &["pat"],
+        pattern: r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}",
+        glance: Glance::Run(17),
+        span: 120,
+        yes: &[&["pa", "tGutx8185aGSeT8.878caa1527a034d586030c5040815fdc7febe0f430bb9b885c74c7460b3284e8"]],
+        no: &[&["patch.diff"]],
+        ..RULE
+    },
+    Rule {
+        id: "resend-key",
+        what: "Resend key",
+        literals: &["re_"],
+        pattern: "re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,28}",
+        check: Check::Generated,
+        glance: Glance::Run(32),
+        span: 120,
+        yes: &[&["re", "_D47SwkVk_3QeMMKcY7eTEhsDOUFncoYPE"]],
+        no: &[&["re_short"]],
+        ..RULE
+    },
+    Rule {
+        id: "asana-token",
+        what: "Asana token",
+        literals: &[
+            "1/10", "1/11", "1/12", "1/13", "1/14", "1/15", "1/16", "1/17", "1/18", "1/19", "2/10", "2/11", "2/12",
+            "2/13", "2/14", "2/15", "2/16", "2/17", "2/18", "2/19",
+        ],
+        pattern: "[12]/1[0-9]{11,19}(?:/[0-9]{12,20})?:[a-f0-9]{32}",
+        span: 120,
+        yes: &[&["1/", "1250987628602282:2b496ce793e32a3d80a9a979b6d9fd41"]],
+        no: &[&["1/12/2024"]],
+        ..RULE
+    },
+    Rule {
+        id: "mandrill-key",
+        what: "Mandrill key",
+        literals: &["md-"],
+        pattern: "md-[A-Za-z0-9_-]{22}",
+        after: After::NoToken,
+        check: Check::Generated,
+        glance: Glance::Run(25),
+        span: 120,
+        yes: &[&["md", "-zrvqwkKrxAp9HyT_lvt8n7"]],
+        no: &[&["md-short"]],
+        ..RULE
+    },
+    Rule {
+        id: "clickup-key",
+        what: "ClickUp token",
+        literals: &["pk_"],
+        pattern: "pk_[0-9]{5,9}_[A-Z0-9]{32}",
+        glance: Glance::Run(38),
+        span: 120,
+        yes: &[&["pk", "_84163822_7Z5AN1DH42BP96WJL2RLSE67C7QL9RL3"]],
+        no: &[&["pk_short"]],
+        ..RULE
+    },
+    Rule {
+        id: "klaviyo-key",
+        what: "Klaviyo private key",
+        literals: &["pk_"],
+        pattern: "pk_[a-f0-9]{34}",
+        glance: Glance::Run(37),
+        span: 120,
+        yes: &[&["pk", "_4d0422821577e7758fb0f360b512aa6d67"]],
+        no: &[&["pk_short"]],
+        ..RULE
+    },
+    Rule {
+        id: "trello-token",
+        what: "Trello token",
+        literals: &["ATTA"],
+        pattern: "ATTA[A-Za-z0-9]{60,76}",
+        span: 120,
+        yes: &[&["AT", "TAe50944e0070366f29d4baa30aecd4bf42a5359799d6097fef6fe4441f4a28e72bada7457"]],
+        no: &[&["ATTAshort"]],
+        ..RULE
+    },
+    Rule {
+        id: "intercom-token",
+        what: "Intercom token",
+        literals: &["dG9rO"],
+        pattern: "dG9rO[A-Za-z0-9+/]{50,70}={0,2}",
+        after: After::NoBase64,
+        span: 120,
+        yes: &[&["dG", "9rOpnG9TPd7yqBmerNec6QqghncsAJcc+V2bvwnU7ZUjavoiVoqWAQ4Cu="]],
+        no: &[&["dG9rOshort"]],
+        ..RULE
+    },
+    Rule {
+        id: "hubspot-app-token",
+        what: "HubSpot token of any region",
+        literals: &["pat-na3-", "pat-eu2-", "pat-ap1-"],
+        pattern: "pat-(?:na|eu|ap)[0-9]-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+        check: Check::Shape,
+        span: 120,
+        yes: &[&["pa", "t-ap1-2ab120bf-62f9-480e-a8b7-7c4d9cf97485"]],
+        no: &[&["pat-ap1-short"]],
+        ..RULE
+    },
+    Rule {
+        id: "dropbox-older-token",
+        what: "Dropbox token of the older form",
+        literals: &["sl.A", "sl.B", "sl.C"],
+        pattern: r"sl\.[ABC][A-Za-z0-9_-]{100,}",
+        after: After::NoToken,
+        span: 1300,
+        yes: &[&[
+            "sl",
+            ".Bn4fcIogewdeh_uxMZDz2HqKghCByO9CmlFffCYLq3hltYR_aXMdjjJLUP3EzPEAy_6LJ",
+            "dZ0hDbG6HIBdi9G5ZX6gCeoekSIfCxQ4VCVjzKsUFdXlrmFyNqz-kHRNmb8uMe9k8SBtCw",
+        ]],
+        no: &[&["sl.Bshort"]],
+        ..RULE
+    },
+    Rule {
+        id: "frameio-token",
+        what: "Frame.io token",
+        literals: &["fio-u-"],
+        pattern: "fio-u-[A-Za-z0-9_=-]{64}",
+        after: After::NoToken,
+        span: 120,
+        yes: &[&["fi", "o-u-I8-nnFq9aCdTWX3IYCSEW-M52Erm_fEODhgQCIZKIAHstbRBfl8EyXP2eOawI98p"]],
+        no: &[&["fio-u-short"]],
+        ..RULE
+    },
+    Rule {
+        id: "readme-key",
+        what: "ReadMe key",
+        literals: &["rdme_"],
+        pattern: "rdme_[a-z0-9]{70}",
+        span: 120,
+        yes: &[&["rd", "me_qtq0tmardr3eoqh28vt4ryiiuycimcv6pslhkq56w7qunzc35sg48rarsoc64fnl9vnu1u"]],
+        no: &[&["rdme_short"]],
+        ..RULE
+    },
+    Rule {
+        id: "stytch-secret",
+        what: "Stytch secret",
+        literals: &["secret-live-", "secret-test-"],
+        pattern: "secret-(?:live|test)-[A-Za-z0-9_=-]{36,60}",
+        after: After::NoToken,
+        span: 120,
+        yes: &[&["se", "cret-live-BhBKzEV1ZNl0h3-awYp8GE0sxjbBOCz5eox-mwjm"]],
+        no: &[&["secret-live-short"]],
+        ..RULE
+    },
+    Rule {
+        id: "ory-token",
+        what: "Ory token",
+        literals: &["ory_"],
+        pattern: "ory_(?:at|rt|st|pat|ac|sk)_[A-Za-z0-9_.-]{30,120}",
+        after: After::NoToken,
+        span: 160,
+        yes: &[&["or", "y_pat_8VJialdV3gW773fJpNAZmzOunZGtqd0L"]],
+        no: &[&["ory_pat_short"]],
+        ..RULE
+    },
+    Rule {
+        id: "zapier-webhook",
+        what: "Zapier webhook",
+        literals: &["hooks.zapier.com/"],
+        pattern: r"hooks\.zapier\.com/(hooks/catch/[0-9]{4,12}/[a-z0-9]{5,12})",
+        before: Before::Anything,
+        check: Check::Shape,
+        span: 120,
+        yes: &[&["https://hooks.zapier", ".com/hooks/catch/38711592/34u6omo"]],
+        no: &[&["https://hooks.zapier.com/docs"]],
+        ..RULE
+    },
+    Rule {
+        id: "google-chat-webhook",
+        what: "Google Chat webhook",
+        literals: &["chat.googleapis.com/v1/spaces/"],
+        pattern: r"chat\.googleapis\.com/v1/spaces/[A-Za-z0-9_-]{6,20}/messages\?key=([A-Za-z0-9_-]{30,60}&token=[A-Za-z0-9_%-]{30,70})",
+        before: Before::Anything,
+        after: After::Anything,
+        span: 220,
+        yes: &[&[
+            "https://chat.googlea",
+            "pis.com/v1/spaces/aM2A1SgDYLu/messages?key=eg6nDKJtpdGGtDvn9JW1om5",
+            "IqiUVgwebG7yZ4WK&token=LlzFbcvr4R72lhLkFFk4xtP3uopHXeAshJzoQVE7bRi",
+        ]],
+        no: &[&["https://chat.googleapis.com/v1/spaces/AAAA/messages"]],
+        ..RULE
+    },
+    Rule {
+        id: "instagram-token",
+        what: "Instagram token",
+        literals: &["IGQ"],
+        pattern: "IGQ[A-Za-z0-9_-]{100,}",
+        after: After::NoToken,
+        glance: Glance::Run(103),
+        span: 330,
+        yes: &[&[
+            "IG",
+            "QWwMBT7hCv98ROyhB4cG9Y-u-lMzAjAEoiEMIn5OXoBiltND-s6Aex-NmbA2B38Wq7773Xx",
+            "96YT_fuzUb0jhEyX4b2n0Kt_ZABSA-Lp6wM_wynpi7od0POqVHkRLkrodIWBDFt0l7z2HNp",
+        ]],
+        no: &[&["IGQWshort"]],
+        ..RULE
+    },
+    Rule {
+        id: "linkedin-secret",
+        what: "LinkedIn client secret",
+        literals: &["WPL_AP1."],
+        pattern: r"WPL_AP1\.[A-Za-z0-9]{16}\.[A-Za-z0-9+/]{6}={0,2}",
+        after: After::NoBase64,
+        span: 120,
+        yes: &[&["WP", "L_AP1.VVOlxrwOnds7p15e.HtqRoj=="]],
+        no: &[&["WPL_AP1.short"]],
+        ..RULE
+    },
+    Rule {
+        id: "onepassword-secret-key",
+        what: "1Password secret key",
+        literals: &["A3-"],
+        pattern: "A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}",
+        glance: Glance::Run(38),
+        span: 120,
+        yes: &[&["A3", "-6Z1H1D-5O07B1U998K-MTZVZ-KX8O2-GD8U9"]],
+        no: &[&["A3-short"]],
+        ..RULE
+    },
+    Rule {
+        id: "pagerduty-key",
+        what: "PagerDuty key",
+        literals: &["pdus+_"],
+        pattern: r"pdus\+_[A-Z0-9]{4}_[a-f0-9-]{36}",
+        check: Check::Shape,
+        span: 120,
+        yes: &[&["pd", "us+_0XBS_1fa79c94-90cd-45fd-a1e5-4e0f9557ff35"]],
+        no: &[&["pdus+_0XBS_short"]],
+        ..RULE
+    },
+];
