@@ -12,7 +12,7 @@ use crate::usage::Outcome;
 pub(crate) struct WholeBody {
     left: Bytes,
     /// Gone when the last piece was handed over. Dropped before, its record says that the engine went away.
-    unended: Option<Unended>,
+    unended: Option<Box<Unended>>,
     _held: Option<OwnedSemaphorePermit>,
 }
 
@@ -32,7 +32,7 @@ impl WholeBody {
     pub(crate) fn new(bytes: Bytes, held: Option<OwnedSemaphorePermit>, unended: Unended) -> Self {
         let waits = unended.outcome == Outcome::Answered && !bytes.is_empty();
         let unended = if waits {
-            Some(unended)
+            Some(Box::new(unended))
         } else {
             unended.ticket.end(unended.outcome, unended.status);
             None
@@ -57,8 +57,9 @@ impl WholeBody {
             _ => self.left.split_to(Self::PIECE),
         };
         if self.left.is_empty()
-            && let Some(Unended { ticket, outcome, status, delivery }) = self.unended.take()
+            && let Some(unended) = self.unended.take()
         {
+            let Unended { ticket, outcome, status, delivery } = *unended;
             delivery.end_when_flushed(ticket, outcome, status);
         }
         Some(piece)

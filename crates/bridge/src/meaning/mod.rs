@@ -40,7 +40,7 @@ impl Ids {
     /// In the order of their names, so that numbers do not rest on the order in which members were written.
     fn rewrite_members(&mut self, members: &mut Map<String, Value>) {
         let mut sorted: Vec<(&String, &mut Value)> = members.iter_mut().collect();
-        sorted.sort_by(|(one, _), (other, _)| one.cmp(other));
+        sorted.sort_by_key(|(name, _)| *name);
         for (name, value) in sorted {
             match value {
                 Value::String(text) if LINKS.contains(&name.as_str()) => *text = self.numbered(text),
