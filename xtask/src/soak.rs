@@ -5,7 +5,7 @@ use crate::Outcome;
 use crate::process::{cargo, run};
 use crate::tools;
 
-/// Tests that take their number of repetitions from a variable.
+/// Tests that take their number of repetitions, or their seconds, from a variable.
 struct Soak {
     name: &'static str,
     /// Each with its package.
@@ -61,6 +61,20 @@ const SOAKS: &[Soak] = &[
         ],
         variable: "CTO_TEST_THEFTS",
         times: 200,
+        tools: &[],
+    },
+    Soak {
+        name: "capture",
+        tests: &[("tree", "random::random_hostile_trees")],
+        variable: "CTO_TEST_CAPTURE_SECONDS",
+        times: 600,
+        tools: &[],
+    },
+    Soak {
+        name: "depth",
+        tests: &[("cto", "engine_files::what_an_engine_leaves_is_read_by_no_path")],
+        variable: "CTO_TEST_DEPTH",
+        times: 19_000,
         tools: &[],
     },
 ];

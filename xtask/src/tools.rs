@@ -10,8 +10,14 @@ use crate::Outcome;
 use crate::process::{cache, cargo, is_there, output, program, run, target};
 
 /// Program and the Debian package it comes in.
-const PROGRAMS: [(&str, &str); 5] =
-    [("git", "git"), ("python3", "python3"), ("node", "nodejs"), ("npm", "npm"), ("ssh-keygen", "openssh-client")];
+const PROGRAMS: [(&str, &str); 6] = [
+    ("git", "git"),
+    ("python3", "python3"),
+    ("node", "nodejs"),
+    ("npm", "npm"),
+    ("ssh-keygen", "openssh-client"),
+    ("strace", "strace"),
+];
 
 /// Other people's implementations that must agree with ours, and a runner whose words we read.
 const LIBRARIES: [&str; 4] =

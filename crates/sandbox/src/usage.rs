@@ -53,7 +53,7 @@ pub(crate) struct Root {
 
 impl Root {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(Self { directory: openat(CWD, path, flags, Mode::empty())? })
     }
 

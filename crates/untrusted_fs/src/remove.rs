@@ -1,7 +1,6 @@
 //! Removing a tree of any depth and width: no recursion, a handful of descriptors, no link followed, no mount entered.
 
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path};
@@ -178,9 +177,9 @@ fn sweep(dir: BorrowedFd<'_>, emptied: &mut Emptied) -> Result<(), Errno> {
 /// Some names of a directory from its beginning, and whether the kernel says that they are directories.
 fn batch(dir: BorrowedFd<'_>) -> Result<Vec<(Vec<u8>, bool)>, Errno> {
     let mut names = Vec::new();
-    let mut buffer = vec![MaybeUninit::uninit(); 32 << 10];
+    let mut buffer = Vec::with_capacity(32 << 10);
     seek(dir, SeekFrom::Start(0))?;
-    let mut entries = RawDir::new(dir, &mut buffer);
+    let mut entries = RawDir::new(dir, buffer.spare_capacity_mut());
     while let Some(entry) = entries.next() {
         let entry = entry?;
         let name = entry.file_name().to_bytes();

@@ -9,6 +9,7 @@ mod cheats;
 mod claims;
 mod cli;
 mod controls;
+mod engine_files;
 mod environment;
 mod exam;
 mod exam_set;
@@ -30,6 +31,7 @@ mod stops;
 mod strict;
 mod take;
 mod tamper;
+mod traced;
 
 use testkit::World;
 

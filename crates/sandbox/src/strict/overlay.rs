@@ -51,7 +51,9 @@ pub(crate) fn build(
 /// Removes what the overlay needed for itself beside the changes: a directory that not even its owner may enter. The program
 /// never saw it.
 pub(crate) fn clean(upper: &Path) {
-    let _ = untrusted_fs::remove_tree(&upper.join(WORK));
+    if let Ok(above) = untrusted_fs::open_root(upper) {
+        let _ = untrusted_fs::remove_tree_at(above.as_fd(), WORK.as_bytes());
+    }
 }
 
 fn attach(hidden: BorrowedFd<'_>, mount: &OwnedFd, name: &str) -> io::Result<()> {

@@ -11,6 +11,7 @@ mod land;
 mod layer;
 mod overlay;
 mod patch;
+mod random;
 mod setup;
 mod source;
 mod support;

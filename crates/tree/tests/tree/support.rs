@@ -39,7 +39,15 @@ impl Drop for World {
 
 impl World {
     pub(crate) fn new() -> World {
-        let dir = TempDir::new().unwrap();
+        World::at(TempDir::new().unwrap())
+    }
+
+    /// In memory where there is such a place: for tests that make and remove thousands of files.
+    pub(crate) fn in_memory() -> World {
+        World::at(TempDir::new_in("/dev/shm").or_else(|_| TempDir::new()).unwrap())
+    }
+
+    fn at(dir: TempDir) -> World {
         let store = Store::create(&dir.path().join("store.git"), Git::find(&[]).unwrap()).unwrap();
         World { dir, store }
     }
