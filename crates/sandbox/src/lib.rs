@@ -33,6 +33,7 @@ mod supervisor;
 mod sweep;
 mod tap;
 mod tree;
+mod unnamed;
 mod usage;
 mod watched;
 mod wire;

@@ -10,9 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rustix::process::Pid;
+
 use crate::leaving::Leaving;
 use crate::run::Run;
-use crate::watched::Watcher;
+use crate::unnamed::{Holders, Memory};
+use crate::watched::{Watched, Watcher};
 use crate::wire::{self, Order};
 use crate::{Confined, Ended, Line, Spec, SuperviseError};
 
@@ -117,10 +120,17 @@ impl Stage {
             return self.run_confined(spec.clone(), watch);
         }
         spec.check()?;
-        let watcher = spec.watched.as_ref().map(Watcher::begin).transpose()?;
+        let begin = |watched| Watcher::begin(watched, self.holders(watched)?);
+        let watcher = spec.watched.as_ref().map(begin).transpose()?;
         let leaving = Arc::clone(&self.leaving);
         let (child, control, told) = self.order(spec, false)?;
         Ok(Run::new(spec, child, control, watcher).finish(told, watch, &leaving))
+    }
+
+    /// The processes of a program without a confinement, and so without a control group.
+    fn holders(&self, watched: &Watched) -> Result<Holders, SuperviseError> {
+        let (stage, _) = self.waiting.as_ref().ok_or_else(|| SuperviseError::bad_spec("the stage is gone"))?;
+        Ok(Holders::new(stage_pid(stage)?, None, watched, Memory::Counted { segments: None }))
     }
 
     fn run_confined(self, spec: Spec, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
@@ -166,6 +176,11 @@ impl Drop for Stage {
             self.leaving.add(child);
         }
     }
+}
+
+pub(crate) fn stage_pid(stage: &Child) -> Result<Pid, SuperviseError> {
+    let pid = i32::try_from(stage.id()).ok().and_then(Pid::from_raw);
+    pid.ok_or_else(|| SuperviseError::bad_spec("the stage has no pid"))
 }
 
 fn channel() -> io::Result<(UnixStream, UnixStream)> {

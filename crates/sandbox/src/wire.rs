@@ -72,7 +72,7 @@ pub(crate) struct Records {
 /// What the stage says before a confined program starts. With `Ready` come the descriptors it names, in this order.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Prepared {
-    Ready { applied: Box<Applied>, listener: bool, upper: bool },
+    Ready { applied: Box<Applied>, listener: bool, upper: bool, segments: bool },
     Failed { failure: ConfineFailure, probes: Vec<Probe> },
 }
 

@@ -131,6 +131,7 @@ fn take_built(cell: &mut Cell, built: Built, fds: Vec<OwnedFd>, canaries: &[Cana
     let mut fds = fds.into_iter();
     cell.listener = built.listener.then(|| fds.next()).flatten();
     cell.upper = built.upper.then(|| fds.next()).flatten();
+    cell.segments = built.segments.then(|| fds.next()).flatten();
     cell.applied.mounts = built.mounts;
     cell.applied.ids.ownership = built.ownership;
     cell.applied.limits.extend(built.limits);
