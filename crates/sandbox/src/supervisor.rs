@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -21,6 +22,9 @@ use crate::{Confined, Ended, Line, Spec, SuperviseError};
 
 /// The hidden first argument with which the own executable becomes the stage.
 pub const STAGE_ARG: &str = "__supervise";
+
+/// What the stage calls itself.
+const STAGE_NAME: &str = "supervise";
 
 /// The second argument of a stage that will be asked to confine its program.
 pub(crate) const CONFINES: &str = "strict";
@@ -192,6 +196,8 @@ fn channel() -> io::Result<(UnixStream, UnixStream)> {
 #[expect(clippy::disallowed_methods, reason = "the stage is the door; it is started here and nowhere else")]
 fn start_stage(exe: &Path, words: &[&str], control: UnixStream) -> io::Result<Child> {
     Command::new(exe)
+        // Process 1 of a confinement has the stage's command line, which the program can read: no path of the host's in it.
+        .arg0(STAGE_NAME)
         .args(words)
         .env_clear()
         .stdin(Stdio::from(OwnedFd::from(control)))
