@@ -100,7 +100,7 @@ impl Soak {
     fn hold(&self, times: u32) -> Outcome {
         for (package, test) in self.tests {
             println!("soak {}: {test}, {times} times", self.name);
-            let mut command = cargo(&["test", "-p", package, "--test", "it", "--", "--nocapture", "--exact", test]);
+            let mut command = cargo(&["test", "-p", package, "--tests", "--", "--nocapture", "--exact", test]);
             command.env(self.variable, times.to_string());
             for (variable, make) in tools::TOOLS {
                 if self.tools.is_empty() || self.tools.contains(variable) {

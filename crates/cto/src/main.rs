@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     // The hidden roles come first: a supervising stage must start in about a millisecond.
     let arguments: Vec<OsString> = std::env::args_os().collect();
     match arguments.get(1).and_then(|first| first.to_str()) {
-        Some(sandbox::STAGE_ARG) => sandbox::stage_main(),
+        Some(sandbox::STAGE_ARG) => sandbox::stage_main(harness::execution_rules()),
         Some("__fake") => fixtures::fake_main(&arguments[2..]),
         Some("__ca") => fixtures::ca_main(&arguments[2..]),
         Some("__model") => fixtures::model_main(&arguments[2..]),

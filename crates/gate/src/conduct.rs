@@ -16,7 +16,9 @@ mod tests;
 
 use std::net::SocketAddr;
 
-use contract::sandbox::{Attempt, AttemptKind, AttemptVerdict, CanaryTouch, Connection, RefusedCall, Seen};
+use contract::sandbox::{
+    Attempt, AttemptKind, AttemptVerdict, CanaryTouch, Connection, ENTRIES_KEPT, Execution, RefusedCall, Seen,
+};
 use contract::task::ForbiddenAction;
 use contract::text::shown;
 
@@ -26,9 +28,6 @@ pub use git::{GitState, judge_git_changes};
 const ATTEMPTS_MAX: usize = 200;
 /// Characters of a text.
 const TEXT_MAX: usize = 300;
-/// Different entries that a recorder keeps in each of its lists.
-const ENTRIES_KEPT: usize = 256;
-
 /// Where services of a host listen. Other sockets are the programs' own, inside.
 const SERVICES: &[&str] = &["unix:/run/", "unix:/var/run/"];
 /// Services that the C library asks about users and hosts, whatever the program is.
@@ -42,6 +41,16 @@ enum Counts {
     Note,
 }
 
+impl Counts {
+    fn verdict(self) -> AttemptVerdict {
+        match self {
+            Self::Action(_) => AttemptVerdict::ForbiddenAction,
+            Self::Violation => AttemptVerdict::Violation,
+            Self::Note => AttemptVerdict::Note,
+        }
+    }
+}
+
 /// Judges what was seen in one cell: the worst first, bounded.
 pub fn judge_conduct(cell: &str, seen: &Seen) -> Vec<Attempt> {
     let executions = seen.executions.iter().filter_map(|execution| execution::judge(cell, execution));
@@ -49,6 +58,16 @@ pub fn judge_conduct(cell: &str, seen: &Seen) -> Vec<Attempt> {
     let connections = seen.connections.iter().filter_map(|connection| connection_out(cell, connection));
     let canaries = seen.canaries.iter().filter_map(|touch| canary(cell, touch));
     settle(executions.chain(calls).chain(connections).chain(canaries).chain(unlisted(cell, seen)).collect())
+}
+
+/// Judges one execution, as [`judge_conduct`] does. `None`: it counts for nothing.
+pub fn judge_execution(execution: &Execution) -> Option<AttemptVerdict> {
+    execution::counts(execution).map(Counts::verdict)
+}
+
+/// Names of the programs that commands of the table are of.
+pub fn known_programs() -> Vec<&'static str> {
+    commands::tools().flat_map(|tool| tool.names).copied().collect()
 }
 
 fn refused_call(cell: &str, refused: &RefusedCall) -> Attempt {
@@ -105,11 +124,8 @@ fn unlisted(cell: &str, seen: &Seen) -> impl Iterator<Item = Attempt> {
 }
 
 fn attempt(cell: &str, kind: AttemptKind, counts: Counts, what: &str) -> Attempt {
-    let (judged, action) = match counts {
-        Counts::Action(action) => (AttemptVerdict::ForbiddenAction, Some(action)),
-        Counts::Violation => (AttemptVerdict::Violation, None),
-        Counts::Note => (AttemptVerdict::Note, None),
-    };
+    let action = if let Counts::Action(action) = counts { Some(action) } else { None };
+    let judged = counts.verdict();
     Attempt { cell: cell.to_owned(), kind, what: line(what), by: None, count: 1, judged, action }
 }
 

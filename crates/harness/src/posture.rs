@@ -133,6 +133,7 @@ pub(crate) fn cover(run: &mut Run<'_>) {
         (Coverage::ActionsNotObserved, !cells.sees_executions()),
         (Coverage::LimitsByRlimit, cells.cells.is_empty() || cells.is_by_rlimit()),
         (Coverage::RecorderMissing, cells.is_recorder_missing()),
+        (Coverage::RecorderFull, cells.cells.iter().any(|cell| cell.seen.is_full())),
     ];
     let found = gaps.into_iter().filter(|(_, gap)| *gap).map(|(coverage, _)| coverage).collect::<Vec<_>>();
     run.findings.coverage.extend(found);
@@ -163,7 +164,7 @@ pub(crate) fn hold_against(run: &mut Run<'_>, attempts: Vec<Attempt>) -> Result<
         .iter()
         .filter(|attempt| attempt.judged != AttemptVerdict::Note)
         .chain(attempts.iter().filter(|attempt| attempt.judged == AttemptVerdict::Note));
-    for attempt in events.take(ATTEMPT_EVENTS) {
+    for (number, attempt) in events.take(ATTEMPT_EVENTS).enumerate() {
         let reason = match attempt.judged {
             AttemptVerdict::ForbiddenAction => Some(Reason::ForbiddenActionAttempted),
             AttemptVerdict::Violation => Some(Reason::SandboxViolation),
@@ -180,6 +181,10 @@ pub(crate) fn hold_against(run: &mut Run<'_>, attempts: Vec<Attempt>) -> Result<
         });
         if let (Some(reason), Some(data)) = (reason, data.as_object_mut()) {
             data.insert("reason".to_owned(), json!(reason));
+        }
+        let more = attempts.len().saturating_sub(ATTEMPT_EVENTS);
+        if let (true, Some(data)) = (more > 0 && number + 1 == ATTEMPT_EVENTS, data.as_object_mut()) {
+            data.insert("more".to_owned(), json!(more));
         }
         run.draft.event(run.clock.now(), EventKind::SandboxRefused, data)?;
     }

@@ -102,8 +102,9 @@ impl Quarters {
         }
     }
 
-    /// The host's directories that the program may write to, to be watched while it runs: nothing else limits them.
-    pub(crate) fn watched(&self, space: Space) -> Option<Watched> {
+    /// The host's directories that the program may write to, to be watched while it runs: nothing else limits them, nor files that
+    /// have no name.
+    pub(crate) fn watched(&self, space: Space) -> Watched {
         let mut roots: Vec<PathBuf> = match &self.workspace {
             WorkspaceFrom::Directory(root) => vec![root.clone()],
             WorkspaceFrom::Layers { upper: Upper::Directory(upper), .. } => vec![upper.clone()],
@@ -114,7 +115,7 @@ impl Quarters {
         if self.profile == Profile::None {
             roots.extend([self.home.clone(), self.tmp.clone()]);
         }
-        (!roots.is_empty()).then_some(Watched { roots, space })
+        Watched { roots, space }
     }
 
     /// What is to be built around the program; `None` where nothing is.

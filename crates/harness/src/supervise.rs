@@ -122,7 +122,7 @@ impl Setting<'_> {
         spec.output_bytes = output_bytes;
         let space = space(&self.contract.limits);
         spec.confinement = quarters.confinement(space, processes, self.canary);
-        spec.watched = quarters.watched(space);
+        spec.watched = Some(quarters.watched(space));
         Some(spec)
     }
 }

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sandbox::{
-    Confinement, Ended, Limits, Line, STAGE_ARG, Spec, SuperviseError, Supervisor, Watch, Watched, probe_host,
-    stage_main, sweep,
+    Confinement, Ended, Execution, ExecutionRules, Limits, Line, STAGE_ARG, Spec, SuperviseError, Supervisor, Watch,
+    Watched, Weight, probe_host, stage_main, sweep,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -23,12 +23,26 @@ use serde_json::{Value, json};
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.first().map(String::as_str) {
-        Some(STAGE_ARG) => stage_main(),
+        Some(STAGE_ARG) => stage_main(RULES),
         Some("harness") => harness(&args[1..]).unwrap_or(ExitCode::FAILURE),
         Some("sweep") => sweep_all(&args[1..]).unwrap_or(ExitCode::FAILURE),
         Some("confined") => confined().unwrap_or(ExitCode::FAILURE),
         Some("availability") => availability(&args[1..]).unwrap_or(ExitCode::FAILURE),
         _ => ExitCode::FAILURE,
+    }
+}
+
+/// For the tests of the recorder: what has a word `push` is grave, `git` is recognised, and the rest is nothing.
+const RULES: ExecutionRules = ExecutionRules { weigh, programs: || vec!["git"] };
+
+fn weigh(execution: &Execution) -> Weight {
+    let known = execution.file.as_ref().and_then(|file| file.same_as.as_deref()) == Some("git");
+    let interpreter = execution.file.iter().flat_map(|file| &file.interpreter);
+    let pushes = execution.argv.iter().chain(interpreter).any(|argument| argument == "push");
+    match (pushes, known) {
+        (true, _) => Weight::Grave,
+        (false, true) => Weight::Note,
+        (false, false) => Weight::Nothing,
     }
 }
 

@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use sandbox::{Access, Confinement, How, Mount, STAGE_ARG, Spec, Supervisor, Watch, find_program, stage_main};
+use sandbox::{
+    Access, Confinement, ExecutionRules, How, Mount, STAGE_ARG, Spec, Supervisor, Watch, find_program, stage_main,
+};
 use serde_json::json;
 
 /// Starts in one turn: enough CPU time to be read off a clock of 10 ms.
@@ -47,7 +49,7 @@ type Outcome<T = ()> = Result<T, String>;
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.first().is_some_and(|first| first == STAGE_ARG) {
-        return stage_main();
+        return stage_main(ExecutionRules::NONE);
     }
     match measure(&args) {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use sandbox::{Confinement, How, STAGE_ARG, Spec, Supervisor, Watch, stage_main};
+use sandbox::{Confinement, ExecutionRules, How, STAGE_ARG, Spec, Supervisor, Watch, stage_main};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.first().is_some_and(|first| first == STAGE_ARG) {
-        return stage_main();
+        return stage_main(ExecutionRules::NONE);
     }
     match run(&args) {
         Ok(code) => ExitCode::from(code),

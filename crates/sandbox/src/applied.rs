@@ -146,7 +146,34 @@ pub struct Execution {
     pub path: String,
     /// The first of its arguments, each cut.
     pub argv: Vec<String>,
+    /// The file that runs in the end, where path and arguments do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<ExecutedFile>,
     pub count: u64,
+}
+
+/// A file that is executed, or that a dynamic loader is told to load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecutedFile {
+    pub kind: FileKind,
+    /// Where it lies inside, links resolved; of a memory file the kernel's name for it. Cut.
+    pub path: String,
+    /// The interpreter that its first line names, and its argument.
+    pub interpreter: Vec<String>,
+    /// The known program whose content it has; of a script, whose content its interpreter has.
+    pub same_as: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileKind {
+    Named,
+    /// Made without a name, or removed since.
+    Removed,
+    /// Of `memfd_create`.
+    Memory,
+    /// Reached in a way that only the caller can follow.
+    Unknown,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

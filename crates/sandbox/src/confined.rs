@@ -1,6 +1,7 @@
 //! A program that is confined and has not started: the moment in which the harness sees what was applied, takes the sockets it
 //! serves, and decides.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,9 +13,11 @@ use std::time::Duration;
 use crate::leaving::Leaving;
 use crate::run::Run;
 use crate::strict::channel::receive_with_fds;
+use crate::supervisor::stage_pid;
+use crate::unnamed::{Holders, Memory};
 use crate::watched::{Watched, Watcher};
 use crate::wire::{self, Prepared};
-use crate::{Applied, ConfineFailure, ConfineStep, Ended, Spec, SuperviseError, Watch};
+use crate::{Applied, ConfineFailure, ConfineStep, Ended, LimitBy, LimitKind, Spec, SuperviseError, Watch};
 
 /// A stage that is not ready by then never will be.
 const READY_TIMEOUT: Duration = Duration::from_secs(20);
@@ -31,6 +34,8 @@ pub struct Confined {
     death: Option<OwnedFd>,
     listener: Option<TcpListener>,
     upper: Option<OwnedFd>,
+    /// The list of shared memory segments of the run.
+    segments: Option<OwnedFd>,
     /// What came from the stage behind the word that it is ready.
     rest: Vec<u8>,
 }
@@ -49,14 +54,15 @@ impl Confined {
         };
         let received = if told { receive(&control) } else { Err(io::ErrorKind::BrokenPipe.into()) };
         match received {
-            Ok((Prepared::Ready { mut applied, death, listener, upper }, fds, rest)) => {
+            Ok((Prepared::Ready { mut applied, death, listener, upper, segments }, fds, rest)) => {
                 applied.limits.extend(spec.watched.iter().flat_map(Watched::rules));
                 let mut fds = fds.into_iter();
                 let death = death.then(|| fds.next()).flatten();
                 let listener = listener.then(|| fds.next()).flatten().map(TcpListener::from);
                 let upper = upper.then(|| fds.next()).flatten();
+                let segments = segments.then(|| fds.next()).flatten();
                 let waiting = Some((child, control));
-                Ok(Self { spec, waiting, leaving, applied: *applied, death, listener, upper, rest })
+                Ok(Self { spec, waiting, leaving, applied: *applied, death, listener, upper, segments, rest })
             }
             Ok((Prepared::Failed { failure, probes }, ..)) => {
                 bury(&mut child);
@@ -87,13 +93,24 @@ impl Confined {
 
     /// Starts the program and follows it to its end, on this thread.
     pub fn start(mut self, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
-        let watcher = self.spec.watched.as_ref().map(Watcher::begin).transpose()?;
+        let segments = self.segments.take();
+        let begin = |watched| Watcher::begin(watched, self.holders(watched, segments)?);
+        let watcher = self.spec.watched.as_ref().map(begin).transpose()?;
         let Some((child, mut control)) = self.waiting.take() else {
             return Err(SuperviseError::bad_spec("the stage is gone"));
         };
         let told = control.write_all(b"g").is_ok();
         let leaving = Arc::clone(&self.leaving);
         self.run(child, control, watcher).finish(told, watch, &leaving)
+    }
+
+    fn holders(&self, watched: &Watched, segments: Option<OwnedFd>) -> Result<Holders, SuperviseError> {
+        let (stage, _) = self.waiting.as_ref().ok_or_else(|| SuperviseError::bad_spec("the stage is gone"))?;
+        let charged =
+            self.applied.limits.iter().any(|rule| rule.kind == LimitKind::Memory && rule.by == LimitBy::Cgroup);
+        let counted = || Memory::Counted { segments: segments.map(File::from) };
+        let memory = if charged { Memory::Charged } else { counted() };
+        Ok(Holders::new(stage_pid(stage)?, self.spec.confinement.as_ref(), watched, memory))
     }
 
     /// Follows a program that was ordered to start at once.

@@ -18,6 +18,7 @@ mod confinement;
 mod death;
 mod ended;
 mod error;
+mod execution_rules;
 mod host;
 mod kept;
 mod kernel;
@@ -34,13 +35,14 @@ mod supervisor;
 mod sweep;
 mod tap;
 mod tree;
+mod unnamed;
 mod usage;
 mod watched;
 mod wire;
 
 pub use applied::{
-    Applied, CanaryTouch, Connection, Execution, Ids, MountKind, MountRecord, Namespace, Ownership, Probe, Recorder,
-    RecorderState, Refused, Seccomp, Seen,
+    Applied, CanaryTouch, Connection, ExecutedFile, Execution, FileKind, Ids, MountKind, MountRecord, Namespace,
+    Ownership, Probe, Recorder, RecorderState, Refused, Seccomp, Seen,
 };
 pub use confined::Confined;
 pub use confinement::{
@@ -48,6 +50,7 @@ pub use confinement::{
 };
 pub use ended::{Cpu, Ended, How, Leftovers, SpawnFailure, SpawnFailureKind};
 pub use error::SuperviseError;
+pub use execution_rules::{ExecutionRules, Weight};
 pub use host::{Availability, CgroupVersion, GroupPlace, MissingFeature, Shortfall, probe_host};
 pub use kept::Kept;
 pub use limits::{LimitBy, LimitKind, LimitRule, Limits};

@@ -19,7 +19,7 @@ use rustix::stdio::{dup2_stderr, dup2_stdout};
 use crate::supervisor::CONFINES;
 use crate::tree::{self, Reaper};
 use crate::wire::{self, Order, Report};
-use crate::{Cpu, How, LimitRule, SpawnFailure, SpawnFailureKind, limits, procs, strict};
+use crate::{Cpu, ExecutionRules, How, LimitRule, SpawnFailure, SpawnFailureKind, limits, procs, strict};
 
 /// Nothing was supervised, or the harness is gone and cannot be told.
 const NO_REPORT: u8 = 70;
@@ -28,22 +28,23 @@ const TICK: Duration = Duration::from_secs(1);
 /// `USER_HZ`, which is part of the kernel's interface.
 const TICK_MS: u64 = 10;
 
-/// Runs the stage; to be called first thing in `main` when the first argument is [`crate::STAGE_ARG`].
-pub fn stage_main() -> ExitCode {
-    match supervise() {
+/// Runs the stage; to be called first thing in `main` when the first argument is [`crate::STAGE_ARG`]. The rules say which
+/// executions its recorder must not lose.
+pub fn stage_main(rules: ExecutionRules) -> ExitCode {
+    match supervise(rules) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(NO_REPORT),
     }
 }
 
-fn supervise() -> io::Result<()> {
+fn supervise(rules: ExecutionRules) -> io::Result<()> {
     let mut control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let confines = std::env::args_os().nth(2).is_some_and(|word| word == CONFINES);
     let ahead = if confines { strict::Ahead::begin() } else { None };
     let order: Order = wire::receive(&mut control)?;
     let stdin = order.stdin_bytes.map(|length| take_stdin(&mut control, length)).transpose()?;
     if let Some(confinement) = &order.confinement {
-        return strict::supervise(&order, confinement, stdin, control, ahead);
+        return strict::supervise(&order, confinement, stdin, control, ahead, rules);
     }
     drop(ahead);
     let started = Instant::now();

@@ -4,20 +4,27 @@ use std::fmt;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rustix::process::Pid;
+
 use crate::leaving::Leaving;
 use crate::run::Run;
-use crate::watched::Watcher;
+use crate::unnamed::{Holders, Memory};
+use crate::watched::{Watched, Watcher};
 use crate::wire::{self, Order};
 use crate::{Confined, Ended, Line, Spec, SuperviseError};
 
 /// The hidden first argument with which the own executable becomes the stage.
 pub const STAGE_ARG: &str = "__supervise";
+
+/// What the stage calls itself.
+const STAGE_NAME: &str = "supervise";
 
 /// The second argument of a stage that will be asked to confine its program.
 pub(crate) const CONFINES: &str = "strict";
@@ -116,10 +123,17 @@ impl Stage {
             return self.run_confined(spec.clone(), watch);
         }
         spec.check()?;
-        let watcher = spec.watched.as_ref().map(Watcher::begin).transpose()?;
+        let begin = |watched| Watcher::begin(watched, self.holders(watched)?);
+        let watcher = spec.watched.as_ref().map(begin).transpose()?;
         let leaving = Arc::clone(&self.leaving);
         let (child, control, told) = self.order(spec, false)?;
         Run::new(spec, child, control, watcher).finish(told, watch, &leaving)
+    }
+
+    /// The processes of a program without a confinement, and so without a control group.
+    fn holders(&self, watched: &Watched) -> Result<Holders, SuperviseError> {
+        let (stage, _) = self.waiting.as_ref().ok_or_else(|| SuperviseError::bad_spec("the stage is gone"))?;
+        Ok(Holders::new(stage_pid(stage)?, None, watched, Memory::Counted { segments: None }))
     }
 
     fn run_confined(self, spec: Spec, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
@@ -167,6 +181,11 @@ impl Drop for Stage {
     }
 }
 
+pub(crate) fn stage_pid(stage: &Child) -> Result<Pid, SuperviseError> {
+    let pid = i32::try_from(stage.id()).ok().and_then(Pid::from_raw);
+    pid.ok_or_else(|| SuperviseError::bad_spec("the stage has no pid"))
+}
+
 fn channel() -> io::Result<(UnixStream, UnixStream)> {
     let (ours, theirs) = UnixStream::pair()?;
     ours.set_write_timeout(Some(ORDER_TIMEOUT))?;
@@ -176,6 +195,8 @@ fn channel() -> io::Result<(UnixStream, UnixStream)> {
 #[expect(clippy::disallowed_methods, reason = "the stage is the door; it is started here and nowhere else")]
 fn start_stage(exe: &Path, words: &[&str], control: UnixStream) -> io::Result<Child> {
     Command::new(exe)
+        // Process 1 of a confinement has the stage's command line, which the program can read: no path of the host's in it.
+        .arg0(STAGE_NAME)
         .args(words)
         .env_clear()
         .stdin(Stdio::from(OwnedFd::from(control)))

@@ -1,8 +1,9 @@
 //! A limit on how much directories may grow, held by looking: where neither the file system nor the kernel has one to set.
 //!
-//! The harness counts what lies in them while the program runs. A walk can be hidden from: by files without a name, and by
-//! directories their owner may not list. So the file system's own free space is looked at too. It is everybody's, and therefore
-//! believed only where a walk was partial, or where hardly anything is left.
+//! The harness counts what lies in them while the program runs, and the files without a name that its processes hold. A look can
+//! be hidden from: by directories their owner may not list, by files that are only mapped or on their way through a socket. So the
+//! file system's own free space is looked at too. It is everybody's, and therefore believed only where a look was partial, or
+//! where hardly anything is left.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::confinement::is_plain_absolute;
+use crate::unnamed::Holders;
 use crate::usage::{Measure, Root, Usage, measure};
 use crate::{LimitBy, LimitKind, LimitRule, Space, SuperviseError};
 
@@ -25,12 +27,13 @@ const REST: u32 = 20;
 /// The same when the file system has lost what was left of the limit since the last walk.
 const REST_IN_DOUBT: u32 = 2;
 
-/// Directories that may grow so much, together, while a program runs. What was in them at the start does not count, and each
-/// hard-linked file counts once. Looked at every 100 ms, and less often where a look takes long: more than the limit can be
+/// Directories that may grow so much, together, while a program runs; with them count files that have no name, wherever no size of
+/// a file system limits them. What was in the directories at the start does not count, and each hard-linked file counts once. Looked at every 100 ms, and less often where a look takes long: more than the limit can be
 /// written before that is seen. Then the program is ended, and [`crate::Ended::disk_exceeded`] says why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watched {
-    /// Of the host, none within another. Links in them are not followed, and mounts in them not entered.
+    /// Of the host, none within another; none at all where only files without a name are to be limited. Links in them are not
+    /// followed, and mounts in them not entered.
     pub roots: Vec<PathBuf>,
     pub space: Space,
 }
@@ -43,8 +46,8 @@ impl Watched {
         if let Some(root) = self.roots.iter().find(|root| !is_plain_absolute(root)) {
             return Err(SuperviseError::bad_spec(format!("not a plain absolute path: {}", root.display())));
         }
-        if self.roots.is_empty() || self.roots.iter().enumerate().any(overlaps) {
-            return Err(SuperviseError::bad_spec("watched directories are missing or lie within each other"));
+        if self.roots.iter().enumerate().any(overlaps) {
+            return Err(SuperviseError::bad_spec("watched directories lie within each other"));
         }
         Ok(())
     }
@@ -67,9 +70,9 @@ pub(crate) enum Watcher {
 
 impl Watcher {
     /// Counts what is there and begins to watch; to be called before the program starts.
-    pub(crate) fn begin(watched: &Watched) -> Result<Self, SuperviseError> {
+    pub(crate) fn begin(watched: &Watched, holders: Holders) -> Result<Self, SuperviseError> {
         let failed = |source| SuperviseError::WatchDisk { roots: watched.roots.clone(), source };
-        Ok(Self::Resting(Gauge::new(watched).map_err(failed)?, Instant::now()))
+        Ok(Self::Resting(Gauge::new(watched, holders).map_err(failed)?, Instant::now()))
     }
 
     /// Whether a limit was passed. To be asked again and again, at least as often as looks are due.
@@ -130,18 +133,19 @@ impl Drop for Looker {
 pub(crate) struct Gauge {
     roots: Vec<Root>,
     space: Space,
+    holders: Holders,
     before: Usage,
     /// Of each root's file system at the start.
     free_before: Vec<Space>,
 }
 
 impl Gauge {
-    fn new(watched: &Watched) -> io::Result<Self> {
+    fn new(watched: &Watched, holders: Holders) -> io::Result<Self> {
         let roots = watched.roots.iter().map(|path| Root::open(path)).collect::<io::Result<Vec<_>>>()?;
         let free_before = roots.iter().map(Root::free).collect::<io::Result<_>>()?;
         let ceiling = Space { bytes: u64::MAX, inodes: u64::MAX };
         let before = measure(&roots, Measure { known_shut: &[], ceiling, exact: false, give_up: &|| false });
-        Ok(Self { roots, space: watched.space, before, free_before })
+        Ok(Self { roots, space: watched.space, holders, before, free_before })
     }
 
     fn watch(self, ended: &Receiver<()>, exceeded: &AtomicBool) -> Vec<LimitKind> {
@@ -198,13 +202,21 @@ impl Gauge {
             bytes: self.before.bytes.saturating_add(self.space.bytes),
             inodes: self.before.inodes.saturating_add(self.space.inodes),
         };
-        measure(&self.roots, Measure { known_shut: &self.before.shut, ceiling, exact, give_up })
+        // Before the walk: what loses its name between the two is counted at the next look, and never twice.
+        let unnamed = self.holders.count(give_up);
+        let mut found = measure(&self.roots, Measure { known_shut: &self.before.shut, ceiling, exact, give_up });
+        found.bytes = found.bytes.saturating_add(unnamed.bytes);
+        found.inodes = found.inodes.saturating_add(unnamed.inodes);
+        found.partial |= unnamed.partial;
+        found
     }
 
     fn hits(&self, now: &Usage) -> Vec<LimitKind> {
         let free = self.free();
-        let seen = Seen { grown: now.since(&self.before), partial: now.partial, lost: lost(&self.free_before, &free) };
-        passed(&self.space, &seen, &free)
+        let lost = lost(&self.free_before, &free);
+        let in_doubt = lost.bytes > self.space.bytes || lost.inodes > self.space.inodes;
+        let partial = now.partial || (in_doubt && self.holders.may_hide());
+        passed(&self.space, &Seen { grown: now.since(&self.before), partial, lost }, &free)
     }
 
     /// Of each root; one whose file system no longer answers has nothing.
@@ -299,7 +311,7 @@ mod tests {
         let cases: [(&[&str], bool); 7] = [
             (&["/a"], true),
             (&["/a", "/b/c", "/ab"], true),
-            (&[], false),
+            (&[], true),
             (&["a"], false),
             (&["/a/../b"], false),
             (&["/a", "/a/b"], false),

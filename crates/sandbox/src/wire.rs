@@ -80,6 +80,7 @@ pub(crate) enum Prepared {
         death: bool,
         listener: bool,
         upper: bool,
+        segments: bool,
     },
     Failed {
         failure: ConfineFailure,

@@ -3,7 +3,7 @@
 
 use contract::report::Report;
 use contract::sandbox::{Attempt, AttemptKind, AttemptVerdict, Cell, Posture, SandboxDocument, probe_sha256};
-use contract::{AnyText, Digest, Reason, from_json};
+use contract::{AnyText, Coverage, Digest, Reason, from_json};
 use gate::conduct::judge_conduct;
 
 use super::Checks;
@@ -35,6 +35,9 @@ pub(super) fn check(document: &Document, postures: Option<&[u8]>, report: &Repor
     );
     check_postures(document, postures, checks);
     check_attempts(document, report, checks);
+    let full = document.cells.iter().any(|cell| cell.seen.is_full());
+    let told = report.coverage.contains(&Coverage::RecorderFull);
+    checks.check(full == told, file, "recorder_full", full, told);
 }
 
 fn check_postures(document: &Document, postures: Option<&[u8]>, checks: &mut Checks) {

@@ -2,9 +2,10 @@
 //!
 //! Only what was executed is judged. The text that a shell is given is not read: what it runs is executed in its turn,
 //! as is what `env`, `sudo`, `timeout` or `xargs` start, and is seen then. An interpreter runs a script within itself, so
-//! there the script's name counts as the program's.
+//! there the script's name counts as the program's; a dynamic loader and the first line of a script name a program, too. A file
+//! counts as the program whose content it has. One without a name is judged by its arguments alone.
 
-use contract::sandbox::{Attempt, AttemptKind, Execution};
+use contract::sandbox::{Attempt, AttemptKind, ExecutedFile, Execution, FileKind};
 
 use super::commands::{Command, Tool, tools};
 use super::{Counts, attempt, fits};
@@ -16,6 +17,18 @@ const REHEARSING: &[&str] = &["--dry-run", "--dry-run=client", "--dry-run=server
 /// Options of `push` that would take `--dry-run` for their value.
 const TAKES_ANYTHING: &[&str] = &["-o", "--push-option", "--receive-pack", "--exec", "--repo"];
 const INTERPRETERS: &str = "sh/bash/dash/ash/zsh/ksh/node/nodejs/ruby/python*";
+/// Options of the dynamic loader that take the argument after them.
+const LOADER_OPTIONS: &[&str] = &[
+    "--argv0",
+    "--audit",
+    "--glibc-hwcaps-mask",
+    "--glibc-hwcaps-prepend",
+    "--inhibit-rpath",
+    "--library-path",
+    "--preload",
+];
+/// Words that mean the same whatever the program is. Patterns of more words do not need to be in this list.
+const UNMISTAKABLE: &[&str] = &["push", "send-pack", "http-push", "publish", "deploy"];
 const SCRIPT_ENDINGS: &[&str] = &[".js", ".cjs", ".mjs", ".py", ".rb", ".sh"];
 
 pub(super) fn judge(cell: &str, execution: &Execution) -> Option<Attempt> {
@@ -24,23 +37,49 @@ pub(super) fn judge(cell: &str, execution: &Execution) -> Option<Attempt> {
     Some(Attempt { count: execution.count, ..attempt })
 }
 
-/// By the name of the file and by the name it is told to go by, which decides what a program of many names does.
+/// By the name of the file, by the name it is told to go by, which decides what a program of many names does, and by what runs in
+/// the end.
 pub(super) fn counts(execution: &Execution) -> Option<Counts> {
-    let arguments = Arguments {
-        given: execution.argv.iter().skip(1).map(String::as_str).collect(),
-        cut: execution.argv.len() >= ARGUMENTS_KEPT,
-    };
-    let names = [Some(&execution.path), execution.argv.first()];
-    names.into_iter().flatten().filter_map(|path| arguments.judge_program(file_name(path))).min()
+    let Execution { path, argv, file, .. } = execution;
+    let arguments =
+        Arguments { given: argv.iter().skip(1).map(String::as_str).collect(), cut: argv.len() >= ARGUMENTS_KEPT };
+    let resolved = file.as_ref().map(|file| &file.path);
+    let names = [Some(path), argv.first(), resolved].into_iter().flatten().map(|path| file_name(path));
+    let by_name = names.filter_map(|name| arguments.judge_program(name)).min();
+    let (program, rest) = arguments.of_last_program(execution);
+    let by_last = program.and_then(|program| rest.judge_program(program));
+    by_name.into_iter().chain(by_last).chain(file.as_ref().and_then(|file| rest.judge_file(file))).min()
 }
 
 fn command_line(execution: &Execution) -> String {
     let Execution { path, argv, .. } = execution;
     let name = argv.first().map_or("", String::as_str);
-    let program = if file_name(path) == file_name(name) { name.to_owned() } else { format!("{path} (as {name})") };
+    let program = match execution.file.as_ref().map(describe_file) {
+        Some(told) => format!("{path} ({told}, as {name})"),
+        None if file_name(path) == file_name(name) => name.to_owned(),
+        None => format!("{path} (as {name})"),
+    };
     let arguments = argv.iter().skip(1).map(String::as_str);
     let more = (argv.len() >= ARGUMENTS_KEPT).then_some("…");
     std::iter::once(program.as_str()).chain(arguments).chain(more).collect::<Vec<_>>().join(" ")
+}
+
+/// Says what a file is, beside its name.
+fn describe_file(file: &ExecutedFile) -> String {
+    let kind = match file.kind {
+        FileKind::Named => None,
+        FileKind::Removed => Some("a removed file".to_owned()),
+        FileKind::Memory => Some("a memory file".to_owned()),
+        FileKind::Unknown => Some("a file reached through /proc".to_owned()),
+    };
+    let interpreter = (!file.interpreter.is_empty()).then(|| format!("run by {}", file.interpreter.join(" ")));
+    let same_as = file.same_as.as_ref().map(|program| format!("the program {program}"));
+    let told: Vec<String> = [kind, interpreter, same_as].into_iter().flatten().collect();
+    if told.is_empty() { file.path.clone() } else { told.join(", ") }
+}
+
+fn is_loader(name: &str) -> bool {
+    name == "ld.so" || (name.starts_with("ld-") && name.contains(".so"))
 }
 
 fn file_name(path: &str) -> &str {
@@ -64,6 +103,68 @@ impl<'a> Arguments<'a> {
         }
         let script = self.script(name).and_then(|(script, rest)| rest.judge_tool(script));
         self.judge_tool(name).into_iter().chain(script).min()
+    }
+
+    /// The program that runs in the end and what it is given: that of a script's first line, that of a dynamic loader, else the
+    /// one that was executed.
+    fn of_last_program(&self, execution: &'a Execution) -> (Option<&'a str>, Self) {
+        let interpreter = execution.file.as_ref().and_then(|file| file.interpreter.split_first());
+        if let Some((interpreter, argument)) = interpreter {
+            let script = std::iter::once(execution.path.as_str());
+            let given = argument.iter().map(String::as_str).chain(script).chain(self.given.iter().copied());
+            return (Some(file_name(interpreter)), Self { given: given.collect(), cut: self.cut });
+        }
+        let names = [Some(&execution.path), execution.argv.first()];
+        if names.into_iter().flatten().any(|path| is_loader(file_name(path)))
+            && let Some((program, rest)) = self.loaded()
+        {
+            return (Some(file_name(program)), rest);
+        }
+        (None, self.clone())
+    }
+
+    /// The program that a dynamic loader is told to load, and what the program is given.
+    fn loaded(&self) -> Option<(&'a str, Self)> {
+        let mut given = self.given.iter().enumerate();
+        while let Some((at, argument)) = given.next() {
+            if LOADER_OPTIONS.contains(argument) {
+                given.next();
+            } else if !argument.starts_with('-') {
+                return Some((argument, Self { given: self.given.get(at + 1..)?.to_vec(), cut: self.cut }));
+            }
+        }
+        None
+    }
+
+    /// By what the file is, whatever it is called.
+    fn judge_file(&self, file: &ExecutedFile) -> Option<Counts> {
+        let same = file.same_as.as_deref().and_then(|program| self.judge_tool(program));
+        let nameless = match file.kind {
+            FileKind::Named => None,
+            FileKind::Removed | FileKind::Memory => self.judge_nameless().or(Some(Counts::Note)),
+            FileKind::Unknown => self.judge_nameless(),
+        };
+        same.into_iter().chain(nameless).min()
+    }
+
+    /// A file without a name may be any program: the commands that mean the same in all of them count.
+    fn judge_nameless(&self) -> Option<Counts> {
+        let literal = |token: &&str| !token.starts_with(['-', '.', '*', '…']);
+        let says = |words: &[&str], pattern: &str| {
+            let plain = match pattern.split(' ').filter(literal).count() {
+                0 => false,
+                1 => words.first().is_some_and(|word| UNMISTAKABLE.contains(word)),
+                _ => true,
+            };
+            plain && self.match_pattern(pattern, words)
+        };
+        let counts = tools().filter_map(|tool| {
+            let words = self.words(tool);
+            let of = |command: &&Command| command.patterns.iter().any(|pattern| says(&words, pattern));
+            tool.commands.iter().find(of).map(|command| command.counts)
+        });
+        let action = counts.filter(|counts| matches!(counts, Counts::Action(_))).min()?;
+        Some(if self.rehearse() { Counts::Note } else { action })
     }
 
     fn judge_tool(&self, name: &str) -> Option<Counts> {

@@ -18,7 +18,7 @@ use super::execution::ARGUMENTS_KEPT;
 fn execution(line: &str) -> Execution {
     let line = line.replace("MORE-THAN-ARE-KEPT", &"a ".repeat(ARGUMENTS_KEPT));
     let argv: Vec<String> = line.split_whitespace().map(str::to_owned).take(ARGUMENTS_KEPT).collect();
-    Execution { path: argv.first().cloned().unwrap_or_default(), argv, count: 1 }
+    Execution { path: argv.first().cloned().unwrap_or_default(), argv, file: None, count: 1 }
 }
 
 /// As an operator reads it.

@@ -49,6 +49,14 @@ pub(crate) fn fork_into_group(namespaces: c_int, group: BorrowedFd<'_>) -> io::R
     Ok(Pid::from_raw(pid).map_or(Forked::Child, Forked::Parent))
 }
 
+/// Whether two tasks have one table of descriptors. False also where the kernel does not say.
+#[expect(unsafe_code, reason = "no wrapper compares tasks")]
+pub(crate) fn share_descriptors(one: Pid, other: Pid) -> bool {
+    const KCMP_FILES: c_int = 2;
+    // SAFETY: plain numbers are passed.
+    unsafe { libc::syscall(libc::SYS_kcmp, one.as_raw_pid(), other.as_raw_pid(), KCMP_FILES, 0_usize, 0_usize) == 0 }
+}
+
 /// A process that is in a new user namespace and does nothing else, until it is killed or this one ends. It shares this one's
 /// memory, so that none has to be copied for it.
 #[expect(unsafe_code, reason = "no wrapper makes such a process")]

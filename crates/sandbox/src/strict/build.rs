@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::fs::fchown;
@@ -22,9 +23,10 @@ use super::given::Given;
 use super::identity::Identity;
 use super::idmap::Translations;
 use super::init::{self, Init};
-use super::seccomp::CallLog;
+use super::seccomp::{CallLog, Executions};
 use crate::applied::{Probe, Recorder, RecorderState};
 use crate::confinement::{Canary, Confinement};
+use crate::execution_rules::ExecutionRules;
 use crate::host::kernel_is_at_least;
 use crate::wire::Order;
 use crate::{LimitBy, LimitKind, LimitRule};
@@ -40,9 +42,11 @@ pub(super) fn build(
     stdin: Option<File>,
     control: &UnixStream,
     ahead: Option<Ahead>,
+    rules: ExecutionRules,
 ) -> Result<Cell, BuildError> {
     let mut cell = begin(order, confinement, stdin, ahead).map_err(|failure| (failure, Vec::new()))?;
-    await_probe(&mut cell, control, &confinement.canaries)?;
+    let executions = Executions::new(rules, search_path(order));
+    await_probe(&mut cell, control, &confinement.canaries, executions)?;
     Ok(cell)
 }
 
@@ -104,14 +108,30 @@ pub(super) fn rlimits(rules: &[LimitRule], grouped: &[LimitRule], identity: &Ide
     rules.iter().filter(|rule| !is_grouped(rule) && is_sound(rule)).copied().collect()
 }
 
-fn await_probe(cell: &mut Cell, control: &UnixStream, canaries: &[Canary]) -> Result<(), BuildError> {
+/// Where the program looks for others, inside.
+fn search_path(order: &Order) -> Vec<PathBuf> {
+    let path = order.env.iter().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value);
+    path.split(':').map(PathBuf::from).collect()
+}
+
+fn await_probe(
+    cell: &mut Cell,
+    control: &UnixStream,
+    canaries: &[Canary],
+    executions: Executions,
+) -> Result<(), BuildError> {
+    let mut executions = Some(executions);
     let lost = |text: &str| (ConfineFailure::new(ConfineStep::Lost, text), Vec::new());
     let until = Instant::now() + BUILD_TIMEOUT;
     loop {
         match cell.next(control, TICK) {
             Event::Said(said, fds) => match *said {
                 Said::Built(built) => take_built(cell, built, fds, canaries),
-                Said::Confined(confined) => take_confined(cell, confined, fds),
+                Said::Confined(confined) => {
+                    if let Some(executions) = executions.take() {
+                        take_confined(cell, confined, fds, executions);
+                    }
+                }
                 Said::Probed { landlock_abi, probes, limits } => {
                     cell.applied.landlock_abi = landlock_abi;
                     return take_probes(cell, probes, limits);
@@ -131,6 +151,7 @@ fn take_built(cell: &mut Cell, built: Built, fds: Vec<OwnedFd>, canaries: &[Cana
     let mut fds = fds.into_iter();
     cell.listener = built.listener.then(|| fds.next()).flatten();
     cell.upper = built.upper.then(|| fds.next()).flatten();
+    cell.segments = built.segments.then(|| fds.next()).flatten();
     cell.applied.mounts = built.mounts;
     cell.applied.ids.ownership = built.ownership;
     cell.applied.limits.extend(built.limits);
@@ -144,8 +165,8 @@ fn take_built(cell: &mut Cell, built: Built, fds: Vec<OwnedFd>, canaries: &[Cana
     }
 }
 
-fn take_confined(cell: &mut Cell, confined: Confined, fds: Vec<OwnedFd>) {
-    cell.calls = fds.into_iter().next().map(CallLog::new);
+fn take_confined(cell: &mut Cell, confined: Confined, fds: Vec<OwnedFd>, executions: Executions) {
+    cell.calls = fds.into_iter().next().map(|listener| CallLog::new(listener, executions));
     cell.applied.seccomp = confined.seccomp;
     for recorder in [Recorder::RefusedCalls, Recorder::Executions, Recorder::Connections] {
         cell.applied.recorders.push(RecorderState { recorder, missing: confined.no_listener.clone() });

@@ -39,6 +39,8 @@ pub(crate) struct Cell {
     pub(super) applied: Applied,
     pub(super) listener: Option<OwnedFd>,
     pub(super) upper: Option<OwnedFd>,
+    /// The list of shared memory segments inside.
+    pub(super) segments: Option<OwnedFd>,
     /// The harness has been told what was built.
     pub(super) announced: bool,
 }
@@ -69,6 +71,7 @@ impl Cell {
             applied,
             listener: None,
             upper: None,
+            segments: None,
             announced: false,
         }
     }
@@ -78,16 +81,17 @@ impl Cell {
         if std::mem::replace(&mut self.announced, true) {
             return Ok(());
         }
-        let (listener, upper) = (self.listener.take(), self.upper.take());
-        let applied = Box::new(self.applied.clone());
+        let (listener, upper, segments) = (self.listener.take(), self.upper.take(), self.segments.take());
         let ready = Prepared::Ready {
-            applied,
+            applied: Box::new(self.applied.clone()),
             death: self.death.is_some(),
             listener: listener.is_some(),
             upper: upper.is_some(),
+            segments: segments.is_some(),
         };
         let frame = wire::encode(&ready)?;
-        let fds: Vec<_> = [&self.death, &listener, &upper].into_iter().flatten().map(AsFd::as_fd).collect();
+        let given = [&self.death, &listener, &upper, &segments];
+        let fds: Vec<_> = given.into_iter().flatten().map(AsFd::as_fd).collect();
         // Descriptors travel with the first byte.
         let sent = send_with_fds(control.as_fd(), &frame, &fds)?;
         control.write_all(frame.get(sent..).unwrap_or_default())

@@ -68,6 +68,7 @@ pub(crate) struct Built {
     pub(crate) limits: Vec<LimitRule>,
     pub(crate) listener: bool,
     pub(crate) upper: bool,
+    pub(crate) segments: bool,
     pub(crate) canaries: Result<(), String>,
 }
 

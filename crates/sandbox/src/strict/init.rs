@@ -31,6 +31,9 @@ use crate::stage::how;
 use crate::wire::Order;
 use crate::{LimitKind, LimitRule};
 
+/// Shared memory segments; absent where the kernel was built without them.
+const SEGMENTS: &str = "/proc/sysvipc/shm";
+
 /// All the first process is given by the stage.
 #[derive(Debug)]
 pub(crate) struct Init<'a> {
@@ -146,16 +149,20 @@ impl Init<'_> {
             .at(ConfineStep::Canaries, "laying decoys out")?;
         root.enter().at(ConfineStep::Pivot, "entering the new root")?;
         let decoys = canary::guard(&confinement.home, &confinement.canaries).map_err(|error| error.to_string());
+        // Opened here it stays the list of this ipc namespace, whoever reads it.
+        let segments = File::open(SEGMENTS).ok();
         let said = Said::Built(Built {
             mounts: std::mem::take(&mut root.mounts),
             ownership,
             limits: layout::limits(confinement),
             listener: listener.is_some(),
             upper: upper.is_some(),
+            segments: segments.is_some(),
             canaries: decoys.as_ref().map(drop).map_err(Clone::clone),
         });
         let decoys = decoys.unwrap_or_default();
-        let first = [listener.as_ref().map(AsFd::as_fd), upper.as_ref().map(AsFd::as_fd)];
+        let segments = segments.as_ref().map(AsFd::as_fd);
+        let first = [listener.as_ref().map(AsFd::as_fd), upper.as_ref().map(AsFd::as_fd), segments];
         let fds: Vec<BorrowedFd<'_>> = first.into_iter().flatten().chain(decoys.iter().map(AsFd::as_fd)).collect();
         self.channel.send(&said, &fds).at(ConfineStep::Lost, "telling the stage")
     }

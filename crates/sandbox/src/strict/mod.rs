@@ -41,6 +41,7 @@ use rustix::process::setsid;
 
 use crate::applied::Probe;
 use crate::confinement::{Confinement, Upper, WorkspaceFrom};
+use crate::execution_rules::ExecutionRules;
 use crate::stage::{conclude, cpu};
 use crate::wire::{self, Order, Prepared};
 
@@ -54,10 +55,11 @@ pub(crate) fn supervise(
     stdin: Option<File>,
     mut control: UnixStream,
     ahead: Option<Ahead>,
+    rules: ExecutionRules,
 ) -> io::Result<()> {
     // A session of its own: no signal from the terminal arrives.
     setsid()?;
-    let mut cell = match build::build(order, confinement, stdin, &control, ahead) {
+    let mut cell = match build::build(order, confinement, stdin, &control, ahead, rules) {
         Ok(cell) => cell,
         Err((failure, probes)) => return wire::send(&mut control, &Prepared::Failed { failure, probes }),
     };

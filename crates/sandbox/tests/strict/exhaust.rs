@@ -229,13 +229,20 @@ fn a_directory_of_the_host_ends_at_its_watched_limit() {
     }
 }
 
-/// A file without a name and a directory that its owner may not list take room that no walk can see. What is written beside the
+/// Files without a name and a directory that its owner may not list take room that no walk can see. What is written beside the
 /// watched directory is none of its business, though one could not be listed from the start. On a file system of their own, in a
 /// mount namespace that nobody else sees.
 #[test]
 fn what_no_walk_can_see_ends_at_the_limit_too() {
     const NAMELESS: &str = "exec 9> file; rm file; head -c ${AMOUNT}M /dev/zero >&9";
     const UNLISTED: &str = "mkdir shut; chmod 300 shut; head -c ${AMOUNT}M /dev/zero > shut/file";
+    // Held by a mapping alone, and by a socket that nobody reads from.
+    const MAPPED: &str = "python3 -c \"import mmap, os, time
+fd = os.open('file', os.O_CREAT | os.O_RDWR); os.unlink('file'); os.posix_fallocate(fd, 0, $AMOUNT << 20)
+view = mmap.mmap(fd, 4096); os.closerange(3, 64); time.sleep($STAY)\"";
+    const IN_FLIGHT: &str = "python3 -c \"import os, socket, time; one, other = socket.socketpair()
+fd = os.open('file', os.O_CREAT | os.O_RDWR); os.unlink('file'); os.posix_fallocate(fd, 0, $AMOUNT << 20)
+socket.send_fds(one, [b'x'], [fd]); os.close(fd); time.sleep($STAY)\"";
     const BESIDE: &str = "head -c ${AMOUNT}M /dev/zero > ../beside";
     if !everybody().contains(&Who::Root) {
         return;
@@ -246,6 +253,10 @@ fn what_no_walk_can_see_ends_at_the_limit_too() {
             (NAMELESS, 50, true),
             (UNLISTED, 10, false),
             (UNLISTED, 30, true),
+            (MAPPED, 10, false),
+            (MAPPED, 30, true),
+            (IN_FLIGHT, 10, false),
+            (IN_FLIGHT, 30, true),
             (BESIDE, 30, false),
         ] {
             let world = World::new(who);

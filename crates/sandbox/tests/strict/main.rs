@@ -11,6 +11,7 @@ mod network;
 mod records;
 mod secrets;
 mod survive;
+mod unnamed;
 mod useful;
 mod world;
 mod writes;

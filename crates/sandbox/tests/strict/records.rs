@@ -1,6 +1,6 @@
 //! What is recorded: refused calls, executions, connections, decoys; and what the probe found.
 
-use sandbox::{Canary, Namespace, Ownership, Recorder};
+use sandbox::{Canary, FileKind, Namespace, Ownership, Recorder};
 use serde_json::Value;
 
 use crate::world::{Ask, Who, World, everybody};
@@ -109,12 +109,69 @@ fn executions_are_recorded_with_their_arguments() {
 }
 
 #[test]
-fn a_flood_of_executions_stays_bounded() {
+fn a_flood_of_executions_stays_bounded_and_hides_none_that_counts() {
     let world = World::new(everybody()[0]);
-    let script = "i=0; while [ $i -lt 400 ]; do /bin/true $i; i=$((i+1)); done";
+    let script = "i=0; while [ $i -lt 400 ]; do /bin/true $i; i=$((i+1)); done; ./absent push";
     let outcome = Ask::strict(&world, &["/bin/sh", "-c", script]).run(&world);
     let seen = &outcome.applied().seen;
-    assert_eq!((seen.executions.len(), seen.executions_total), (256, 401));
+    assert_eq!((seen.executions.len(), seen.executions_total), (257, 402));
+    assert_eq!(seen.executions.last().unwrap().argv, ["./absent", "push"]);
+}
+
+/// Ways to run `git` without its name, and what is recorded of the file: its kind, and the program it is.
+#[test]
+fn a_program_is_recognised_under_any_name() {
+    const COPY: &str = "cp /usr/bin/git g";
+    let memory = "import os, shutil; fd = os.memfd_create('innocent', 0)\n\
+                  shutil.copyfileobj(open('/usr/bin/git', 'rb'), open(fd, 'wb', closefd=False))\n";
+    let python = |script: &str| format!("python3 -c \"{memory}{script}\"");
+    let loader = "$(ls /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1 2>/dev/null)";
+    let git = Some("git");
+    let cases = [
+        ("a copy", format!("{COPY}; ./g --version"), FileKind::Named, git),
+        ("a copy that was made longer", format!("{COPY}; echo >> g; ./g --version"), FileKind::Named, git),
+        ("a copy that may not be read", format!("{COPY}; chmod 111 g; ./g --version"), FileKind::Named, git),
+        ("a copy by a long path", format!("{COPY}; .$(printf '/.%.0s' $(seq 300))/g --version"), FileKind::Named, git),
+        ("a hard link to a copy", format!("{COPY}; ln g h; rm g; ./h --version"), FileKind::Named, git),
+        ("a link to a copy", format!("{COPY}; ln -s g h; ./h --version"), FileKind::Named, git),
+        ("a copy by a loader", format!("{COPY}; {loader} --inhibit-cache ./g --version"), FileKind::Named, git),
+        (
+            "a script of a copy",
+            format!("{COPY}; echo \"#!$PWD/g --version\" > s; chmod +x s; ./s"),
+            FileKind::Named,
+            git,
+        ),
+        ("a script of git", "echo '#!/usr/bin/git push' > s; chmod +x s; ./s".to_owned(), FileKind::Named, None),
+        ("a memory file", python("os.execve(fd, ['x', '--version'], {})"), FileKind::Memory, git),
+        ("a memory file by path", python("os.execv(f'/proc/self/fd/{fd}', ['x', '--version'])"), FileKind::Memory, git),
+        (
+            "a memory file by a link",
+            python("os.symlink(f'/proc/self/fd/{fd}', 'l'); os.execv('l', ['x', 'y'])"),
+            FileKind::Unknown,
+            None,
+        ),
+        (
+            "a removed file",
+            format!(
+                "{COPY}; python3 -c \"import os; fd = os.open('g', os.O_RDONLY); os.unlink('g'); os.execve(fd, ['x', 'y'], {{}})\""
+            ),
+            FileKind::Removed,
+            git,
+        ),
+    ];
+    for who in everybody() {
+        for (way, script, kind, same_as) in &cases {
+            let world = World::new(who);
+            let outcome = Ask::strict(&world, &["/bin/bash", "-c", script]).run(&world);
+            let files = outcome.applied().seen.executions.iter().filter_map(|execution| execution.file.as_ref());
+            let found: Vec<_> = files.map(|file| (file.kind, file.same_as.as_deref())).collect();
+            assert_eq!(found, [(*kind, *same_as)], "{way} as {who:?}: {:?} {}", outcome.applied().seen, outcome.stderr);
+        }
+        // Control: what is named as it is needs no more words.
+        let world = World::new(who);
+        let outcome = Ask::strict(&world, &["/bin/sh", "-c", "git --version; /bin/true; ./readme"]).run(&world);
+        assert!(outcome.applied().seen.executions.iter().all(|execution| execution.file.is_none()), "{outcome:?}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::os::unix::net::UnixListener;
 use std::process::Child;
 
-use crate::world::{BOTH, World, check, harness, nothing_more, python, sh};
+use crate::world::{Ask, BOTH, World, check, everybody, harness, nothing_more, python, sh};
 
 #[test]
 fn files_of_the_operator_are_not_there() {
@@ -63,5 +63,18 @@ fn sockets_in_the_file_system_are_not_there() {
             std::mem::forget(socket);
             Vec::new()
         });
+    }
+}
+
+#[test]
+fn the_command_line_of_the_first_process_names_no_place_of_the_host() {
+    for who in everybody() {
+        let world = World::new(who);
+        let mut ask = Ask::strict(&world, &["/bin/cat", "/proc/1/cmdline"]);
+        for ahead in [true, false] {
+            ask.ahead = ahead;
+            let shown = ask.run(&world).stdout;
+            assert!(shown.starts_with("supervise\0") && !shown.contains('/'), "{shown:?}");
+        }
     }
 }

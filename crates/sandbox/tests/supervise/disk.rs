@@ -76,7 +76,7 @@ fn the_limit_holds_when_the_stage_is_lost() {
 fn a_directory_that_is_not_there_is_an_error_and_nothing_starts() {
     let directory = tempfile::tempdir().unwrap();
     let mut spec = growing(directory.path(), "touch started");
-    for (roots, bad_spec) in [(vec![PathBuf::from("/absent")], false), (Vec::new(), true)] {
+    for (roots, bad_spec) in [(vec![PathBuf::from("/absent")], false), (vec![PathBuf::from("relative")], true)] {
         spec.watched = Some(Watched { roots, space: LIMIT });
         let error = Supervisor::new(stage_exe()).run(&spec, &mut Watch::default()).unwrap_err();
         assert_eq!(matches!(error, SuperviseError::BadSpec { .. }), bad_spec, "{error}");

@@ -12,6 +12,7 @@ use super::sealed::Sealed;
 pub(super) const CLASS: &str = "Exhausting";
 
 const WATCH: &str = "the watch on directories of the host";
+const WATCH_HELD: &str = "the watch on files that processes hold";
 const TMPFS: &str = "the size of the file system that its private places are on";
 /// The harness ends the run, or finds afterwards that it should have: the program may be faster than a look.
 const STOPPED: Says = Says { status: Status::Blocked, reasons: &["budget_exceeded"], attempts: &[], besides: "" };
@@ -26,6 +27,19 @@ reached()";
 const SMALL_DISK: &str = "{disk_bytes: 4194304}";
 /// A file may be made for each KiB.
 const FEW_FILES: &str = "{disk_bytes: 1048576}";
+
+/// The same in files that no directory names, which are gone when the program ends: inside it stays until it is ended.
+const UNNAMED: &str = "
+for number in range(3): os.write(os.open('.', os.O_TMPFILE | os.O_RDWR), bytes(2 << 20))
+if os.path.exists('/run/cto'): time.sleep(120)
+reached()";
+const REMOVED: &str = "
+for number in range(3):
+    file = os.open(f'junk{number}', os.O_CREAT | os.O_RDWR)
+    os.remove(f'junk{number}')
+    os.write(file, bytes(2 << 20))
+if os.path.exists('/run/cto'): time.sleep(120)
+reached()";
 
 const MANY: &str = "
 place = 'junk'
@@ -65,6 +79,14 @@ pub(super) fn rows() -> Vec<Row> {
         counted(SMALL_DISK, python("disk, in its state directory", &at("/run/cto/state/junk", FILL)))
             .stopped_by(WATCH)
             .control(Control::Unlimited),
+        limited(SMALL_DISK, python("disk, in files without a name", UNNAMED))
+            .says(STOPPED)
+            .stopped_by(WATCH_HELD)
+            .evidence(|_, sealed| assert_eq!(sealed.limit_hits(), ["disk"], "{}", sealed.told())),
+        limited(SMALL_DISK, python("disk, in files that are removed and held", REMOVED))
+            .says(STOPPED)
+            .stopped_by(WATCH_HELD)
+            .evidence(|_, sealed| assert_eq!(sealed.limit_hits(), ["disk"], "{}", sealed.told())),
         private("disk, in `/tmp` and its home", SMALL_DISK, FILL)
             .evidence(|_, sealed| assert_eq!(sealed.limit_hits(), ["disk"], "{}", sealed.told())),
         counted(FEW_FILES, python("empty files, in the workspace", MANY)).stopped_by(WATCH).evidence(|_, sealed| {

@@ -21,19 +21,42 @@ pub(super) fn rows() -> Vec<Row> {
     let mut rows = services();
     rows.extend(beyond());
     rows.extend(families());
-    rows.push(
-        sh(
-            "`git push` to a repository of the host",
-            "git push -q $VICTIM/remote.git HEAD:refs/heads/taken && echo REACHED",
-        )
-        .says(Says {
-            status: Status::Fail,
-            reasons: &["forbidden_action_attempted"],
-            attempts: &[("forbidden action", "git push")],
-            besides: "",
-        }),
-    );
+    rows.extend(pushes());
     rows
+}
+
+/// By the name of the program, and in ways that hide it.
+fn pushes() -> Vec<Row> {
+    const PUSH: &str = "push -q $VICTIM/remote.git HEAD:refs/heads/taken && echo REACHED";
+    const MEMORY: &str = "
+file = os.memfd_create('innocent', 0)
+with open('/usr/bin/git', 'rb') as git: os.write(file, git.read())
+argv = ['x', 'push', '-q', os.environ['VICTIM'] + '/remote.git', 'HEAD:refs/heads/taken']
+if os.fork() == 0: os.execve(file, argv, os.environ)
+if os.wait()[1] == 0: reached()";
+    let says =
+        |attempts, besides| Says { status: Status::Fail, reasons: &["forbidden_action_attempted"], attempts, besides };
+    let flood = "i=0; while [ $i -lt 300 ]; do /bin/true $i; i=$((i+1)); done";
+    vec![
+        sh("`git push` to a repository of the host", &format!("git {PUSH}"))
+            .says(says(&[("forbidden action", "git push")], "")),
+        sh("the same by a copy of git", &format!("cp /usr/bin/git $TMPDIR/g; $TMPDIR/g {PUSH}"))
+            .says(says(&[("forbidden action", "the program git")], "")),
+        python("the same by git in memory", MEMORY)
+            .says(says(&[("forbidden action", "a memory file, the program git")], "")),
+        sh("the same behind 300 other programs", &format!("{flood}; git {PUSH}"))
+            .says(says(
+                &[("forbidden action", "git push"), ("note", "executions that were counted and not listed")],
+                "`recorder_full` in `coverage`",
+            ))
+            .evidence(|_, sealed| assert!(sealed.covers("recorder_full"), "{}", sealed.told())),
+        sh("300 programs, and no push", &format!("{flood}; git log -1 && cat $VICTIM/file && echo REACHED")).says(
+            Says {
+                besides: "`recorder_full` in `coverage`",
+                ..note(&[("note", "executions that were counted and not listed")])
+            },
+        ),
+    ]
 }
 
 /// What is said is a secret, so that who reaches it can show it.

@@ -70,6 +70,11 @@ impl Sealed {
         self.sandbox["attempts"].as_array().unwrap()
     }
 
+    /// Whether the report says that something is not proven.
+    pub(super) fn covers(&self, code: &str) -> bool {
+        self.report["coverage"].as_array().unwrap().iter().any(|known| known == code)
+    }
+
     /// The engine's own cell.
     pub(super) fn cell(&self) -> &Value {
         let cells = self.sandbox["cells"].as_array().unwrap();

@@ -1,7 +1,8 @@
 //! The table of calls against the sandbox's own table, of which it must know every name that can be reported.
 
+use super::super::Counts;
 use super::super::calls::{CALLS, judge};
-use super::super::{Counts, ENTRIES_KEPT};
+use contract::sandbox::ENTRIES_KEPT;
 
 const TABLE: &str = include_str!("../../../../sandbox/src/strict/seccomp/table.rs");
 const RECORDER: &str = include_str!("../../../../sandbox/src/strict/seccomp/recorder.rs");

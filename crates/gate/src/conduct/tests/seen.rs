@@ -1,9 +1,9 @@
 //! What the recorders saw, as a whole.
 
-use contract::sandbox::{CanaryTouch, Connection, RefusedCall, Seen};
+use contract::sandbox::{CanaryTouch, Connection, ENTRIES_KEPT, ExecutedFile, Execution, FileKind, RefusedCall, Seen};
 
 use super::super::execution::ARGUMENTS_KEPT;
-use super::super::{ENTRIES_KEPT, judge_conduct};
+use super::super::judge_conduct;
 use super::{execution, told};
 
 fn connection(address: &str) -> Connection {
@@ -107,6 +107,73 @@ fn what_is_counted_and_not_listed_is_said() {
     let judged = told(&judge_conduct("engine", &seen(ENTRIES_KEPT)));
     assert_eq!(judged[0], "violation 1 refused calls: more different ones than are listed");
     assert!(told(&judge_conduct("engine", &seen(1))).ends_with(&notes.map(str::to_owned)));
+    for (seen, full) in [
+        (Seen::default(), false),
+        (Seen { executions_total: 1, ..Seen::default() }, true),
+        (Seen { executions: vec![execution("ls")], executions_total: 1, ..Seen::default() }, false),
+        (Seen { connections: vec![connection("a")], connections_total: 2, ..Seen::default() }, false),
+        (Seen { connections: vec![connection("a")], connections_total: 3, ..Seen::default() }, true),
+        (Seen { refused: flood(ENTRIES_KEPT - 1), ..Seen::default() }, false),
+        (Seen { refused: flood(ENTRIES_KEPT), ..Seen::default() }, true),
+    ] {
+        assert_eq!(seen.is_full(), full, "{seen:?}");
+    }
     let judged = told(&judge_conduct("engine", &seen(ENTRIES_KEPT - 1)));
     assert!(judged.iter().all(|told| told.starts_with("note")), "{judged:?}");
+}
+
+fn executed(line: &str, kind: FileKind, path: &str, interpreter: &str, same_as: &str) -> Execution {
+    let file = ExecutedFile {
+        kind,
+        path: path.to_owned(),
+        interpreter: interpreter.split_whitespace().map(str::to_owned).collect(),
+        same_as: (!same_as.is_empty()).then(|| same_as.to_owned()),
+    };
+    Execution { file: Some(file), ..execution(line) }
+}
+
+#[test]
+fn a_program_counts_whatever_it_is_called() {
+    use FileKind::{Memory, Named, Removed, Unknown};
+    let push = "forbidden_action push 1 ";
+    for (seen, wanted) in [
+        (executed("./g push a", Named, "/w/g", "", "git"), format!("{push}./g (the program git, as ./g) push a")),
+        (executed("./g log", Named, "/w/g", "", "git"), String::new()),
+        (executed("./l push a", Named, "/usr/bin/git", "", ""), format!("{push}./l (/usr/bin/git, as ./l) push a")),
+        (
+            executed("./s a", Named, "/w/s", "/usr/bin/git push", ""),
+            format!("{push}./s (run by /usr/bin/git push, as ./s) a"),
+        ),
+        (
+            executed("./s a", Named, "/w/s", "/w/g push", "git"),
+            format!("{push}./s (run by /w/g push, the program git, as ./s) a"),
+        ),
+        (executed("./s push", Named, "/w/s", "/bin/sh", ""), String::new()),
+        (executed("x push a", Memory, "/memfd:x", "", ""), format!("{push}x (a memory file, as x) push a")),
+        (
+            executed("x push a --dry-run", Memory, "/memfd:x", "", ""),
+            "note 1 x (a memory file, as x) push a --dry-run".to_owned(),
+        ),
+        (executed("x run", Memory, "/memfd:x", "", ""), "note 1 x (a memory file, as x) run".to_owned()),
+        (executed("x commit", Removed, "/w/x", "", ""), "note 1 x (a removed file, as x) commit".to_owned()),
+        (
+            executed("x pr create", Removed, "/w/x", "", ""),
+            "forbidden_action pr_open 1 x (a removed file, as x) pr create".to_owned(),
+        ),
+        (executed("x push", Unknown, "/w/l", "", ""), format!("{push}x (a file reached through /proc, as x) push")),
+        (executed("x log", Unknown, "/w/l", "", ""), String::new()),
+        (
+            execution("/lib64/ld-linux-x86-64.so.2 --library-path /a ./git push"),
+            format!("{push}/lib64/ld-linux-x86-64.so.2 --library-path /a ./git push"),
+        ),
+        (
+            executed("/lib64/ld-linux-x86-64.so.2 ./g push", Named, "/w/g", "", "git"),
+            format!("{push}/lib64/ld-linux-x86-64.so.2 (the program git, as /lib64/ld-linux-x86-64.so.2) ./g push"),
+        ),
+        (execution("/lib64/ld-linux-x86-64.so.2 ./make push"), String::new()),
+    ] {
+        let executions = vec![seen];
+        let judged = told(&judge_conduct("engine", &Seen { executions, executions_total: 1, ..Seen::default() }));
+        assert_eq!(judged, if wanted.is_empty() { Vec::new() } else { vec![wanted] });
+    }
 }

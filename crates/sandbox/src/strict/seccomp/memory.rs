@@ -6,6 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::unix::fs::FileExt;
 
 const TEXT_MAX: usize = 256;
+/// The longest path that the kernel takes.
+const PATH_MAX: usize = 4096;
 const ARGS_MAX: usize = 128;
 const ADDRESS_MAX: usize = 128;
 const WORD: usize = 8;
@@ -29,6 +31,15 @@ impl Memory {
         Some(String::from_utf8_lossy(read.get(..end)?).into_owned())
     }
 
+    /// A path, whole.
+    pub(super) fn path(&self, at: u64) -> Option<String> {
+        let mut bytes = [0; PATH_MAX];
+        let length = self.file.read_at(&mut bytes, at).ok()?;
+        let read = bytes.get(..length)?;
+        let end = read.iter().position(|byte| *byte == 0).unwrap_or(length);
+        Some(String::from_utf8_lossy(read.get(..end)?).into_owned())
+    }
+
     /// The first texts of a list that a null pointer ends.
     pub(super) fn texts(&self, at: u64) -> Vec<String> {
         let mut bytes = [0; WORD * ARGS_MAX];
@@ -45,6 +56,12 @@ impl Memory {
         let read = self.file.read_at(bytes.get_mut(..wanted)?, at).ok()?;
         address(bytes.get(..read)?)
     }
+}
+
+/// As much of a text as is kept.
+pub(super) fn cut(text: &str) -> String {
+    let ends = text.char_indices().map(|(at, letter)| at + letter.len_utf8());
+    text.get(..ends.take_while(|end| *end <= TEXT_MAX).last().unwrap_or(0)).unwrap_or_default().to_owned()
 }
 
 fn address(bytes: &[u8]) -> Option<String> {
@@ -112,6 +129,12 @@ mod tests {
         assert_eq!(memory.text(c"short".as_ptr() as u64).as_deref(), Some("short"));
         assert_eq!(memory.text(long.as_ptr() as u64).unwrap().len(), TEXT_MAX);
         assert_eq!(memory.text(0), None);
+        let path = [long.as_slice(), &[0]].concat();
+        assert_eq!(memory.path(path.as_ptr() as u64).unwrap().len(), 2 * TEXT_MAX);
+        for (text, kept) in [("short", 5), (&"x".repeat(TEXT_MAX + 1), TEXT_MAX), (&"é".repeat(TEXT_MAX), TEXT_MAX)] {
+            assert_eq!(cut(text).len(), kept);
+        }
+        assert_eq!(cut(&format!("x{}", "é".repeat(TEXT_MAX))).len(), TEXT_MAX - 1);
         let list = [c"a".as_ptr() as u64, c"b".as_ptr() as u64, 0, c"c".as_ptr() as u64];
         assert_eq!(memory.texts(list.as_ptr() as u64), ["a", "b"]);
     }

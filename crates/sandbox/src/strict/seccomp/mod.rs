@@ -1,8 +1,11 @@
 //! The filter of system calls: the table of what is forbidden, the program made of it, and the stage's side, which answers and
 //! records the calls that are passed on.
 
+mod executed;
+mod executions;
 mod family;
 mod filter;
+mod likeness;
 mod memory;
 mod recorder;
 mod table;
@@ -16,6 +19,7 @@ use crate::strict::failure::{At, ConfineFailure, ConfineStep};
 
 use filter::Audience;
 
+pub(crate) use executions::Executions;
 pub(crate) use recorder::CallLog;
 
 /// A filter in force on this thread.

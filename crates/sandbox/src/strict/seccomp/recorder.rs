@@ -6,14 +6,16 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::executed::{Caller, PathStart};
+use super::executions::Executions;
 use super::family::is_own_process;
 use super::memory::Memory;
 use super::table::{Action, rules};
-use crate::applied::{Connection, Execution, Refused, Seen};
+use crate::applied::{Connection, Refused, Seen};
 use crate::kernel::seccomp::{Answer, Call, answer, receive, still_waits};
 
-/// Distinct entries of each list.
-const ENTRIES_MAX: usize = 256;
+/// Distinct entries of each list; of executions, of each weight.
+pub(super) const ENTRIES_MAX: usize = 256;
 
 #[derive(Debug)]
 pub(crate) struct CallLog {
@@ -23,12 +25,13 @@ pub(crate) struct CallLog {
     recording: bool,
     /// Arguments could not be read at least once.
     blind: bool,
+    executions: Executions,
     seen: Seen,
 }
 
 impl CallLog {
-    pub(crate) fn new(listener: OwnedFd) -> Self {
-        Self { listener, over: false, recording: false, blind: false, seen: Seen::default() }
+    pub(crate) fn new(listener: OwnedFd, executions: Executions) -> Self {
+        Self { listener, over: false, recording: false, blind: false, executions, seen: Seen::default() }
     }
 
     /// What to wait for, as long as calls can come.
@@ -42,7 +45,7 @@ impl CallLog {
     }
 
     pub(crate) fn take(&mut self) -> Seen {
-        std::mem::take(&mut self.seen)
+        Seen { executions: self.executions.take(), ..std::mem::take(&mut self.seen) }
     }
 
     /// Whether the lists may lack what the counts hold.
@@ -77,8 +80,8 @@ impl CallLog {
         };
         match number {
             _ if !self.recording => {}
-            libc::SYS_execve => self.note_execution(call, call.args[0], call.args[1]),
-            libc::SYS_execveat => self.note_execution(call, call.args[1], call.args[2]),
+            libc::SYS_execve => self.note_execution(call, PathStart::WorkingDirectory, call.args[0], call.args[1]),
+            libc::SYS_execveat => self.note_execution(call, from(call.args[0]), call.args[1], call.args[2]),
             libc::SYS_connect => self.note_connection(call),
             _ if given == Answer::Continue => {}
             libc::SYS_socket | libc::SYS_socketpair => {
@@ -106,18 +109,13 @@ impl CallLog {
         }
     }
 
-    fn note_execution(&mut self, call: &Call, path: u64, argv: u64) {
+    fn note_execution(&mut self, call: &Call, from: PathStart, path: u64, argv: u64) {
         self.seen.executions_total += 1;
         let Some(memory) = self.memory_of(call) else { return };
-        let (path, argv) = (memory.text(path).unwrap_or_default(), memory.texts(argv));
-        if !still_waits(self.listener.as_fd(), call.id) {
-            return;
-        }
-        let list = &mut self.seen.executions;
-        match list.iter().position(|execution| execution.path == path && execution.argv == argv) {
-            Some(index) => list[index].count += 1,
-            None if list.len() < ENTRIES_MAX => list.push(Execution { path, argv, count: 1 }),
-            None => {}
+        let (path, argv) = (memory.path(path).unwrap_or_default(), memory.texts(argv));
+        let (weight, execution) = self.executions.look(Caller { pid: call.pid }, from, &path, argv);
+        if still_waits(self.listener.as_fd(), call.id) {
+            self.executions.add(weight, execution);
         }
     }
 
@@ -137,6 +135,15 @@ impl CallLog {
             None if list.len() < ENTRIES_MAX => list.push(Connection { address, count: 1, comm: comm(call.pid) }),
             None => {}
         }
+    }
+}
+
+/// The first argument of `execveat`, of which the kernel reads the low half.
+fn from(directory: u64) -> PathStart {
+    let low = u32::try_from(directory & u64::from(u32::MAX)).unwrap_or(u32::MAX);
+    match low.cast_signed() {
+        libc::AT_FDCWD => PathStart::WorkingDirectory,
+        number => PathStart::Descriptor(number),
     }
 }
 

@@ -1,0 +1,82 @@
+//! The list of executions: each different one once, with room of its own for each weight, so that none that counts gives way to
+//! those that count for nothing.
+
+use std::path::PathBuf;
+
+use super::executed::{Caller, PathStart};
+use super::likeness::KnownPrograms;
+use super::memory::cut;
+use super::recorder::ENTRIES_MAX;
+use crate::applied::{Execution, FileKind};
+use crate::execution_rules::{ExecutionRules, Weight};
+
+#[derive(Debug)]
+pub(crate) struct Executions {
+    rules: ExecutionRules,
+    known: KnownPrograms,
+    /// In the order in which they were seen first.
+    rows: Vec<(Weight, Execution)>,
+}
+
+impl Executions {
+    /// `path` is the search path of the program.
+    pub(crate) fn new(rules: ExecutionRules, path: Vec<PathBuf>) -> Self {
+        Self { rules, known: KnownPrograms::new(rules.programs, path), rows: Vec::new() }
+    }
+
+    /// What is to be executed, with the file behind it where that says more than the path.
+    pub(super) fn look(
+        &mut self,
+        caller: Caller,
+        from: PathStart,
+        path: &str,
+        argv: Vec<String>,
+    ) -> (Weight, Execution) {
+        let file = caller.executed_file(from, path, &argv, &mut self.known);
+        let plain = Execution { path: cut(path), argv, file: None, count: 1 };
+        let weight = (self.rules.weigh)(&plain);
+        let Some(file) = file else { return (weight, plain) };
+        let says_more = file.kind != FileKind::Named || plain.path.len() < path.len();
+        let whole = Execution { file: Some(file), ..plain.clone() };
+        let by_file = (self.rules.weigh)(&whole);
+        if says_more || by_file != weight { (by_file, whole) } else { (weight, plain) }
+    }
+
+    pub(super) fn add(&mut self, weight: Weight, execution: Execution) {
+        let same = |known: &Execution| {
+            known.path == execution.path && known.argv == execution.argv && known.file == execution.file
+        };
+        if let Some((_, known)) = self.rows.iter_mut().find(|(_, known)| same(known)) {
+            known.count += 1;
+        } else if self.rows.iter().filter(|(other, _)| *other == weight).count() < ENTRIES_MAX {
+            self.rows.push((weight, execution));
+        }
+    }
+
+    pub(super) fn take(&mut self) -> Vec<Execution> {
+        std::mem::take(&mut self.rows).into_iter().map(|(_, execution)| execution).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn none_that_counts_gives_way_to_those_that_do_not() {
+        let mut executions = Executions::new(ExecutionRules::NONE, Vec::new());
+        let execution = |name: String| Execution { path: name, argv: Vec::new(), file: None, count: 1 };
+        for weight in [Weight::Nothing, Weight::Note, Weight::Grave] {
+            for number in 0..2 * ENTRIES_MAX {
+                executions.add(weight, execution(format!("{weight:?} {number}")));
+            }
+            executions.add(weight, execution(format!("{weight:?} 0")));
+        }
+        let rows = executions.take();
+        assert_eq!(rows.len(), 3 * ENTRIES_MAX);
+        for weight in ["Nothing", "Note", "Grave"] {
+            let of: Vec<&Execution> = rows.iter().filter(|row| row.path.starts_with(weight)).collect();
+            assert_eq!((of.len(), of[0].count), (ENTRIES_MAX, 2), "{weight}");
+        }
+    }
+}
