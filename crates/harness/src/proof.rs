@@ -78,8 +78,12 @@ fn paths(run: &Run<'_>) -> Vec<String> {
     paths
 }
 
+/// How often a path stands in a text. `/src/site-cache` is not `/src/site`; where that is in doubt, it is.
 fn occurrences(bytes: &[u8], path: &[u8]) -> u64 {
-    bytes.windows(path.len().max(1)).filter(|window| *window == path).count() as u64
+    let goes_on =
+        |end: usize| bytes.get(end).is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+    let windows = bytes.windows(path.len().max(1)).enumerate();
+    windows.filter(|(start, window)| *window == path && !goes_on(start + path.len())).count() as u64
 }
 
 /// Writes the proofs that the run's stage asks for.
@@ -227,4 +231,23 @@ fn overlap(one: &Path, other: &Path) -> bool {
 /// The state of a source repository, as a proof has it.
 pub(crate) fn state(head: String, sha256: &str) -> SourceState {
     SourceState { head, sha256: sha256.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_found_and_its_neighbours_are_not() {
+        for (text, times) in [
+            ("/src/site", 1),
+            ("in /src/site. And /src/site/a, \"/src/site\"", 3),
+            ("/src/site.git", 1),
+            ("/src/siteä", 1),
+            ("/src/site-cache:/src/site2:/src/site_old", 0),
+            ("/src", 0),
+        ] {
+            assert_eq!(occurrences(text.as_bytes(), b"/src/site"), times, "{text}");
+        }
+    }
 }

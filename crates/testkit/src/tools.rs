@@ -93,6 +93,16 @@ pub fn node(test: &str) -> Option<PathBuf> {
     given(test, "CTO_TEST_NODE", "node")
 }
 
+/// The environment in which a sandbox shows Node, wherever that lies.
+pub fn node_environment(test: &str) -> Option<Value> {
+    let node = std::fs::canonicalize(node(test)?).ok()?;
+    if node.starts_with("/usr") {
+        return Some(json!({}));
+    }
+    let bin = node.parent()?;
+    Some(json!({"mounts": [{"source": bin.parent()?}], "path": [bin]}))
+}
+
 /// The cargo that runs the tests, itself and not what chooses a toolchain: its compiler stands beside it.
 #[expect(clippy::disallowed_methods, reason = "cargo tells by the environment which one it is")]
 pub fn cargo() -> PathBuf {

@@ -227,7 +227,7 @@ static NODE: Project = Project {
     ],
     source: "calc.js",
     argv: |_| words(&["node", "--test"]),
-    environment: nothing,
+    environment: testkit::node_environment,
 };
 
 static GO: Project = Project {

@@ -67,7 +67,7 @@ END
         script: "node -e 'console.log(require(\"child_process\").execSync(\"echo hi\").toString().trim())
             require(\"http\").createServer((_, answer) => answer.end(\"works\")).listen(0, \"127.0.0.1\", function () {
             fetch(`http://127.0.0.1:${this.address().port}`).then(it => it.text()).then(it => { console.log(it); process.exit(0) }) })'",
-        environment: |test, _| testkit::node(test).map(|_| json!({})),
+        environment: |test, _| testkit::node_environment(test),
     },
     Tool {
         name: "`cargo build` of a crate without dependencies",
