@@ -5,6 +5,7 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
+use crate::named::{is_name_or_path, is_plain, words};
 use crate::rule::Check;
 
 /// Lenient, since what was cut out of a text may lack its padding and its last bits.
@@ -91,7 +92,7 @@ fn is_generated(secret: &[u8]) -> bool {
     let body = secret.iter().rposition(|byte| matches!(byte, b'_' | b'-')).map_or(secret, |at| &secret[at + 1..]);
     let body = if body.len() * 2 < secret.len() { secret } else { body };
     let digits = body.iter().filter(|byte| byte.is_ascii_digit()).count();
-    digits > 0
+    (digits > 0 || !is_plain(body))
         && kinds(body) >= 2
         && entropy(body) >= 2.8
         && words(body) * 3 <= body.len()
@@ -175,10 +176,11 @@ fn is_name_and_password(secret: &[u8]) -> bool {
     pair.iter().all(|byte| (b' '..=b'~').contains(byte)) && password.len() >= 6 && !is_written_by_hand(password)
 }
 
-/// Of three kinds of characters, or of two that are this long and not letters alone.
+/// Of three kinds of characters, or of two that are this long and mixed.
 fn is_password(secret: &[u8], long: usize) -> bool {
     let kinds = kinds(secret);
-    let varied = kinds >= 3 || kinds == 2 && secret.len() >= long && secret.iter().any(u8::is_ascii_digit);
+    let is_mixed = secret.iter().any(u8::is_ascii_digit) || !is_plain(secret);
+    let varied = kinds >= 3 || kinds == 2 && secret.len() >= long && is_mixed;
     varied
         && entropy(secret) >= 2.5
         && !is_expression(secret)
@@ -201,11 +203,12 @@ fn is_expression(secret: &[u8]) -> bool {
 fn is_assigned(secret: &[u8]) -> bool {
     let digits = secret.iter().filter(|byte| byte.is_ascii_digit()).count();
     let letters = secret.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
-    // A long value of letters in both cases may have a single digit.
-    let mixed = digits >= 2 || digits == 1 && secret.len() >= 24 && kinds(secret) >= 3;
+    // A long value of letters in both cases may have a single digit, or none.
+    let mixed = digits >= 2 || secret.len() >= 24 && kinds(secret) >= 2 + digits.min(1) && !is_plain(secret);
+    let least = if secret.len() >= 32 { 3.0 } else { 3.3 };
     mixed
         && letters >= 4
-        && entropy(secret) >= 3.3
+        && entropy(secret) >= least
         && !is_uuid(secret)
         && !is_written_by_hand(secret)
         && !is_name_or_path(secret)
@@ -227,75 +230,6 @@ fn is_written_by_hand(secret: &[u8]) -> bool {
         || holds_any(secret, &MADE_UP)
         || holds_any(secret, &TELLING)
         || words(secret) * 2 > secret.len()
-}
-
-/// How many characters stand in words of five letters or more.
-fn words(secret: &[u8]) -> usize {
-    words_of(secret, 5)
-}
-
-/// How many characters stand in words: so many letters or more of one case, a large initial allowed, that can be spoken.
-fn words_of(secret: &[u8], shortest: usize) -> usize {
-    let letters = secret.split(|byte| !byte.is_ascii_alphabetic());
-    let parts = letters
-        .flat_map(|letters| letters.chunk_by(|one, other| !(one.is_ascii_lowercase() && other.is_ascii_uppercase())));
-    let is_vowel = |byte: &&u8| b"aeiou".contains(&byte.to_ascii_lowercase());
-    let is_word = |part: &&[u8]| {
-        let one_case = part.iter().skip(1).all(u8::is_ascii_lowercase) || part.iter().all(u8::is_ascii_uppercase);
-        part.len() >= shortest && one_case && part.iter().filter(is_vowel).count() * 4 >= part.len()
-    };
-    parts.filter(is_word).map(<[u8]>::len).sum()
-}
-
-/// The name of a thing in a program, or a path to a file: `ed25519.Ed25519PrivateKey`, `/etc/keys/server-2.pem`.
-fn is_name_or_path(secret: &[u8]) -> bool {
-    let opens = |opening: &[u8]| secret.starts_with(opening);
-    let is_path = [&b"/"[..], b"./", b"../", b"~/", b"C:"].into_iter().any(opens)
-        && secret.split(|byte| *byte == b'/').all(is_plain);
-    is_path || has_file_ending(secret) || is_qualified_name(secret) || is_spoken_name(secret)
-}
-
-fn has_file_ending(secret: &[u8]) -> bool {
-    const ENDINGS: [&str; 40] = [
-        "pem", "key", "crt", "cer", "der", "p12", "pfx", "jks", "pub", "ppk", "asc", "gpg", "csr", "json", "yaml",
-        "yml", "toml", "txt", "ini", "conf", "cfg", "env", "py", "rs", "go", "js", "ts", "java", "rb", "sh", "log",
-        "xml", "html", "md", "csv", "sql", "db", "sock", "php", "com",
-    ];
-    let ending = secret.iter().rposition(|byte| *byte == b'.').map(|at| &secret[at + 1..]);
-    ending.is_some_and(|ending| ENDINGS.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(ending)))
-}
-
-/// Identifiers with dots or colons between them, none of which looks random.
-fn is_qualified_name(secret: &[u8]) -> bool {
-    let parts: Vec<&[u8]> = secret.split(|byte| matches!(byte, b'.' | b':')).filter(|part| !part.is_empty()).collect();
-    let is_identifier = |part: &&[u8]| {
-        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-        part.iter().all(is_word) && part.first().is_some_and(|byte| !byte.is_ascii_digit()) && is_plain(part)
-    };
-    parts.len() >= 2 && parts.iter().all(is_identifier)
-}
-
-/// Mostly words of three letters or more, with few changes between letters, digits and cases.
-fn is_spoken_name(secret: &[u8]) -> bool {
-    let letters = secret.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
-    let is_hex = secret.iter().all(u8::is_ascii_hexdigit);
-    !is_hex && is_plain(secret) && words_of(secret, 3) * 2 >= letters
-}
-
-/// Whether it changes so seldom between digits and letters, and between cases, that somebody named it.
-fn is_plain(part: &[u8]) -> bool {
-    let kind = |byte: u8| match byte {
-        b'0'..=b'9' => 1,
-        b'a'..=b'z' => 2,
-        b'A'..=b'Z' => 3,
-        _ => 0,
-    };
-    // A large initial belongs to its word, and what is no letter or digit to nothing.
-    let is_change = |pair: &&[u8]| {
-        let (one, other) = (kind(pair[0]), kind(pair[1]));
-        one != other && one != 0 && other != 0 && (one, other) != (3, 2)
-    };
-    part.windows(2).filter(is_change).count() * 4 <= part.len()
 }
 
 fn is_uuid(secret: &[u8]) -> bool {
@@ -342,6 +276,11 @@ mod tests {
             (Check::Assigned, "config/keys/ed25519_2024.pem", false),
             (Check::Assigned, "rsa.RSAPrivateKeyWithSerialization", false),
             (Check::Assigned, "k3y.Zr7mB9cKfW4hNjL5s", true),
+            (Check::Assigned, "KuDzYsWRVLTpcKWVLKpDMCzvQbAwJEsh", true),
+            (Check::Assigned, "generateRandomAccessTokenValue", false),
+            (Check::Password, "ANfBwEJIzEtXSY", true),
+            (Check::Password, "getPasswordFromUser", false),
+            (Check::UrlPassword, "tsjj3armflfru8ho", true),
             (Check::Assigned, "/q7Xv0ZrT2mB9cKfW4h+Nj", true),
         ] {
             assert_eq!(passes(check, value.as_bytes()), expected, "{check:?} {value}");

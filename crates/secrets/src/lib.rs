@@ -19,6 +19,7 @@ mod joint;
 mod known;
 mod literal;
 mod marker;
+mod named;
 mod needle;
 mod page;
 mod patch;

@@ -38,10 +38,11 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
         "recover" => recover::measure,
         "sandbox" => sandbox::measure,
         "secrets" => secrets::measure,
+        "packages" => secrets::packages::measure,
         "workspace" => workspace::measure,
         _ => {
             return Err(format!(
-                "there is no bench {name:?}: run, exam, verify, ledger, recover, sandbox, secrets, workspace or bridge"
+                "there is no bench {name:?}: run, exam, verify, ledger, recover, sandbox, secrets, packages, workspace or bridge"
             ));
         }
     };
@@ -67,7 +68,7 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
         };
     }
     // A workspace, the scanner and the bridge are measured in the crates that have them.
-    if !["secrets", "workspace", "bridge"].contains(&name) {
+    if !["secrets", "packages", "workspace", "bridge"].contains(&name) {
         bench.cto = dist::build()?;
     }
     let table = measure(&bench)?;

@@ -134,6 +134,46 @@ pub(super) const RULES: &[Rule] = &[
         ..COMMAND
     },
     Rule {
+        id: "archiver-command",
+        what: "Password after -p of 7z",
+        literals: &["7z a ", "7z x ", "7za a ", "7za x "],
+        pattern: concat!("7za?", up_to!("p"), password!()),
+        yes: &[&["7z a -", "pq7Xv0ZrT2mB9 out.7z dir"]],
+        no: &[&["7z x archive.7z -o/tmp/out1"]],
+        ..COMMAND
+    },
+    Rule {
+        id: "ssh-keygen-command",
+        what: "Passphrase after -N of ssh-keygen",
+        literals: &["ssh-keygen"],
+        pattern: concat!("ssh-keygen", up_to!("N"), "[ ]{0,3}", password!()),
+        yes: &[&["ssh-keygen -t ed25519 -", "N q7Xv0ZrT2mB9 -f key"]],
+        no: &[&["ssh-keygen -t ed25519 -N '' -f key"]],
+        ..COMMAND
+    },
+    Rule {
+        id: "user-command",
+        what: "Password of an account that a command makes",
+        literals: &["add_user ", "change_password ", "net user "],
+        pattern: concat!(r"(?:add_user|change_password|net user)[ \t]+[^\s-][^\s]*[ \t]+", password!()),
+        yes: &[&["rabbitmqctl add_", "user robot q7Xv0ZrT2mB9"], &["net us", "er robot q7Xv0ZrT2mB9 /add"]],
+        no: &[&["rabbitmqctl add_user robot $PASSWORD"]],
+        ..COMMAND
+    },
+    Rule {
+        id: "windows-option",
+        what: "Password of a Windows program",
+        literals: &[" /p:", " /password:", "ConvertTo-SecureString "],
+        pattern: concat!("(?: /p(?:assword)?:|ConvertTo-SecureString (?:-String )?)", password!()),
+        before: Before::Anything,
+        yes: &[
+            &["xfreerdp /u:robot /", "p:q7Xv0ZrT2mB9 /v:host"],
+            &["ConvertTo-Secure", "String 'q7Xv0!ZrT2mB9' -AsPlainText"],
+        ],
+        no: &[&["xfreerdp /u:robot /p:$PASS"], &["msbuild app.sln /p:Configuration=Release"]],
+        ..COMMAND
+    },
+    Rule {
         id: "smb-command",
         what: "Name and password of an SMB program",
         literals: &[" -U "],

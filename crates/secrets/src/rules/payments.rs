@@ -1,7 +1,7 @@
 //! Payment and shops.
 
 use super::RULE;
-use crate::rule::{After, Rule};
+use crate::rule::{After, Check, Glance, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -80,6 +80,145 @@ pub(super) const RULES: &[Rule] = &[
         span: 80,
         yes: &[&["access-", "production-83649620-27b", "6-4cac-a8a6-585ba53b318c"]],
         no: &[&["access-production-log"]],
+        ..RULE
+    },
+    Rule {
+        id: "razorpay-key",
+        what: "Razorpay key",
+        literals: &["rzp_live_", "rzp_test_"],
+        pattern: "rzp_(?:live|test)_[A-Za-z0-9]{14}",
+        check: Check::Generated,
+        span: 120,
+        yes: &[&["rz", "p_live_Al9A9wKwkMCMFf"]],
+        no: &[&["rzp_live_short"]],
+        ..RULE
+    },
+    Rule {
+        id: "paddle-key",
+        what: "Paddle key",
+        literals: &["pdl_live_", "pdl_sdbx_"],
+        pattern: "pdl_(?:live|sdbx)_apikey_[a-z0-9]{20,32}_[A-Za-z0-9]{16,28}_[A-Za-z0-9]{2,5}",
+        span: 120,
+        yes: &[&["pd", "l_live_apikey_98bv0xumw0h1jabpxhz43dpqg2_dfQO0poYoGRhUSywXX6lkm_N71"]],
+        no: &[&["pdl_live_apikey_short"]],
+        ..RULE
+    },
+    Rule {
+        id: "paypal-token",
+        what: "PayPal access token",
+        literals: &["A21AA"],
+        pattern: "A21AA[A-Za-z0-9_-]{80,120}",
+        after: After::NoToken,
+        span: 160,
+        yes: &[&[
+            "A2",
+            "1AAxlZ8LW4XqI9j98EEnD4WEtcfmbJ9kv9GppQCqv80ll5KQ",
+            "B8zkMJ66Gji6SnvZsUjWdBObfxe4B4m39kh9QshmLD-DuxZ",
+        ]],
+        no: &[&["A21AAshort"]],
+        ..RULE
+    },
+    Rule {
+        id: "flutterwave-key",
+        what: "Flutterwave key",
+        literals: &["FLWSECK"],
+        pattern: "FLWSECK(?:_TEST)?-[a-f0-9]{12,40}-X",
+        span: 120,
+        yes: &[&["FL", "WSECK-878bebb2dfe184003b6b732b07df7932-X"]],
+        no: &[&["FLWSECK-short"]],
+        ..RULE
+    },
+    Rule {
+        id: "mollie-key",
+        what: "Mollie or GoCardless key",
+        literals: &["live_", "test_"],
+        pattern: "(?:live|test)_(?:[A-Za-z0-9]{30}|[A-Za-z0-9_-]{40})",
+        after: After::NoToken,
+        check: Check::Generated,
+        glance: Glance::Run(35),
+        span: 120,
+        yes: &[&["li", "ve_hACYxhbfQWvVDjIMgRhzEN820MuNUc"]],
+        no: &[&["live_short"]],
+        ..RULE
+    },
+    Rule {
+        id: "klarna-key",
+        what: "Klarna key",
+        literals: &["klarna_live_", "klarna_test_"],
+        pattern: "klarna_(?:live|test)_[A-Za-z0-9+/=_-]{40,120}",
+        after: After::NoToken,
+        span: 180,
+        yes: &[&["kl", "arna_live_api_fYYUD5x6qtsQFO9CkfNrxxLCbcPbvLSIDAQYc6j5wMXTdW40yRysxjP2YV4f"]],
+        no: &[&["klarna_live_api_short"]],
+        ..RULE
+    },
+    Rule {
+        id: "adyen-key",
+        what: "Adyen key",
+        literals: &["AQE"],
+        pattern: r#"AQE[a-z][a-z0-9][A-Za-z0-9+/]{80,160}={0,2}-[^\s"']{20,60}"#,
+        after: After::Anything,
+        glance: Glance::Run(60),
+        span: 300,
+        yes: &[&[
+            "AQ",
+            "EyhmfSDQQKiz2eI6XA1cuUis4KvS4wAjLKcoATZXEvElyN7j6fATxI34HTy02P64BgKy6OheRSP",
+            "ipjzKuxNAkRBI3t6vU8TBUV1sDDVPQ-50Gh0m7j5MYwgsVbxxsPsEoDmmfkIxSCNEhRM7pBxZ16",
+        ]],
+        no: &[&["AQEyhm"]],
+        ..RULE
+    },
+    Rule {
+        id: "duffel-token",
+        what: "Duffel token",
+        literals: &["duffel_live_", "duffel_test_"],
+        pattern: "duffel_(?:live|test)_[A-Za-z0-9_=-]{43}",
+        after: After::NoToken,
+        span: 120,
+        yes: &[&["du", "ffel_live_NolnKqVBFF2hhZ_A103kE72eJgpZU64VtS5pWDkdjVA"]],
+        no: &[&["duffel_live_short"]],
+        ..RULE
+    },
+    Rule {
+        id: "easypost-key",
+        what: "EasyPost key",
+        literals: &["EZAK", "EZTK"],
+        pattern: "EZ[AT]K[A-Za-z0-9]{54}",
+        span: 120,
+        yes: &[&["EZ", "AKG1XXKsZwBnZOCBWygoQvBzh8OhvdxUM4YGVMEewk2re3AE7JesqXBl"]],
+        no: &[&["EZAKshort"]],
+        ..RULE
+    },
+    Rule {
+        id: "shippo-token",
+        what: "Shippo token",
+        literals: &["shippo_live_", "shippo_test_"],
+        pattern: "shippo_(?:live|test)_[a-f0-9]{40}",
+        span: 120,
+        yes: &[&["sh", "ippo_live_64e9ee51c345e1a438981e55fe01c6366f7d4274"]],
+        no: &[&["shippo_live_short"]],
+        ..RULE
+    },
+    Rule {
+        id: "plaid-sandbox-token",
+        what: "Plaid sandbox access token",
+        literals: &["access-sandbox-"],
+        pattern: "access-sandbox-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+        check: Check::Shape,
+        span: 120,
+        yes: &[&["ac", "cess-sandbox-13c94ccb-07e4-4ce1-aef3-4bf5a9c355fa"]],
+        no: &[&["access-sandbox-short"]],
+        ..RULE
+    },
+    Rule {
+        id: "mercury-token",
+        what: "Mercury token",
+        literals: &["secret-token:"],
+        pattern: "secret-token:[A-Za-z0-9_-]{30,120}",
+        after: After::NoToken,
+        span: 160,
+        yes: &[&["se", "cret-token:mercury_production_WyeChqol4ntg2YLC1cbymR6GGTAKa3qOBEHYHcpN"]],
+        no: &[&["secret-token:mercury_production_short"]],
         ..RULE
     },
 ];

@@ -46,6 +46,35 @@ pub(super) const RULES: &[Rule] = &[
         ..RULE
     },
     Rule {
+        id: "xml-element",
+        what: "Secret in an XML element",
+        literals: &["password>", "passwd>", "passphrase>", "secret>", "token>", "apikey>", "api_key>", "privateKey>"],
+        fold: true,
+        pattern: r"(?:p(?:ass(?:w(?:or)?d|phrase)|rivateKey)|secret|token|api_?key)>([^<>\s]{8,200})</",
+        before: Before::Anything,
+        after: After::Anything,
+        check: Check::Password,
+        general: true,
+        span: 240,
+        yes: &[&["<smtp><pass", "word>q7Xv0*ZrT2mB9</password></smtp>"]],
+        no: &[&["<password>changeme1</password>"], &["<password>${env.DB_PASSWORD1}</password>"]],
+        ..RULE
+    },
+    Rule {
+        id: "pass-assignment",
+        what: "Password under the name pass",
+        literals: &["pass=", "pass ="],
+        fold: true,
+        pattern: r#"pass ?= ?["']?([^\s"'`<>(){}\[\]\\,;$&|*=:][^\s"'`<>(){}\[\]\\,;$&|*]{7,99})"#,
+        after: After::NoCall,
+        check: Check::Password,
+        general: true,
+        span: 120,
+        yes: &[&["PASS", "=q7Xv0ZrT2mB9"]],
+        no: &[&["bypass=q7Xv0ZrT2mB9"], &["pass = number_of_items2"]],
+        ..RULE
+    },
+    Rule {
         id: "terraform-default",
         what: "Default of a Terraform variable for a secret",
         literals: &[

@@ -1,7 +1,9 @@
 //! The secret scanner beside ripgrep and beside other scanners: how fast, how much of what was planted is found, and how
 //! often something is found where nothing is.
 
+pub(super) mod packages;
 mod peers;
+mod unseen;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +12,7 @@ use super::Bench;
 use super::rounds::{Candidate, Measured, in_turns};
 use super::world::World;
 use crate::Outcome;
-use crate::process::{cargo, is_there, output, program, run, target};
+use crate::process::{cargo, output, program, run, target};
 
 const ROUNDS: usize = 5;
 
@@ -20,6 +22,8 @@ const SLICE: usize = 500_000;
 /// What is measured with what: the set that the crate's example writes.
 struct Set {
     world: World,
+    /// ripgrep's program.
+    rg: PathBuf,
     log_size: u64,
     planted: usize,
     clean_size: u64,
@@ -29,13 +33,8 @@ struct Set {
 type Findings = Vec<String>;
 
 pub(super) fn measure(bench: &Bench) -> Outcome<String> {
-    if !is_there("rg") {
-        return Err("ripgrep is the measure here and is not installed: apt-get install ripgrep".to_owned());
-    }
-    let build =
-        ["build", "--quiet", "--release", "--package", "secrets", "--example", "scan", "--example", "evaluation"];
-    run(&mut cargo(&build))?;
-    let set = Set::new(bench)?;
+    build_examples()?;
+    let set = Set::new(bench, peers::ripgrep()?)?;
     let peers = peers::installed()?;
     let mut candidates = vec![
         Candidate::new(RIPGREP, "rg", |_| found_once(ripgrep(&set, &set.log()))),
@@ -54,21 +53,28 @@ pub(super) fn measure(bench: &Bench) -> Outcome<String> {
         }));
     }
     let speed = in_turns(candidates, bench.rounds.unwrap_or(ROUNDS))?;
-    Ok(table(&set, &speed, &judged(&set, &peers)?))
+    Ok(format!("{}\n{}", table(&set, &speed, &judged(&set, &peers)?), class_table(&set, &peers)?))
+}
+
+/// The programs that make the set and look through files with our rules.
+fn build_examples() -> Outcome {
+    let build =
+        ["build", "--quiet", "--release", "--package", "secrets", "--example", "scan", "--example", "evaluation"];
+    run(&mut cargo(&build))
 }
 
 const RIPGREP: &str = "ripgrep, 20 patterns, one thread";
 const OURS: &str = "`secrets`, all rules, every encoding, redacting";
 
 impl Set {
-    fn new(bench: &Bench) -> Outcome<Set> {
+    fn new(bench: &Bench, rg: PathBuf) -> Outcome<Set> {
         let world = World::new(&bench.place, "secrets")?;
         let folder = world.path("set");
         output(&mut program(target().join("release/examples/evaluation"), [folder.as_os_str()]))?;
         std::fs::write(world.path("patterns"), PATTERNS.join("\n"))
             .map_err(|error| format!("cannot write: {error}"))?;
         let size = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
-        let mut set = Set { world, log_size: 0, planted: 0, clean_size: 0 };
+        let mut set = Set { world, rg, log_size: 0, planted: 0, clean_size: 0 };
         set.log_size = size(&set.log());
         set.planted = files(&set.folder("planted"))?.len();
         set.clean_size = files(&set.folder("clean"))?.iter().map(|file| size(file)).sum();
@@ -111,7 +117,7 @@ fn ours(files: &[PathBuf]) -> Outcome<Findings> {
 }
 
 fn ripgrep(set: &Set, path: &Path) -> Outcome<Findings> {
-    let mut command: Command = program("rg", ["-j1", "--no-heading", "--with-filename", "--null", "-o", "-f"]);
+    let mut command: Command = program(&set.rg, ["-j1", "--no-heading", "--with-filename", "--null", "-o", "-f"]);
     command.arg(set.world.path("patterns")).arg(path);
     // It ends with 1 where nothing is found.
     let told = command.output().map_err(|error| format!("cannot start rg: {error}"))?;
@@ -128,22 +134,57 @@ struct Judged {
     alarms: usize,
 }
 
-fn judged(set: &Set, peers: &peers::Peers) -> Outcome<Vec<Judged>> {
-    let (planted, clean) = (set.folder("planted"), set.folder("clean"));
-    let judge = |name, scan: &dyn Fn(&Path) -> Outcome<Findings>| -> Outcome<Judged> {
-        let mut found = scan(&planted)?;
-        found.sort_unstable();
-        found.dedup();
-        Ok(Judged { name, found: found.len(), alarms: scan(&clean)?.len() })
-    };
-    let mut all = vec![judge(RIPGREP, &|path| ripgrep(set, path))?, judge(OURS, &|path| ours(&files(path)?))?];
+/// A scanner's name, and what it says of the files below a folder.
+type NamedScan<'a> = (&'static str, Box<dyn Fn(&Path) -> Outcome<Findings> + 'a>);
+
+fn scanners<'a>(set: &'a Set, peers: &'a peers::Peers) -> Vec<NamedScan<'a>> {
+    let mut all: Vec<NamedScan<'a>> =
+        vec![(RIPGREP, Box::new(|path| ripgrep(set, path))), (OURS, Box::new(|path| ours(&files(path)?)))];
     if let Some(kingfisher) = &peers.kingfisher {
-        all.push(judge(peers::KINGFISHER, &|path| peers::kingfisher(kingfisher, path))?);
+        all.push((peers::KINGFISHER, Box::new(|path| peers::kingfisher(kingfisher, path))));
     }
     if let Some(detect_secrets) = &peers.detect_secrets {
-        all.push(judge(peers::DETECT_SECRETS, &|path| peers::detect_secrets(detect_secrets, path))?);
+        all.push((peers::DETECT_SECRETS, Box::new(|path| peers::detect_secrets(detect_secrets, path))));
     }
-    Ok(all)
+    all
+}
+
+fn judged(set: &Set, peers: &peers::Peers) -> Outcome<Vec<Judged>> {
+    let (planted, clean) = (set.folder("planted"), set.folder("clean"));
+    let judge = |(name, scan): NamedScan<'_>| -> Outcome<Judged> {
+        Ok(Judged { name, found: distinct(scan(&planted)?), alarms: scan(&clean)?.len() })
+    };
+    scanners(set, peers).into_iter().map(judge).collect()
+}
+
+/// How many files are named.
+fn distinct(mut findings: Findings) -> usize {
+    findings.sort_unstable();
+    findings.dedup();
+    findings.len()
+}
+
+/// How many samples of each class of the second set a scanner finds something in.
+fn class_table(set: &Set, peers: &peers::Peers) -> Outcome<String> {
+    let root = set.world.path("unseen");
+    let counts = unseen::write(&root)?;
+    let heads = unseen::CLASSES.iter().zip(counts).map(|(class, count)| match class.holds_secrets {
+        true => format!(" {}, of {count} |", class.name),
+        false => format!(" {}: false alarms in {count} |", class.name),
+    });
+    let mut text = format!("| |{}\n| --- |{}\n", heads.collect::<String>(), " --- |".repeat(counts.len()));
+    for (name, scan) in scanners(set, peers) {
+        text.push_str(&format!("| {name} |"));
+        for (class, count) in unseen::CLASSES.iter().zip(counts) {
+            let found = distinct(scan(&root.join(class.folder))?);
+            match class.holds_secrets {
+                true => text.push_str(&format!(" {found} ({:.3}) |", found as f64 / count.max(1) as f64)),
+                false => text.push_str(&format!(" {found} |")),
+            }
+        }
+        text.push('\n');
+    }
+    Ok(text)
 }
 
 fn table(set: &Set, speed: &[Measured], judged: &[Judged]) -> String {

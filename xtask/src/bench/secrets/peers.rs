@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::Findings;
 use crate::Outcome;
-use crate::process::{cache, output, program};
+use crate::process::{cache, cargo, is_there, output, program, run};
 
 pub(super) const KINGFISHER: &str = "kingfisher 2.14.0, one job, no validation";
 pub(super) const DETECT_SECRETS: &str = "detect-secrets 1.5.0";
@@ -15,6 +15,22 @@ const PACKAGES: [&str; 2] = ["kingfisher-bin==2.14.0", "detect-secrets==1.5.0"];
 pub(super) struct Peers {
     pub(super) kingfisher: Option<PathBuf>,
     pub(super) detect_secrets: Option<PathBuf>,
+}
+
+/// ripgrep's program: the one of this machine, or one that cargo builds. Of the other scanners that people use, gitleaks and
+/// the current trufflehog are in no registry of packages, so they are not measured.
+pub(super) fn ripgrep() -> Outcome<PathBuf> {
+    if is_there("rg") {
+        return Ok("rg".into());
+    }
+    let folder = cache()?.join("ripgrep");
+    let exe = folder.join("bin/rg");
+    if !exe.is_file() {
+        eprintln!("xtask: building {}", exe.display());
+        let mut install = cargo(&["install", "--quiet", "--locked", "ripgrep", "--root"]);
+        run(install.arg(&folder).arg("--target-dir").arg(folder.join("build")))?;
+    }
+    Ok(exe)
 }
 
 pub(super) fn installed() -> Outcome<Peers> {

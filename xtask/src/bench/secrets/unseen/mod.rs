@@ -1,0 +1,55 @@
+//! A second set for secret scanners, made without their rules: from what vendors, formats and programs say in public of the
+//! shapes of secrets and of the places they stand in. Each class is measured by itself.
+
+mod blocks;
+mod encoded;
+mod harmless;
+mod places;
+mod random;
+mod shapes;
+
+use std::path::Path;
+
+use crate::Outcome;
+use random::Random;
+
+const SEED: u64 = 7_340_033;
+
+/// A text with one secret in it, or with none.
+pub(super) struct Sample {
+    pub(super) name: String,
+    pub(super) text: String,
+}
+
+/// What a scanner is measured by: the name in the table, the folder, and whether its texts hold secrets.
+pub(super) struct Class {
+    pub(super) name: &'static str,
+    pub(super) folder: &'static str,
+    pub(super) holds_secrets: bool,
+    make: fn(&mut Random) -> Vec<Sample>,
+}
+
+pub(super) const CLASSES: [Class; 5] = [
+    Class { name: "known shapes", folder: "shapes", holds_secrets: true, make: shapes::samples },
+    Class { name: "by name or place", folder: "places", holds_secrets: true, make: places::samples },
+    Class { name: "key blocks", folder: "blocks", holds_secrets: true, make: blocks::samples },
+    Class { name: "encoded or split", folder: "encoded", holds_secrets: true, make: encoded::samples },
+    Class { name: "harmless", folder: "harmless", holds_secrets: false, make: harmless::samples },
+];
+
+/// Writes every class into a folder of its own, one file for each sample, and gives the number of files of each.
+pub(super) fn write(root: &Path) -> Outcome<[usize; CLASSES.len()]> {
+    let mut random = Random::new(SEED);
+    let mut counts = [0; CLASSES.len()];
+    for (class, count) in CLASSES.iter().zip(&mut counts) {
+        let folder = root.join(class.folder);
+        let fail = |error: std::io::Error| format!("cannot write {}: {error}", folder.display());
+        std::fs::create_dir_all(&folder).map_err(fail)?;
+        for (number, sample) in (class.make)(&mut random).into_iter().enumerate() {
+            let name = format!("{number:04}-{}.txt", sample.name.replace([' ', '/', '.', '\''], "-"));
+            std::fs::write(folder.join(name), sample.text).map_err(fail)?;
+            *count += 1;
+        }
+    }
+    Ok(counts)
+}
