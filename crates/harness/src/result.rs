@@ -279,14 +279,22 @@ fn no_change(run: &mut Run<'_>) -> Option<&'static str> {
     Some("nothing changed")
 }
 
-/// The source repository must be what it was.
+/// The source repository must be what it was. One that can no longer be read is not.
 fn check_source(run: &mut Run<'_>, copy: &Copy) -> Result<(), Stopped> {
     let Some((source, before)) = &copy.source else { return Ok(()) };
-    let after = source.digest(Some(before))?;
+    run.findings.source_before = Some(proof::state(copy.commit.to_string(), &before.sha256));
+    let (after, head) = match source.digest(Some(before)).and_then(|after| Ok((after, source.head_now()?))) {
+        Err(TreeError::Source { problem, .. }) => {
+            run.findings.source_mutated = Some(true);
+            let text = format!("the source repository can no longer be read: {}", shown(&problem.to_string()));
+            run.findings.block(Reason::SourceRepositoryMutated, text, names::TRACE);
+            return Ok(());
+        }
+        found => found?,
+    };
     let mutated = after.sha256 != before.sha256;
     run.findings.source_mutated = Some(mutated);
-    run.findings.source_before = Some(proof::state(copy.commit.to_string(), &before.sha256));
-    run.findings.source_after = Some(proof::state(source.head_now()?.to_string(), &after.sha256));
+    run.findings.source_after = Some(proof::state(head.to_string(), &after.sha256));
     run.trace(
         "source.compared",
         json!({"after": after.sha256, "before": before.sha256, "head": source.head_commit().to_string()}),

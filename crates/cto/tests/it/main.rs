@@ -4,6 +4,7 @@ mod agents;
 mod archive;
 mod audit;
 mod bad_input;
+mod broken_sources;
 mod case;
 mod cheats;
 mod claims;
