@@ -22,6 +22,7 @@ mod lanes;
 mod matrix;
 mod model;
 mod parallel;
+mod private;
 mod pull_request;
 mod replay;
 mod reverify;
