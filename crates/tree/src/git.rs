@@ -50,6 +50,7 @@ const CONFIG: &[&str] = &[
     "index.version=2",
     "index.sparse=false",
     "gc.auto=0",
+    "pack.compression=1",
     "maintenance.auto=false",
     "protocol.allow=never",
     "submodule.recurse=false",

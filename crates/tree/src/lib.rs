@@ -12,6 +12,7 @@ mod checkout;
 mod claimed;
 mod commit;
 mod committed;
+mod effort;
 mod error;
 mod fsdir;
 mod git;
@@ -34,6 +35,7 @@ mod source;
 mod stat;
 mod store;
 mod talk;
+mod whole;
 mod work_repository;
 
 pub use batch::{Absent, AbsentWhy, BlobReader, absent_content};
