@@ -20,6 +20,13 @@ const SOAKS: &[Soak] = &[
         variable: "CTO_TEST_KILLS",
         times: 2000,
     },
+    Soak { name: "take-kills", test: "take::killed::at_any_moment", variable: "CTO_TEST_TAKE_KILLS", times: 300 },
+    Soak {
+        name: "gc-kills",
+        test: "gc::interrupted::a_collection_may_be_killed_at_any_time",
+        variable: "CTO_TEST_GC_KILLS",
+        times: 300,
+    },
     Soak { name: "writes", test: "stops::a_broken_disk_at_every_write", variable: "CTO_TEST_WRITES", times: 1 },
     Soak { name: "gc", test: "gc::of_many_runs_the_latest_stay", variable: "CTO_TEST_RUNS", times: 10_000 },
 ];

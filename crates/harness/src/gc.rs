@@ -25,7 +25,7 @@ use crate::clock::{ReadClockError, RunClock};
 use crate::home::{Home, OpenHomeError};
 
 pub use lock::hold;
-pub(crate) use lock::{hold_for_use, touch};
+pub(crate) use lock::{hold_for_use, seize, touch};
 
 /// What is to stay whatever else holds.
 #[derive(Debug, Clone)]

@@ -64,7 +64,7 @@ pub use home::{Home, OpenHomeError};
 pub use host::{GatherHostError, Tools};
 pub use look::{Look, LookError, Looked, Shown, look_around};
 pub use model::{ModelAsk, ModelSetting, ModelSettings, ProxySetting, RecordRow, check_record, list_records};
-pub use recover::{RecoverError, Recovered, recover};
+pub use recover::{RecoverError, Recovered, left_work, recover};
 pub use replay::{ReadStepsError, recorded_steps};
 pub use reverify::{REVERIFIED, Reverified, ReverifyError, reverify};
 pub use run::{OpenRunError, random_token};
