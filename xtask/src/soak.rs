@@ -77,6 +77,20 @@ const SOAKS: &[Soak] = &[
         times: 19_000,
         tools: &[],
     },
+    Soak {
+        name: "take-kills",
+        tests: &[("cto", "take::killed::at_any_moment")],
+        variable: "CTO_TEST_TAKE_KILLS",
+        times: 300,
+        tools: &[],
+    },
+    Soak {
+        name: "gc-kills",
+        tests: &[("cto", "gc::interrupted::a_collection_may_be_killed_at_any_time")],
+        variable: "CTO_TEST_GC_KILLS",
+        times: 300,
+        tools: &[],
+    },
 ];
 
 pub(crate) fn chore(arguments: &[&str]) -> Outcome {

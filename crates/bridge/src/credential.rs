@@ -6,6 +6,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -56,6 +57,8 @@ impl fmt::Debug for Credential {
 #[derive(Debug)]
 pub enum FetchCredentialError {
     Unreadable(io::ErrorKind),
+    /// Group or others can read its file, or it is another user's.
+    Exposed,
     Empty,
     /// Not a token file of a shape we know.
     Shape,
@@ -73,6 +76,7 @@ impl fmt::Display for FetchCredentialError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(kind) => write!(f, "the credential cannot be read: {kind}"),
+            Self::Exposed => f.write_str("others than you can read the file of the credential: chmod 600 FILE"),
             Self::Empty => f.write_str("the credential is empty"),
             Self::Shape => f.write_str("the token file has no access token"),
             Self::Expired => f.write_str("the login has expired: log in again"),
@@ -137,12 +141,19 @@ fn watched(fetched: Option<Secret>, watch: &WatchCredential) -> Result<Option<Se
 
 /// Longer than any token file; a credential is never a large file.
 const MAX_FILE: u64 = 256 * 1024;
+/// Permissions of group and others.
+const OTHERS: u32 = 0o077;
 
 fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, FetchCredentialError> {
     let unreadable = |error: io::Error| FetchCredentialError::Unreadable(error.kind());
     let file = File::open(path).map_err(unreadable)?;
-    if !file.metadata().map_err(unreadable)?.is_file() {
+    let stat = file.metadata().map_err(unreadable)?;
+    if !stat.is_file() {
         return Err(FetchCredentialError::Unreadable(io::ErrorKind::InvalidInput));
+    }
+    let own = [rustix::process::geteuid().as_raw(), 0].contains(&stat.uid());
+    if !own || stat.mode() & OTHERS != 0 {
+        return Err(FetchCredentialError::Exposed);
     }
     // Room for all of it, so that growing leaves no copy behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_FILE as usize));
@@ -189,6 +200,7 @@ fn jwt_end(token: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
     use std::time::Duration;
 
     use super::*;
@@ -227,6 +239,11 @@ mod tests {
         std::fs::write(file.path(), "value\n").unwrap();
         let fetched = Credential::File(file.path().to_owned()).fetch(now()).unwrap().unwrap();
         assert_eq!(fetched.bytes(), b"value");
+        for (mode, taken) in [(0o400, true), (0o640, false), (0o604, false), (0o620, false), (0o600, true)] {
+            std::fs::set_permissions(file.path(), PermissionsExt::from_mode(mode)).unwrap();
+            let fetched = Credential::File(file.path().to_owned()).fetch(now());
+            assert_eq!(fetched.is_ok(), taken, "{mode:o}: {fetched:?}");
+        }
         assert!(matches!(
             Credential::File("/nonexistent/x".into()).fetch(now()),
             Err(FetchCredentialError::Unreadable(_))

@@ -178,6 +178,9 @@ pub struct TargetFacts {
     pub repository: bool,
     /// Why it cannot be read, if it cannot.
     pub unreadable: Option<String>,
+    /// The command that helps, where it cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreadable_remedy: Option<String>,
     pub owner: Option<String>,
     pub owned_local: bool,
     pub baseline_commit: Option<String>,

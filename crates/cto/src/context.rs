@@ -70,7 +70,7 @@ impl Context {
     pub(crate) fn home_to_look(&self) -> Result<Option<Home>, CommandError> {
         let Some(home) = self.home_as_it_is()? else { return Ok(None) };
         let Some(ledger) = home.ledger_to_read()? else { return Ok(Some(home)) };
-        if !ledger.runs_open()?.is_empty() {
+        if !ledger.runs_open()?.is_empty() || harness::left_work(&home) {
             drop(ledger);
             self.recover(&self.harness_at(home.root())?)?;
         }

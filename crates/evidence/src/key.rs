@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,14 @@ use contract::Digest;
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use sha2::{Digest as _, Sha256};
 
+use crate::private::{Exposed, open_secret};
+
 /// PKCS#8 of an ed25519 seed is these 16 bytes and the seed; SPKI of a public key these 12 and the key.
 const PKCS8_PREFIX: &[u8] = &[0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
 const SPKI_PREFIX: &[u8] = &[0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0];
 const SSH_TYPE: &[u8] = b"ssh-ed25519";
+/// A PEM of an ed25519 key is much shorter.
+const LARGEST_KEY: u64 = 64 << 10;
 
 /// A public key that may have signed a bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +47,8 @@ pub enum ReadKeyError {
     /// Neither an OpenSSH ed25519 line nor a PEM of an ed25519 key.
     Format(PathBuf),
     Random(getrandom::Error),
+    /// Others have a hand in it.
+    Exposed(Exposed),
 }
 
 impl fmt::Display for ReadKeyError {
@@ -57,6 +63,7 @@ impl fmt::Display for ReadKeyError {
                 )
             }
             Self::Random(error) => write!(f, "cannot get random bytes for a key: {error}"),
+            Self::Exposed(exposed) => exposed.fmt(f),
         }
     }
 }
@@ -118,8 +125,11 @@ impl HarnessKey {
         }
     }
 
+    /// Reads the key of a file that is its user's alone.
     pub fn open(path: &Path) -> Result<Self, ReadKeyError> {
-        let text = fs::read_to_string(path).map_err(|error| ReadKeyError::Io(path.to_owned(), error))?;
+        let io_error = |error| ReadKeyError::Io(path.to_owned(), error);
+        let file = open_secret(path).map_err(io_error)?.map_err(ReadKeyError::Exposed)?;
+        let text = io::read_to_string(file.take(LARGEST_KEY)).map_err(io_error)?;
         let seed = from_pem(&text, "PRIVATE KEY", PKCS8_PREFIX).ok_or_else(|| ReadKeyError::Format(path.to_owned()))?;
         Ok(Self { key: SigningKey::from_bytes(&seed) })
     }

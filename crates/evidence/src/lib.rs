@@ -10,6 +10,7 @@ pub mod chain;
 pub mod dsse;
 pub mod key;
 pub mod patch;
+pub mod private;
 pub mod render;
 pub mod seal;
 pub mod signers;

@@ -295,14 +295,18 @@ fn target_identity(contract: &TaskContract, _: &Inputs, target: &TargetFacts) ->
             format!("cto run {}     and mend what it says", contract.task_id),
         );
     }
-    match &target.unreadable {
-        Some(why) => refuse(
+    match (&target.unreadable, &target.unreadable_remedy) {
+        (Some(why), Some(remedy)) => {
+            refuse(Gate::TargetIdentity, Reason::SourceMissing, text::shown(why), text::shown(remedy))
+        }
+        // Facts of decisions that were made before the remedy was one of them.
+        (Some(why), None) => refuse(
             Gate::TargetIdentity,
             Reason::ProviderUnavailable,
             why.clone(),
             "mend what is named, or name another repository with --repo DIR",
         ),
-        None => Vec::new(),
+        (None, _) => Vec::new(),
     }
 }
 

@@ -45,6 +45,7 @@ pub(crate) fn inputs() -> Inputs {
         target: Some(TargetFacts {
             repository: false,
             unreadable: None,
+            unreadable_remedy: None,
             owner: None,
             owned_local: false,
             baseline_commit: Some("c".to_owned()),
@@ -120,7 +121,19 @@ const CLOSED: &[(&str, Edit, &[&str])] = &[
             "sandbox_available sandbox_unavailable",
         ],
     ),
-    ("unreadable", |_, i| target(i).unreadable = Some("why".to_owned()), &["target_identity provider_unavailable"]),
+    (
+        "unreadable, as told before",
+        |_, i| target(i).unreadable = Some("why".to_owned()),
+        &["target_identity provider_unavailable"],
+    ),
+    (
+        "unreadable",
+        |_, i| {
+            target(i).unreadable = Some("why".to_owned());
+            target(i).unreadable_remedy = Some("git fsck".to_owned());
+        },
+        &["target_identity source_missing"],
+    ),
     ("unowned", |_, i| target(i).repository = true, &["ownership unowned_repository"]),
     ("no commit", |_, i| target(i).baseline_commit = None, &["head provider_unavailable"]),
     ("absent content", |_, i| target(i).absent_allowed.push("sub".to_owned()), &["head provider_unavailable"]),

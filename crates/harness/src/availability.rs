@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::harness::Harness;
 use crate::host::{Seen, boot_id};
+use crate::work::Work;
 
 const FILE: &str = "sandbox.json";
 
@@ -67,11 +68,8 @@ fn shortfall(harness: &Harness) -> Option<Shortfall> {
 
 /// Builds one, probes it and throws it away.
 fn probe(harness: &Harness) -> std::io::Result<Availability> {
-    let scratch = harness.home.work().join(format!("probe-{}", std::process::id()));
-    fs::create_dir_all(&scratch)?;
-    let found = probe_host(&harness.supervisor, &scratch);
-    let _ = untrusted_fs::remove_tree(&scratch);
-    Ok(found)
+    let work = Work::make(&harness.home, "probe")?;
+    Ok(probe_host(&harness.supervisor, work.path()))
 }
 
 /// For `doctor`: what this machine can do, tried now. `scratch` is an empty folder of the caller's.

@@ -29,7 +29,7 @@ use crate::clock::{ReadClockError, RunClock};
 use crate::home::{Home, OpenHomeError};
 
 pub use lock::hold;
-pub(crate) use lock::{hold_for_use, touch};
+pub(crate) use lock::{hold_for_use, seize, touch};
 
 /// For counting the bytes of one thing; a larger one is counted in part.
 const SIZING: Duration = Duration::from_secs(60);

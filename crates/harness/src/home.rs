@@ -7,6 +7,8 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use contract::RunId;
+use evidence::key::ReadKeyError;
+use evidence::private::{Exposed, Privacy, require_private};
 use evidence::{HarnessKey, PublicKey};
 use ledger::Ledger;
 
@@ -21,11 +23,13 @@ pub struct Home {
 pub enum OpenHomeError {
     Missing(PathBuf),
     NotADirectory(PathBuf),
+    /// Others have a hand in it, or in something that evidence rests on.
+    Exposed(Exposed),
     /// On a file system of another machine.
     Network(PathBuf, &'static str),
     Io(PathBuf, io::Error),
     Ledger(ledger::OpenLedgerError),
-    Key(evidence::key::ReadKeyError),
+    Key(ReadKeyError),
 }
 
 impl fmt::Display for OpenHomeError {
@@ -33,6 +37,7 @@ impl fmt::Display for OpenHomeError {
         match self {
             Self::Missing(path) => write!(f, "there is no home at {}", path.display()),
             Self::NotADirectory(path) => write!(f, "{} is not a directory, so it cannot be the home", path.display()),
+            Self::Exposed(exposed) => write!(f, "{exposed}; nothing is signed or read there"),
             Self::Network(path, kind) => {
                 write!(
                     f,
@@ -50,6 +55,13 @@ impl fmt::Display for OpenHomeError {
 impl std::error::Error for OpenHomeError {}
 
 impl OpenHomeError {
+    fn of_key(error: ReadKeyError) -> Self {
+        match error {
+            ReadKeyError::Exposed(exposed) => Self::Exposed(exposed),
+            error => Self::Key(error),
+        }
+    }
+
     /// What would help.
     pub fn remedy(&self) -> String {
         match self {
@@ -57,6 +69,7 @@ impl OpenHomeError {
             Self::NotADirectory(_) | Self::Network(..) | Self::Io(..) => {
                 "name a directory you can write with --home DIR or CTO_HOME".to_owned()
             }
+            Self::Exposed(exposed) => exposed.remedy(),
             Self::Ledger(error) => error.remedy().to_owned(),
             Self::Key(_) => "restore the key from a backup, or move it away to have a new one made".to_owned(),
         }
@@ -64,6 +77,19 @@ impl OpenHomeError {
 }
 
 const FOLDERS: &[&str] = &["active", "harness-runs", "work", "reserve", "cache", "engines", "keys", "trust", "logs"];
+
+/// What evidence rests on, relative to the home, and what others may do with it at most.
+const PRIVATE: &[(&str, Privacy)] = &[
+    ("", Privacy::Folder),
+    ("keys", Privacy::OwnFolder),
+    ("trust", Privacy::OwnFolder),
+    ("keys/harness.pem", Privacy::Secret),
+    ("keys/operator", Privacy::Secret),
+    ("trust/workspaces", Privacy::OwnFile),
+    ("ledger.db", Privacy::OwnFile),
+    ("ledger.db-wal", Privacy::OwnFile),
+    ("ledger.db-shm", Privacy::OwnFile),
+];
 
 /// File systems of other machines, by the kernel's numbers: locks and renames there are not what the ledger and the seal
 /// rest on.
@@ -86,6 +112,12 @@ fn network(path: &Path) -> Option<&'static str> {
 impl Home {
     /// Makes the folders where they are missing.
     pub fn create(root: &Path) -> Result<Self, OpenHomeError> {
+        Self { root: root.to_owned() }.require_private()?;
+        Self::create_to_halt(root)
+    }
+
+    /// The same for the kill switch, which works in a home that is refused for everything else.
+    pub fn create_to_halt(root: &Path) -> Result<Self, OpenHomeError> {
         let root = std::path::absolute(root).map_err(|error| OpenHomeError::Io(root.to_owned(), error))?;
         if fs::metadata(&root).is_ok_and(|kind| !kind.is_dir()) {
             return Err(OpenHomeError::NotADirectory(root));
@@ -107,11 +139,24 @@ impl Home {
     pub fn existing(root: &Path) -> Result<Self, OpenHomeError> {
         let root = std::path::absolute(root).map_err(|error| OpenHomeError::Io(root.to_owned(), error))?;
         match fs::metadata(&root) {
-            Ok(kind) if kind.is_dir() => Ok(Self { root }),
+            Ok(kind) if kind.is_dir() => {
+                let home = Self { root };
+                home.require_private()?;
+                Ok(home)
+            }
             Ok(_) => Err(OpenHomeError::NotADirectory(root)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(OpenHomeError::Missing(root)),
             Err(error) => Err(OpenHomeError::Io(root, error)),
         }
+    }
+
+    /// Nobody but the user may write where keys, trust and the ledger lie, or read a key. Asked whenever a home is opened,
+    /// so that no command that signs, verifies or records is without it.
+    fn require_private(&self) -> Result<(), OpenHomeError> {
+        for (path, wanted) in PRIVATE {
+            require_private(&self.root.join(path), *wanted).map_err(OpenHomeError::Exposed)?;
+        }
+        Ok(())
     }
 
     fn failed(&self, error: io::Error) -> OpenHomeError {
@@ -215,15 +260,15 @@ impl Home {
 
     /// The key that seals; made on first use.
     pub fn harness_key(&self) -> Result<HarnessKey, OpenHomeError> {
-        HarnessKey::open_or_create(&self.harness_key_path()).map_err(OpenHomeError::Key)
+        HarnessKey::open_or_create(&self.harness_key_path()).map_err(OpenHomeError::of_key)
     }
 
     /// The public halves this home trusts bundles of.
     pub fn trusted_keys(&self) -> Result<Vec<PublicKey>, OpenHomeError> {
         match HarnessKey::open(&self.harness_key_path()) {
             Ok(key) => Ok(vec![key.public()]),
-            Err(evidence::key::ReadKeyError::Io(_, error)) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(OpenHomeError::Key(error)),
+            Err(ReadKeyError::Io(_, error)) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(OpenHomeError::of_key(error)),
         }
     }
 }

@@ -68,7 +68,7 @@ pub use host::{GatherHostError, Tools};
 pub use look::{Look, LookError, Looked, Shown, look_around};
 pub use model::{ModelAsk, ModelSetting, ModelSettings, ProxySetting, RecordRow, check_record, list_records};
 pub use recorder::execution_rules;
-pub use recover::{RecoverError, Recovered, recover};
+pub use recover::{RecoverError, Recovered, left_work, recover};
 pub use replay::{ReadStepsError, recorded_steps};
 pub use reverify::{REVERIFIED, Reverified, ReverifyError, reverify};
 pub use run::{OpenRunError, random_token};

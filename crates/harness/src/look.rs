@@ -19,6 +19,7 @@ use crate::harness::Harness;
 use crate::posture::Cells;
 use crate::run::{Stopped, canary, suffix};
 use crate::supervise::{Setting, exit_code, space};
+use crate::work::Work;
 
 /// What to run, and over what.
 #[derive(Debug)]
@@ -101,19 +102,17 @@ pub fn look_around(
     let clock = RunClock::start().map_err(|error| failed(&error))?;
     let letters = suffix().map_err(|error| failed(&error))?;
     let run_id = RunId::new(&clock.started().compact(), &contract.task_id, &letters).map_err(|error| failed(&error))?;
-    let work = harness.home.work().join(format!("look-{run_id}"));
+    let work = Work::make(&harness.home, "look").map_err(|error| failed(&error))?;
     let canary = canary().map_err(|error| failed(&error))?;
     let setting = Setting {
         harness,
         contract: &contract,
         run_id: &run_id,
-        work: &work,
+        work: work.path(),
         profile: Profile::Strict,
         canary: &canary,
     };
-    let looked = run(&setting, look, cancel, on_line);
-    let _ = untrusted_fs::remove_tree(&work);
-    looked
+    run(&setting, look, cancel, on_line)
 }
 
 fn run(

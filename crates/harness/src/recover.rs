@@ -24,6 +24,7 @@ use serde::Deserialize;
 
 use crate::clock::RunClock;
 use crate::decide::Ask;
+use crate::gc::seize;
 use crate::harness::Harness;
 use crate::home::Home;
 use crate::model::ModelAsk;
@@ -31,6 +32,7 @@ use crate::report::{Evidence, ledger_entry, remove_work};
 use crate::reserve::Reserve;
 use crate::run::Stopped;
 use crate::supervise::MARKER;
+use crate::take::{TAKE, recover_take};
 use crate::task::{Origin, Task};
 use crate::watch::{Quiet, Watch};
 
@@ -48,6 +50,8 @@ pub struct Recovered {
     pub alive: Vec<String>,
     /// Folders of runs that never started.
     pub removed: Vec<String>,
+    /// Folders of other commands that were killed, with what those had begun brought to an end.
+    pub cleared: Vec<String>,
     /// Runs that could not be sealed now, and why; the next command tries again.
     pub failed: Vec<(String, String)>,
 }
@@ -105,7 +109,45 @@ pub fn recover(harness: &Harness) -> Result<Recovered, RecoverError> {
         let tried = recover_vanished(harness, &run_id, &mut done);
         done.note_failure(&run_id, tried);
     }
+    clear_work(harness, &mut done);
     Ok(done)
+}
+
+/// True where a command was killed that left a folder to work in.
+pub fn left_work(home: &Home) -> bool {
+    work_folders(home).any(|(_, path)| seize(&path).is_some())
+}
+
+/// Folders under `work/` that are no run's.
+fn work_folders(home: &Home) -> impl Iterator<Item = (String, PathBuf)> {
+    let entries = fs::read_dir(home.work()).into_iter().flatten().flatten();
+    let named = entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())));
+    named.filter(|(name, _)| RunId::try_from(name.clone()).is_err())
+}
+
+fn clear_work(harness: &Harness, done: &mut Recovered) {
+    for (name, path) in work_folders(&harness.home) {
+        let Some(_dead) = seize(&path) else { continue };
+        let ended = if name.starts_with(TAKE) { recover_take(harness, &path) } else { Ok(()) };
+        match ended.and_then(|()| remove_left(&path).map_err(|error| error.to_string())) {
+            Ok(()) => done.cleared.push(name),
+            Err(error) => done.failed.push((name, error)),
+        }
+    }
+}
+
+/// A git of the dead command may still be writing there, for the moment until it finds that nobody reads.
+fn remove_left(path: &Path) -> Result<(), RecoverError> {
+    const TRIES: u32 = 50;
+    let mut tried = remove_all(path);
+    for _ in 0..TRIES {
+        if tried.is_ok() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+        tried = remove_all(path);
+    }
+    tried
 }
 
 /// A run that the ledger calls running and whose folder is gone.

@@ -36,6 +36,8 @@ pub(crate) struct Captured<'a> {
     pub(crate) commits: Commits,
     /// Why the result is not verified, if it is not.
     pub(crate) unverifiable: Option<&'static str>,
+    /// Why no patch is made, if none is.
+    pub(crate) oversize: Option<String>,
 }
 
 impl<'a> Worked<'a> {
@@ -53,13 +55,15 @@ impl<'a> Worked<'a> {
         run.findings.result_tree = Some(tree.to_string());
         if changes.is_empty() {
             unverifiable = no_change(&mut run).or(unverifiable);
-        } else if changes.len() > MOST_FILES {
-            unverifiable = Some("the result has too many files");
+        }
+        let oversize = oversize(&copy.baseline.store, &changes)?;
+        if oversize.is_some() {
+            unverifiable = Some("the result is too large for a patch");
         }
         stop::here("result.taken");
         check_source(&mut run, &copy)?;
         let commits = claims::look_up(&run, &copy.root, layers.as_ref(), tree);
-        Ok(Captured { run, baseline: copy.baseline, listing, rules, tree, commits, unverifiable })
+        Ok(Captured { run, baseline: copy.baseline, listing, rules, tree, commits, unverifiable, oversize })
     }
 }
 
@@ -227,31 +231,29 @@ pub(crate) fn judged(rules: &PathRules, changes: &[Change]) -> Vec<(Reason, Stri
     changes.iter().filter_map(judge).collect()
 }
 
+/// Why no patch of these changes is made: from their number and sizes alone, before anything is compared.
+fn oversize(store: &Store, changes: &[Change]) -> Result<Option<String>, TreeError> {
+    let files = changes.len();
+    if files > MOST_FILES {
+        return Ok(Some(format!("the patch would have {files} files; at most {MOST_FILES}")));
+    }
+    let bytes = store.changed_bytes(changes)?;
+    let text = format!("the {files} changed files have {bytes} bytes; a patch has at most {LARGEST_PATCH}");
+    Ok((bytes > LARGEST_PATCH as u64).then_some(text))
+}
+
+/// The patch of a result and the tree it makes; or why there is none.
+pub(crate) fn prove(baseline: &Baseline, listing: &Listing) -> Result<Result<Proof, String>, TreeError> {
+    let proof = baseline.store.prove(&baseline.listing, listing, LARGEST_PATCH)?;
+    Ok(proof.ok_or_else(|| format!("the patch has more than {LARGEST_PATCH} bytes")))
+}
+
 /// Writes the patch and what became of the diff. Unless it gives the same tree, the patch proves nothing.
-pub(crate) fn record_patch(run: &mut Run<'_>, proof: &Proof, result: Oid) -> Result<(), Stopped> {
+pub(crate) fn record_patch(run: &mut Run<'_>, made: Result<Proof, String>, result: Oid) -> Result<(), Stopped> {
     let files = run.findings.changed_files.len();
-    let found = proof.applied.as_ref().map_or_else(ToString::to_string, ToString::to_string);
-    let same = found == result.to_string();
-    if proof.patch.len() > LARGEST_PATCH || files > MOST_FILES {
-        let size = proof.patch.len();
-        let text = format!("the patch has {files} files and {size} bytes; at most {MOST_FILES} and {LARGEST_PATCH}");
-        run.findings.block(Reason::BudgetExceeded, text, names::TRACE);
-        run.findings.skip(names::PATCH, "the patch is too large to keep");
-        run.findings.skip(EventKind::PatchApplied.name(), "the patch is too large to keep");
-        run.findings.changed_files.clear();
-        run.write(names::PATCH, b"")?;
-    } else {
-        if !same {
-            let text = format!("expected tree {result}, found {}", shown(&found));
-            run.findings.block(Reason::PatchNotReproducible, text, names::PATCH);
-        }
-        let patch = run.draft.censor_mut().bytes(names::PATCH, &proof.patch);
-        run.draft.write_clean(names::PATCH, &patch, run.clock.now())?;
-        if !patch.is_empty() {
-            let sha256 = Digest::of(&patch);
-            let applied = json!({"bytes": patch.len(), "files": files, "reproduced": same, "sha256": sha256});
-            run.event(EventKind::PatchApplied, applied)?;
-        }
+    match made {
+        Ok(proof) => record_proof(run, &proof, result, files)?,
+        Err(why) => record_oversize(run, why)?,
     }
     let checked = json!({
         "allowed_writes_passed": run.findings.allowed_writes_passed,
@@ -262,6 +264,32 @@ pub(crate) fn record_patch(run: &mut Run<'_>, proof: &Proof, result: Oid) -> Res
     run.event(EventKind::GitDiffChecked, checked)?;
     let detail = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
     run.step(Step::Diff, StepState::Ended, &detail)?;
+    Ok(())
+}
+
+fn record_oversize(run: &mut Run<'_>, why: String) -> Result<(), Stopped> {
+    run.findings.block(Reason::BudgetExceeded, why, names::TRACE);
+    run.findings.skip(names::PATCH, "the patch is too large to keep");
+    run.findings.skip(EventKind::PatchApplied.name(), "the patch is too large to keep");
+    run.findings.changed_files.clear();
+    run.write(names::PATCH, b"")?;
+    Ok(())
+}
+
+fn record_proof(run: &mut Run<'_>, proof: &Proof, result: Oid, files: usize) -> Result<(), Stopped> {
+    let found = proof.applied.as_ref().map_or_else(ToString::to_string, ToString::to_string);
+    let same = found == result.to_string();
+    if !same {
+        let text = format!("expected tree {result}, found {}", shown(&found));
+        run.findings.block(Reason::PatchNotReproducible, text, names::PATCH);
+    }
+    let patch = run.draft.censor_mut().bytes(names::PATCH, &proof.patch);
+    run.draft.write_clean(names::PATCH, &patch, run.clock.now())?;
+    if !patch.is_empty() {
+        let sha256 = Digest::of(&patch);
+        let applied = json!({"bytes": patch.len(), "files": files, "reproduced": same, "sha256": sha256});
+        run.event(EventKind::PatchApplied, applied)?;
+    }
     Ok(())
 }
 
@@ -279,14 +307,22 @@ fn no_change(run: &mut Run<'_>) -> Option<&'static str> {
     Some("nothing changed")
 }
 
-/// The source repository must be what it was.
+/// The source repository must be what it was. One that can no longer be read is not.
 fn check_source(run: &mut Run<'_>, copy: &Copy) -> Result<(), Stopped> {
     let Some((source, before)) = &copy.source else { return Ok(()) };
-    let after = source.digest(Some(before))?;
+    run.findings.source_before = Some(proof::state(copy.commit.to_string(), &before.sha256));
+    let (after, head) = match source.digest(Some(before)).and_then(|after| Ok((after, source.head_now()?))) {
+        Err(TreeError::Source { problem, .. }) => {
+            run.findings.source_mutated = Some(true);
+            let text = format!("the source repository can no longer be read: {}", shown(&problem.to_string()));
+            run.findings.block(Reason::SourceRepositoryMutated, text, names::TRACE);
+            return Ok(());
+        }
+        found => found?,
+    };
     let mutated = after.sha256 != before.sha256;
     run.findings.source_mutated = Some(mutated);
-    run.findings.source_before = Some(proof::state(copy.commit.to_string(), &before.sha256));
-    run.findings.source_after = Some(proof::state(source.head_now()?.to_string(), &after.sha256));
+    run.findings.source_after = Some(proof::state(head.to_string(), &after.sha256));
     run.trace(
         "source.compared",
         json!({"after": after.sha256, "before": before.sha256, "head": source.head_commit().to_string()}),

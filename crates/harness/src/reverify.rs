@@ -140,7 +140,7 @@ pub fn reverify(
     }
     let clock = RunClock::start().map_err(ReverifyError::Clock)?;
     let work = work(harness)?;
-    let rebuilt = trees::rebuild(harness, bundle, &report, &own, &work.0)?;
+    let rebuilt = trees::rebuild(harness, bundle, &report, &own, work.path())?;
     let rules = contract.path_rules(decision.ecosystems()).map_err(|error| ReverifyError::Failed(error.to_string()))?;
     let Rebuilt { store, baseline, result } = &rebuilt;
     let changes = tree::changes(baseline, result);
@@ -148,7 +148,7 @@ pub fn reverify(
         return Err(ReverifyError::Sandbox(shortfall));
     }
     let canary = canary().map_err(|error| ReverifyError::Failed(error.to_string()))?;
-    let setting = Setting { harness, contract, run_id: &report.run_id, work: &work.0, profile, canary: &canary };
+    let setting = Setting { harness, contract, run_id: &report.run_id, work: work.path(), profile, canary: &canary };
     let mut examined = Examined::default();
     if contract.verification_commands.is_empty() {
         examined.coverage.insert(Coverage::NoVerification);
@@ -185,9 +185,9 @@ pub(crate) struct CarriedBaseline {
 pub(crate) fn carry_baseline(harness: &Harness, bundle: &Path) -> Result<CarriedBaseline, ReverifyError> {
     let (report, own): (Report, TaskContract) = (read(bundle, names::REPORT)?, read(bundle, names::CONTRACT)?);
     let work = work(harness)?;
-    let (store, listing) = trees::rebuild_baseline(harness, bundle, &report, &own, &work.0)?;
+    let (store, listing) = trees::rebuild_baseline(harness, bundle, &report, &own, work.path())?;
     let failed = |error: &dyn fmt::Display| ReverifyError::NoBaseline(format!("it cannot be carried: {error}"));
-    let path = work.0.join(names::BASELINE);
+    let path = work.path().join(names::BASELINE);
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
     let mut file = io::BufWriter::new(file.map_err(|error| failed(&error))?);
     crate::baseline::write(&listing, &mut store.reader(), &mut file).map_err(|error| failed(&error))?;
@@ -198,7 +198,7 @@ pub(crate) fn carry_baseline(harness: &Harness, bundle: &Path) -> Result<Carried
 }
 
 fn work(harness: &Harness) -> Result<Work, ReverifyError> {
-    Work::make(harness, "reverify")
+    Work::make(&harness.home, "reverify")
         .map_err(|error| ReverifyError::Failed(format!("cannot make a folder to work in: {error}")))
 }
 

@@ -9,10 +9,13 @@ use std::path::{Path, PathBuf};
 
 use contract::statement::{Subject, SubjectDigest};
 use contract::{Digest, RunId};
-use evidence::names;
+use evidence::{names, stop};
 use serde::Serialize;
 
 use crate::harness::Harness;
+
+/// Begins the name of a statement that is not whole yet.
+pub(crate) const PART: &str = ".part-";
 
 /// A statement and where it lies.
 #[derive(Debug)]
@@ -70,8 +73,12 @@ pub(crate) fn state<T: Serialize>(
     let folder = folder(harness, run)?;
     let file = format!("{name}.dsse.json");
     let path = folder.join(&file);
-    let mut opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(failed(&path))?;
-    opened.write_all(&bytes).and_then(|()| opened.sync_all()).map_err(failed(&path))?;
+    // Whole or not there: whoever is killed in between leaves a name that nobody takes for a statement.
+    let part = folder.join(format!("{PART}{file}"));
+    let mut opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part).map_err(failed(&part))?;
+    opened.write_all(&bytes).and_then(|()| opened.sync_all()).map_err(failed(&part))?;
+    stop::here("stated.written");
+    fs::rename(&part, &path).map_err(failed(&path))?;
     File::open(&folder).and_then(|folder| folder.sync_all()).map_err(failed(&folder))?;
     Ok(Stated {
         path,

@@ -4,6 +4,7 @@
 //! repository is touched and no program of it runs. That it was taken is a signed statement and a ledger entry.
 
 mod error;
+mod left;
 mod scene;
 mod words;
 
@@ -14,7 +15,6 @@ use contract::statement::{STATEMENT_TYPE, SignedHarness};
 use contract::taken::{PREDICATE_TYPE, Person, Taken, TakenStatement};
 use contract::{BUNDLE_VERSION, Coverage, Report, Stage, Status, TaskContract};
 use evidence::{names, stop};
-use serde_json::json;
 use tree::{BranchName, CommitSpec, Landing, Oid};
 
 use crate::clock::RunClock;
@@ -23,6 +23,8 @@ use crate::run::suffix;
 use crate::stated;
 use crate::work::Work;
 pub use error::TakeError;
+use left::{Begun, entry_body};
+pub(crate) use left::{TAKE, recover_take};
 use scene::Scene;
 
 /// Entry of the ledger.
@@ -63,11 +65,16 @@ pub fn take(harness: &Harness, ask: TakeAsk<'_>) -> Result<TookPatch, TakeError>
         Some(branch) => branch.clone(),
         None => words::default_branch(&report, &contract)?,
     };
-    let work = Work::make(harness, "take").map_err(TakeError::Work)?;
-    let scene = Scene::build(harness, &ask, &report, &contract, &work.0)?;
+    let work = Work::make(&harness.home, left::TAKE).map_err(TakeError::Work)?;
+    let scene = Scene::build(harness, &ask, &report, &contract, work.path())?;
     let author = scene.author(&ask)?;
+    let begun =
+        Begun { run_id: report.run_id.clone(), repository: scene.source.root().to_owned(), branch: branch.to_string() };
+    begun.write(work.path()).map_err(TakeError::Work)?;
+    stop::here("take.begun");
     let lock = Lock::take(harness, &report)?;
-    let taking = Taking { harness, report: &report, scene: &scene, bundle: ask.bundle, branch };
+    stop::here("take.locked");
+    let taking = Taking { harness, report: &report, scene: &scene, bundle: ask.bundle, branch, token: work.token() };
     let took = taking.take(author);
     lock.release();
     took
@@ -122,6 +129,8 @@ struct Taking<'a> {
     scene: &'a Scene,
     bundle: &'a Path,
     branch: BranchName,
+    /// Bears what is not whole yet in the repository.
+    token: String,
 }
 
 impl Taking<'_> {
@@ -142,9 +151,9 @@ impl Taking<'_> {
         };
         let commit = store.put_commit(&spec).map_err(TakeError::Git)?;
         stop::here("take.built");
-        source.put_objects(store, before, after, commit).map_err(TakeError::Write)?;
+        source.put_objects(store, before, after, commit, &self.token).map_err(TakeError::Write)?;
         stop::here("take.objects");
-        match source.make_branch(&self.branch, commit).map_err(TakeError::Write)? {
+        match source.make_branch(&self.branch, commit, &self.token).map_err(TakeError::Write)? {
             Landing::Made => {}
             found => return self.there_already(found, &message, author, clock),
         }
@@ -229,16 +238,7 @@ impl Taking<'_> {
         let stated = stated::state(self.harness, self.bundle, &taken.run_id, &name, make);
         let stated = stated.map_err(|error| failed(&error))?;
         stop::here("take.stated");
-        let body = json!({
-            "attestation_sha256": stated.attestation_sha256,
-            "branch": taken.branch,
-            "commit": taken.commit,
-            "patch_sha256": taken.patch_sha256,
-            "repository": taken.repository,
-            "result_tree": taken.result_tree,
-            "statement": stated.name,
-            "statement_sha256": stated.statement_sha256,
-        });
+        let body = entry_body(&taken, &stated);
         let time = taken.taken_at.to_string();
         let appended = self.harness.ledger().append(TAKEN, Some(taken.run_id.as_str()), &time, &body);
         appended.map_err(|error| failed(&error))?;

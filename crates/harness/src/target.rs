@@ -10,7 +10,10 @@ use contract::fake::Step;
 use contract::paths::PathSet;
 use contract::task::SourceClassification;
 use contract::text::path_text;
-use tree::{Author, Checkout, CommitSpec, Entry, Listing, Manifest, Mode, Oid, Source, SourceDigest, Store, TreeError};
+use tree::{
+    Author, Checkout, CommitSpec, Entry, Listing, Manifest, Mode, Oid, Source, SourceBaseline, SourceDigest,
+    SourceProblem, SourceStatus, Store, TreeError,
+};
 
 use crate::decide::repository;
 use crate::harness::Harness;
@@ -59,9 +62,13 @@ pub(crate) fn inspect(harness: &Harness, task: &Task, profile: Profile, work: &P
     let root = work.join("tree");
     match &task.origin {
         Origin::Case(files) => inspect_case(task, files, store, root),
-        Origin::Repository(path) => match Source::open(path) {
-            Ok(source) => inspect_repository(harness, task, profile, source, store, root, work),
-            Err(error) => Ok(Target { facts: unreadable(task, &error), copy: None }),
+        Origin::Repository(path) => match ReadSource::read(harness, path, &store, work) {
+            Ok(read) => read.lay_out(harness, task, profile, store, root),
+            // The one place where a fault of the repository becomes a refusal. Other errors are trouble of our own.
+            Err(TreeError::Source { path, problem }) => {
+                Ok(Target { facts: unreadable(task, &path, &problem), copy: None })
+            }
+            Err(own) => Err(own),
         },
     }
 }
@@ -87,36 +94,48 @@ fn inspect_case(
     Ok(Target { facts: facts(task, commit, &copy, dirty_paths), copy: Some(copy) })
 }
 
-fn inspect_repository(
-    harness: &Harness,
-    task: &Task,
-    profile: Profile,
+/// Everything that is read of a source repository before a run. Nothing of it is read again before the run is over.
+struct ReadSource {
     source: Source,
-    store: Store,
-    root: PathBuf,
-    work: &Path,
-) -> Result<Target, TreeError> {
-    let scratch = work.join("status");
-    make_dir(&scratch)?;
-    let before = source.digest(None)?;
-    let status = source.status(&harness.git, &scratch)?;
-    let commit = source.fetch_into(&store)?;
-    let listing = store.list(commit)?;
-    let tree = store.tree_of(commit)?;
-    let mut absent: Vec<String> =
-        tree::absent_content(&listing, &store)?.iter().map(|absent| path_text(&absent.path)).collect();
-    absent.extend(status.sparse.iter().map(|path| path_text(path)));
-    let baseline = Baseline { store, listing, tree };
-    let mut copy = if profile == Profile::Strict && baseline.listing.0.len() > SMALL {
-        from_cache(baseline, commit, &harness.home.cache().join("checkouts"))?
-    } else {
-        lay_out(baseline, commit, root)?
-    };
-    copy.source = Some((source, before));
-    copy.absent = absent;
-    let unfinished = status.unfinished.iter().map(|name| format!(".git/{name}"));
-    let dirty = status.dirty.iter().map(|path| path_text(path)).chain(unfinished).collect();
-    Ok(Target { facts: facts(task, commit, &copy, dirty), copy: Some(copy) })
+    before: SourceDigest,
+    baseline: SourceBaseline,
+    status: SourceStatus,
+}
+
+impl ReadSource {
+    fn read(harness: &Harness, path: &Path, store: &Store, work: &Path) -> Result<Self, TreeError> {
+        let scratch = work.join("status");
+        make_dir(&scratch)?;
+        let source = Source::open(path)?;
+        let before = source.digest(None)?;
+        let baseline = source.baseline(store)?;
+        let status = source.status(&harness.git, &scratch)?;
+        Ok(Self { source, before, baseline, status })
+    }
+
+    fn lay_out(
+        self,
+        harness: &Harness,
+        task: &Task,
+        profile: Profile,
+        store: Store,
+        root: PathBuf,
+    ) -> Result<Target, TreeError> {
+        let Self { source, before, baseline, status } = self;
+        let SourceBaseline { commit, tree, listing, absent } = baseline;
+        let baseline = Baseline { store, listing, tree };
+        let mut copy = if profile == Profile::Strict && baseline.listing.0.len() > SMALL {
+            from_cache(baseline, commit, &harness.home.cache().join("checkouts"))?
+        } else {
+            lay_out(baseline, commit, root)?
+        };
+        copy.source = Some((source, before));
+        copy.absent = absent.iter().map(|absent| path_text(&absent.path)).collect();
+        copy.absent.extend(status.sparse.iter().map(|path| path_text(path)));
+        let unfinished = status.unfinished.iter().map(|name| format!(".git/{name}"));
+        let dirty = status.dirty.iter().map(|path| path_text(path)).chain(unfinished).collect();
+        Ok(Target { facts: facts(task, commit, &copy, dirty), copy: Some(copy) })
+    }
 }
 
 /// Writes the baseline's files, gives them a repository of their own and remembers what was written.
@@ -171,6 +190,7 @@ fn facts(task: &Task, commit: Oid, copy: &Copy, dirty_paths: Vec<String>) -> Tar
     TargetFacts {
         repository: repository(task).is_some(),
         unreadable: None,
+        unreadable_remedy: None,
         owner: task.contract.source_owner.clone(),
         owned_local: task.contract.source_classification == Some(SourceClassification::OwnedLocal),
         baseline_commit: Some(commit.to_string()),
@@ -188,10 +208,11 @@ fn ecosystems(task: &Task, baseline: &Listing) -> Vec<Ecosystem> {
     ecosystems_of(paths, task.contract.verification_commands.iter().map(|command| command.argv.as_slice()))
 }
 
-fn unreadable(task: &Task, error: &TreeError) -> TargetFacts {
+fn unreadable(task: &Task, path: &Path, problem: &SourceProblem) -> TargetFacts {
     TargetFacts {
         repository: true,
-        unreadable: Some(error.to_string()),
+        unreadable: Some(format!("source repository {}: {problem}", path.display())),
+        unreadable_remedy: Some(problem.remedy().to_owned()),
         owner: task.contract.source_owner.clone(),
         owned_local: task.contract.source_classification == Some(SourceClassification::OwnedLocal),
         baseline_commit: None,

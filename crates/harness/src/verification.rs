@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::exam::{Examined, Examiner, Furnished, Trees};
 use crate::posture;
-use crate::result::{Captured, record_patch};
+use crate::result::{Captured, prove, record_patch};
 use crate::run::{Run, Stopped};
 use crate::supervise::TIMEOUT_MARKER;
 use crate::watch::{Step, StepState};
@@ -21,7 +21,7 @@ impl<'a> Captured<'a> {
     /// Holds the exam on the result, with everything the exam rests on as the baseline has it; meanwhile the patch is made
     /// and applied again.
     pub(crate) fn verify(self) -> Result<Verified<'a>, Stopped> {
-        let Self { mut run, baseline, listing, rules, tree, unverifiable, commits } = self;
+        let Self { mut run, baseline, listing, rules, tree, unverifiable, commits, oversize } = self;
         run.check_cancelled()?;
         run.step(Step::Verify, StepState::Began, "")?;
         let no_command = run.task.contract.verification_commands.is_empty();
@@ -29,7 +29,10 @@ impl<'a> Captured<'a> {
         let stage = run.stages.pop_front();
         let furnished = Furnished { mounts: run.findings.environment.mounts.clone(), layer: run.layer.take() };
         let (patch, examined) = std::thread::scope(|scope| {
-            let patch = scope.spawn(|| baseline.store.prove(&baseline.listing, &listing));
+            let patch = scope.spawn(|| match oversize {
+                Some(why) => Ok(Err(why)),
+                None => prove(&baseline, &listing),
+            });
             let examined = match skipped {
                 Some(why) => Ok(skip(&mut run, why)),
                 None => {
@@ -44,7 +47,7 @@ impl<'a> Captured<'a> {
         let patch =
             patch.map_err(|_| Stopped::Io(names::PATCH.into(), std::io::Error::other("the thread ended early")))?;
         stop::here("exam.held");
-        record_patch(&mut run, &patch?, tree)?;
+        record_patch(&mut run, patch?, tree)?;
         stop::here("patch.recorded");
         record(&mut run, examined)?;
         stop::here("exam.recorded");

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -154,6 +154,18 @@ impl World {
     /// `CTO_HOME` of this world; made by the first run.
     pub fn home(&self) -> PathBuf {
         self.dir.path().join("home")
+    }
+
+    /// Makes the home before the first run does, as that would.
+    pub fn make_home(&self) {
+        fs::DirBuilder::new().mode(0o700).create(self.home()).expect("a home");
+    }
+
+    /// Writes a file of the home that is the user's alone, whatever the umask says.
+    pub fn write_own(&self, name: &str, text: &str) {
+        let path = self.home().join(name);
+        fs::write(&path, text).expect("a file");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).expect("permissions");
     }
 
     /// `HOME` of this world.

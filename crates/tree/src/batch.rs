@@ -1,5 +1,6 @@
 //! Reading many objects: small ones from memory, others from a single `git cat-file` child, and what is not held at all.
 
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
 use std::time::Instant;
@@ -7,7 +8,7 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags};
 
 use crate::error::{Doing, TreeError, malformed};
-use crate::git::{Call, PATIENCE};
+use crate::git::{Call, Input, PATIENCE};
 use crate::listing::{Listing, Mode};
 use crate::object::{Kind, Object};
 use crate::oid::Oid;
@@ -16,7 +17,9 @@ use crate::talk::poll_until;
 
 /// So many requests fit into the smallest pipe, so writing them cannot block while git writes answers.
 pub(crate) const WINDOW: usize = 64;
-const LFS_LARGEST_POINTER: usize = 1024;
+/// Nothing larger is ever held in memory: a few bytes on disk can claim to be any size.
+const LARGEST_OBJECT: usize = 2 << 30;
+const LFS_LARGEST_POINTER: u64 = 1024;
 const LFS_HEAD: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// Reads blobs of a store.
@@ -35,7 +38,7 @@ impl<'s> BlobReader<'s> {
     pub fn blob(&mut self, oid: Oid) -> Result<Vec<u8>, TreeError> {
         match self.object(oid)? {
             (Kind::Blob, bytes) => Ok(bytes),
-            _ => Err(malformed("blob", oid.to_string())),
+            (kind, _) => Err(malformed("blob", format!("{oid} is a {}", kind.word()))),
         }
     }
 
@@ -47,7 +50,13 @@ impl<'s> BlobReader<'s> {
     pub fn blobs(&mut self, oids: &[Oid]) -> Result<Vec<Option<Vec<u8>>>, TreeError> {
         let mut blobs = Vec::with_capacity(oids.len());
         for window in oids.chunks(WINDOW) {
-            blobs.extend(self.window(window)?.into_iter().map(|found| found.map(|(_, bytes)| bytes)));
+            for (oid, found) in window.iter().zip(self.window(window)?) {
+                blobs.push(match found {
+                    None => None,
+                    Some((Kind::Blob, bytes)) => Some(bytes),
+                    Some((kind, _)) => return Err(malformed("blob", format!("{oid} is a {}", kind.word()))),
+                });
+            }
         }
         Ok(blobs)
     }
@@ -104,6 +113,8 @@ impl Batch {
             return Ok(None);
         }
         let (kind, size) = parse_head(&head, oid).ok_or_else(|| malformed("git cat-file answer", head))?;
+        let size = usize::try_from(size).ok().filter(|size| *size <= LARGEST_OBJECT);
+        let size = size.ok_or_else(|| malformed("object", format!("{oid} is too large")))?;
         let mut bytes = vec![0; size + 1];
         self.stdout.read_exact(&mut bytes).doing("reading from git cat-file", "objects".as_ref())?;
         bytes.truncate(size);
@@ -111,7 +122,7 @@ impl Batch {
     }
 }
 
-fn parse_head(head: &str, oid: Oid) -> Option<(Kind, usize)> {
+fn parse_head(head: &str, oid: Oid) -> Option<(Kind, u64)> {
     let mut words = head.trim_end().split(' ');
     (words.next()? == oid.to_string()).then_some(())?;
     Some((Kind::from_word(words.next()?.as_bytes())?, words.next()?.parse().ok()?))
@@ -155,27 +166,58 @@ pub enum AbsentWhy {
 
 /// The paths of a listing whose content the store does not hold: submodules, LFS pointers, blobs left out of a partial clone.
 pub fn absent_content(listing: &Listing, store: &Store) -> Result<Vec<Absent>, TreeError> {
-    let mut absent = Vec::new();
-    let mut reader = store.reader();
-    let entries: Vec<_> = listing.0.iter().collect();
-    for window in entries.chunks(WINDOW) {
-        let oids: Vec<Oid> = window.iter().filter(|(_, e)| e.mode != Mode::Gitlink).map(|(_, e)| e.oid).collect();
-        let mut blobs = reader.blobs(&oids)?.into_iter();
-        for (path, entry) in window {
-            let why = match entry.mode {
-                Mode::Gitlink => Some(AbsentWhy::Submodule),
-                _ => why_absent(blobs.next().flatten().as_deref()),
-            };
-            absent.extend(why.map(|why| Absent { path: path.to_vec(), why }));
-        }
-    }
-    Ok(absent)
+    absent_in(listing, store).map(|(_, absent)| absent)
 }
 
-fn why_absent(blob: Option<&[u8]>) -> Option<AbsentWhy> {
-    match blob {
-        None => Some(AbsentWhy::NotHeld),
-        Some(bytes) if bytes.len() <= LFS_LARGEST_POINTER && bytes.starts_with(LFS_HEAD) => Some(AbsentWhy::LfsPointer),
-        Some(_) => None,
+/// A path and how many bytes its content has.
+type Sized<'l> = (&'l Vec<u8>, u64);
+
+/// The same, and the size of every content that is held. Only what is short enough for an LFS pointer is read.
+pub(crate) fn absent_in<'l>(listing: &'l Listing, store: &Store) -> Result<(Vec<Sized<'l>>, Vec<Absent>), TreeError> {
+    let (gitlinks, files): (Vec<_>, Vec<_>) = listing.0.iter().partition(|(_, entry)| entry.mode == Mode::Gitlink);
+    let absent_for = |path: &Vec<u8>, why| Absent { path: path.clone(), why };
+    let mut absent: Vec<Absent> = gitlinks.iter().map(|(path, _)| absent_for(path, AbsentWhy::Submodule)).collect();
+    let oids: Vec<Oid> = files.iter().map(|(_, entry)| entry.oid).collect();
+    let (mut sizes, mut short) = (Vec::with_capacity(files.len()), Vec::new());
+    for ((path, entry), size) in files.iter().zip(store.blob_sizes(&oids)?) {
+        match size {
+            None => absent.push(absent_for(path, AbsentWhy::NotHeld)),
+            Some(size) => {
+                sizes.push((*path, size));
+                if size <= LFS_LARGEST_POINTER && size >= LFS_HEAD.len() as u64 {
+                    short.push((*path, entry.oid));
+                }
+            }
+        }
+    }
+    let oids: Vec<Oid> = short.iter().map(|(_, oid)| *oid).collect();
+    let pointers = short.iter().zip(store.reader().blobs(&oids)?);
+    let pointers = pointers.filter(|(_, blob)| blob.as_deref().is_some_and(|blob| blob.starts_with(LFS_HEAD)));
+    absent.extend(pointers.map(|((path, _), _)| absent_for(path, AbsentWhy::LfsPointer)));
+    absent.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+    Ok((sizes, absent))
+}
+
+impl Store {
+    /// How many bytes each of these blobs has, none where the store does not hold one. Nothing is unpacked.
+    pub fn blob_sizes(&self, oids: &[Oid]) -> Result<Vec<Option<u64>>, TreeError> {
+        let cached = |oid: &Oid| self.cached(*oid).map(|(kind, bytes)| (kind, bytes.len() as u64));
+        let mut known: HashMap<Oid, (Kind, u64)> = oids.iter().filter_map(|oid| Some((*oid, cached(oid)?))).collect();
+        let asked: BTreeSet<Oid> = oids.iter().filter(|oid| !known.contains_key(oid)).copied().collect();
+        if !asked.is_empty() {
+            let input: String = asked.iter().map(|oid| format!("{oid}\n")).collect();
+            let mut call = Call::new("asking for the sizes of objects", &self.dir, &["cat-file", "--batch-check"]);
+            call.input = Input::Bytes(input.as_bytes());
+            let told = self.run_git(call)?;
+            let told = String::from_utf8_lossy(&told);
+            known
+                .extend(asked.iter().zip(told.lines()).filter_map(|(oid, line)| Some((*oid, parse_head(line, *oid)?))));
+        }
+        let size = |oid: &Oid| match known.get(oid) {
+            None => Ok(None),
+            Some((Kind::Blob, size)) => Ok(Some(*size)),
+            Some((kind, _)) => Err(malformed("blob", format!("{oid} is a {}", kind.word()))),
+        };
+        oids.iter().map(size).collect()
     }
 }

@@ -4,7 +4,9 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::git::GitOutcome;
 use crate::oid::Oid;
+use crate::source::SourceProblem;
 
 /// A failure of this crate.
 #[derive(Debug)]
@@ -12,7 +14,7 @@ pub enum TreeError {
     /// The operating system refused something.
     Io { doing: &'static str, path: PathBuf, source: io::Error },
     /// A git child ended badly; `stderr` holds its first lines.
-    Git { doing: &'static str, outcome: String, stderr: String },
+    Git { doing: &'static str, outcome: GitOutcome, stderr: String },
     /// No git was found.
     NoGit { looked_in: Vec<PathBuf> },
     /// An object the store should hold is not there.
@@ -27,7 +29,7 @@ pub enum TreeError {
     Mark { path: Vec<u8>, mark: &'static str },
     /// A checkout is not as it was built.
     Damaged { path: PathBuf, problem: &'static str },
-    /// A source repository this crate does not read.
+    /// A source repository that is at fault: it is refused, and nothing of ours is broken.
     Source { path: PathBuf, problem: SourceProblem },
 }
 
@@ -40,23 +42,6 @@ pub enum Limit {
     Depth,
 }
 
-/// Why a source repository is not read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SourceProblem {
-    NotARepository,
-    Bare,
-    GitFilePointsElsewhere,
-    SymlinkInside(&'static str),
-    Reftable,
-    Sha256,
-    Alternates,
-    SplitIndex,
-    UnbornHead,
-    UnsafeReference(String),
-    UnknownFormat(String),
-    TooLarge(&'static str),
-}
-
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -65,33 +50,6 @@ impl fmt::Display for Limit {
             Limit::FileBytes => "file too large",
             Limit::Depth => "directories too deep",
         })
-    }
-}
-
-impl fmt::Display for SourceProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SourceProblem::NotARepository => f.write_str("not the top of a git work tree"),
-            SourceProblem::Bare => f.write_str("a bare repository has no work tree"),
-            SourceProblem::GitFilePointsElsewhere => f.write_str(
-                "its .git file points to a repository that does not point back (only linked worktrees are followed)",
-            ),
-            SourceProblem::SymlinkInside(what) => write!(f, "{what} is a symbolic link"),
-            SourceProblem::Reftable => f.write_str("reftable repositories are not supported"),
-            SourceProblem::Sha256 => f.write_str("SHA-256 repositories are not supported"),
-            SourceProblem::Alternates => {
-                f.write_str("it borrows objects from another repository (objects/info/alternates)")
-            }
-            SourceProblem::SplitIndex => {
-                f.write_str("a split index is not supported (git update-index --no-split-index)")
-            }
-            SourceProblem::UnbornHead => f.write_str("HEAD has no commit yet"),
-            SourceProblem::UnsafeReference(name) => write!(f, "unsafe reference {name:?}"),
-            SourceProblem::UnknownFormat(setting) => {
-                write!(f, "its configuration has {setting:?}, a format that nothing is written into here")
-            }
-            SourceProblem::TooLarge(what) => write!(f, "{what} is too large"),
-        }
     }
 }
 

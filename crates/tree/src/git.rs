@@ -5,9 +5,13 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::io;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
 
 use crate::error::{TreeError, malformed};
 use crate::talk::{Talk, wait};
@@ -15,6 +19,8 @@ use crate::talk::{Talk, wait};
 const SYSTEM_DIRS: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 const STDERR_SHOWN: usize = 2000;
+/// Nothing that is asked of git is answered with more.
+const MOST_OUTPUT: usize = 1 << 30;
 
 /// Pinned so that no default of a git version changes what the harness sees.
 const CONFIG: &[&str] = &[
@@ -44,6 +50,7 @@ const CONFIG: &[&str] = &[
     "index.version=2",
     "index.sparse=false",
     "gc.auto=0",
+    "pack.compression=1",
     "maintenance.auto=false",
     "protocol.allow=never",
     "submodule.recurse=false",
@@ -101,6 +108,48 @@ impl std::fmt::Display for GitVersion {
     }
 }
 
+/// The end of a git child that did not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GitOutcome {
+    NotStarted(String),
+    Exited(i32),
+    /// Ended by a signal that a program brings on itself.
+    Crashed(i32),
+    /// Ended by somebody.
+    Killed,
+    /// Stopped by us after this time.
+    Late(Duration),
+    /// Stopped by us because it wrote more bytes than this.
+    TooMuch(usize),
+    /// Its pipes or its status could not be read.
+    Lost(String),
+}
+
+impl GitOutcome {
+    fn of(status: ExitStatus) -> GitOutcome {
+        let by_somebody = [Signal::KILL, Signal::TERM, Signal::INT, Signal::HUP].map(Signal::as_raw);
+        match (status.code(), status.signal()) {
+            (Some(code), _) => GitOutcome::Exited(code),
+            (_, Some(signal)) if !by_somebody.contains(&signal) => GitOutcome::Crashed(signal),
+            _ => GitOutcome::Killed,
+        }
+    }
+}
+
+impl std::fmt::Display for GitOutcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            GitOutcome::NotStarted(why) => write!(f, "did not start ({why})"),
+            GitOutcome::Exited(code) => write!(f, "ended with exit status: {code}"),
+            GitOutcome::Crashed(signal) => write!(f, "crashed with signal {signal}"),
+            GitOutcome::Killed => f.write_str("was killed"),
+            GitOutcome::Late(time) => write!(f, "was stopped after {} s", time.as_secs()),
+            GitOutcome::TooMuch(most) => write!(f, "was stopped after {most} bytes"),
+            GitOutcome::Lost(why) => write!(f, "was lost ({why})"),
+        }
+    }
+}
+
 /// What a child reads.
 pub(crate) enum Input<'a> {
     Bytes(&'a [u8]),
@@ -117,16 +166,28 @@ pub(crate) struct Call<'a> {
     pub(crate) input: Input<'a>,
     pub(crate) output: Option<File>,
     pub(crate) patience: Duration,
+    /// More than so many bytes on standard output end the child.
+    pub(crate) most_output: usize,
 }
 
 impl<'a> Call<'a> {
     pub(crate) fn new(doing: &'static str, git_dir: &'a Path, args: &[&str]) -> Call<'a> {
         let args = args.iter().map(OsString::from).collect();
         let (input, env) = (Input::Bytes(b""), Vec::new());
-        Call { doing, git_dir, work_tree: None, env, args, input, output: None, patience: PATIENCE }
+        Call {
+            doing,
+            git_dir,
+            work_tree: None,
+            env,
+            args,
+            input,
+            output: None,
+            patience: PATIENCE,
+            most_output: MOST_OUTPUT,
+        }
     }
 
-    fn failed(&self, outcome: String, stderr: &[u8]) -> TreeError {
+    fn failed(&self, outcome: GitOutcome, stderr: &[u8]) -> TreeError {
         let shown = &stderr[..stderr.len().min(STDERR_SHOWN)];
         TreeError::Git { doing: self.doing, outcome, stderr: String::from_utf8_lossy(shown).trim().to_owned() }
     }
@@ -173,7 +234,7 @@ impl Git {
     pub(crate) fn start(&self, call: &Call<'_>) -> Result<Child, TreeError> {
         let mut command = self.command(call);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        command.spawn().map_err(|e| call.failed("did not start".into(), e.to_string().as_bytes()))
+        command.spawn().map_err(|e| call.failed(GitOutcome::NotStarted(e.to_string()), b""))
     }
 
     /// Runs a child to its end and returns its standard output.
@@ -190,17 +251,22 @@ impl Git {
             Input::File(file) => (command.stdin(file), &b""[..]).1,
         };
         command.stdout(call.output.take().map_or_else(Stdio::piped, Stdio::from)).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|e| call.failed("did not start".into(), e.to_string().as_bytes()))?;
+        let mut child = command.spawn().map_err(|e| call.failed(GitOutcome::NotStarted(e.to_string()), b""))?;
         let deadline = Instant::now() + call.patience;
-        let mut talk = Talk::with(&mut child, input);
+        let mut talk = Talk::with(&mut child, input, call.most_output);
         match talk.until(deadline).and_then(|()| wait(&mut child, deadline)) {
             Ok(status) if status.code().is_some_and(|code| good.contains(&code)) => Ok(talk.out),
-            Ok(status) => Err(call.failed(format!("ended with {status}"), &talk.err)),
+            Ok(status) => Err(call.failed(GitOutcome::of(status), &talk.err)),
             Err(e) => {
                 // The child may be gone already; either way it must not outlive the call.
                 let _ = child.kill();
                 let _ = child.wait();
-                Err(call.failed(format!("was stopped ({e})"), &talk.err))
+                let outcome = match e.kind() {
+                    io::ErrorKind::TimedOut => GitOutcome::Late(call.patience),
+                    io::ErrorKind::FileTooLarge => GitOutcome::TooMuch(call.most_output),
+                    _ => GitOutcome::Lost(e.to_string()),
+                };
+                Err(call.failed(outcome, &talk.err))
             }
         }
     }

@@ -4,6 +4,7 @@ use sha1::{Digest, Sha1};
 
 use crate::error::{TreeError, malformed};
 use crate::listing::{Entry, Listing, Mode};
+use crate::name::require_plain;
 use crate::oid::Oid;
 
 const ASSUME_UNCHANGED: u16 = 0x8000;
@@ -13,6 +14,11 @@ const LENGTH: u16 = 0x0fff;
 const SKIP_WORKTREE: u16 = 0x4000;
 const INTENT_TO_ADD: u16 = 0x2000;
 const CHECKSUM: usize = 20;
+/// Signature and version.
+const HEAD: usize = 8;
+const SPLIT: &[u8; 4] = b"link";
+/// Parts that whoever reads an index must know; the names of others begin with a capital letter.
+const KNOWN: [&[u8; 4]; 2] = [SPLIT, b"sdir"];
 
 /// The stat words of an entry as they stand in the file: ctime, mtime (seconds, nanoseconds each), dev, inode, uid, gid, size.
 pub(crate) type StatWords = [u32; 9];
@@ -36,6 +42,8 @@ pub(crate) struct Index {
     pub(crate) entries: Vec<IndexEntry>,
     /// Its entries stand in another file.
     pub(crate) split: bool,
+    /// A part without which git does not understand it, and which is not known here.
+    unknown: Option<[u8; 4]>,
 }
 
 impl IndexEntry {
@@ -79,7 +87,44 @@ fn encode_entry(entry: &IndexEntry, out: &mut Vec<u8>) {
 /// Reads an index file. Assume-unchanged marks are dropped: they only say what its owner did not want to see. The stat words
 /// of what git was told not to look at are zero: git writes them again without having looked, so they vouch for nothing.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Index, TreeError> {
-    Decoder { bytes, at: 0 }.index().ok_or_else(|| malformed("index", "truncated or of an unknown version"))
+    let version = require_whole(bytes)?;
+    let index = Decoder { bytes, at: HEAD }.index(version).ok_or_else(|| malformed("index", "it ends too early"))?;
+    match index.unknown {
+        Some(name) => Err(malformed("index", format!("its part \"{}\" is not known", name.escape_ascii()))),
+        None => Ok(index),
+    }
+}
+
+/// The version of an index whose checksum holds. Git writes zeros where it was told to leave the checksum out.
+fn require_whole(bytes: &[u8]) -> Result<u32, TreeError> {
+    let short = || malformed("index", "it ends too early");
+    let version = bytes.get(4..8).and_then(|word| word.try_into().ok()).map(u32::from_be_bytes).ok_or_else(short)?;
+    if !bytes.starts_with(b"DIRC") || !(2..=4).contains(&version) {
+        return Err(malformed("index", format!("it is none of git's, or of an unknown version ({version})")));
+    }
+    let (body, sum) = bytes.split_last_chunk::<CHECKSUM>().ok_or_else(short)?;
+    let made: [u8; CHECKSUM] = Sha1::digest(body).into();
+    if *sum != made && *sum != [0; CHECKSUM] {
+        return Err(malformed("index", "its checksum does not hold"));
+    }
+    Ok(version)
+}
+
+impl Index {
+    /// Refuses paths that are not plain, and entries out of order.
+    pub(crate) fn require_plain(&self) -> Result<(), TreeError> {
+        let mut before: Option<(&[u8], u16)> = None;
+        for entry in &self.entries {
+            // A sparse index has folders, which end with a slash.
+            require_plain(entry.path.strip_suffix(b"/").unwrap_or(&entry.path))?;
+            let here = (entry.path.as_slice(), entry.stage);
+            if before.is_some_and(|before| before >= here) {
+                return Err(TreeError::Name { path: entry.path.clone(), problem: "stands twice or out of order" });
+            }
+            before = Some(here);
+        }
+        Ok(())
+    }
 }
 
 struct Decoder<'a> {
@@ -102,9 +147,7 @@ impl Decoder<'_> {
         Some(u16::from_be_bytes(self.take(2)?.try_into().ok()?))
     }
 
-    fn index(mut self) -> Option<Index> {
-        (self.take(4)? == b"DIRC").then_some(())?;
-        let version = self.word().filter(|v| (2..=4).contains(v))?;
+    fn index(mut self, version: u32) -> Option<Index> {
         let count = self.word()?;
         let mut entries: Vec<IndexEntry> = Vec::new();
         for _ in 0..count {
@@ -112,7 +155,9 @@ impl Decoder<'_> {
             let entry = self.entry(version, previous)?;
             entries.push(entry);
         }
-        Some(Index { entries, split: self.has_extension(b"link")? })
+        let needed = self.needed_parts()?;
+        let unknown = needed.iter().copied().find(|name| !KNOWN.contains(&name));
+        Some(Index { entries, split: needed.contains(SPLIT), unknown })
     }
 
     fn entry(&mut self, version: u32, previous: &[u8]) -> Option<IndexEntry> {
@@ -164,15 +209,18 @@ impl Decoder<'_> {
         }
     }
 
-    fn has_extension(&mut self, wanted: &[u8; 4]) -> Option<bool> {
+    /// The names of the parts behind the entries that whoever reads an index must know.
+    fn needed_parts(&mut self) -> Option<Vec<[u8; 4]>> {
+        let mut needed = Vec::new();
         while self.bytes.len() - self.at > CHECKSUM {
-            if self.take(4)? == wanted {
-                return Some(true);
+            let name: [u8; 4] = self.take(4)?.try_into().ok()?;
+            if !name[0].is_ascii_uppercase() {
+                needed.push(name);
             }
             let size = self.word()? as usize;
             self.take(size)?;
         }
-        Some(false)
+        Some(needed)
     }
 }
 

@@ -2,6 +2,7 @@
 //! else of the repository is touched, no program of it runs, and its configuration is only read as data.
 
 mod branch_name;
+mod clear;
 mod loose;
 mod reference;
 
@@ -23,15 +24,17 @@ use loose::LooseObjects;
 
 impl Source {
     /// Writes what `commit`, whose tree is `after`, has beyond `before`, which this repository holds. Objects that no branch
-    /// names are garbage to git, so that stopping here leaves nothing that matters.
+    /// names are garbage to git, so that stopping here leaves nothing that matters; files that are not whole yet bear `token`, by
+    /// which `clear_landing` finds them.
     pub fn put_objects(
         &self,
         store: &Store,
         before: &Listing,
         after: &Listing,
         commit: Oid,
+        token: &str,
     ) -> Result<usize, TreeError> {
-        let objects = LooseObjects::of(self)?;
+        let objects = LooseObjects::of(self, token)?;
         let mut reader = store.reader();
         let new: Vec<Oid> = new_blobs(before, after).into_iter().chain(new_trees(before, after)).collect();
         for oid in new.iter().chain([&commit]) {

@@ -8,7 +8,6 @@ use imara_diff::{Algorithm, Diff, Hunk, InternedInput, sources};
 use crate::batch::BlobReader;
 use crate::error::TreeError;
 use crate::listing::{Entry, Listing};
-use crate::store::Store;
 
 /// Lines around a change.
 const CONTEXT: u32 = 3;
@@ -18,27 +17,29 @@ const HEADING: usize = 80;
 const MOST_FILES: usize = 64;
 const LARGEST_FILE: usize = 1 << 20;
 
-impl Store {
-    /// The patch from one listing to another; none where more than lines of text files changed.
-    pub(crate) fn line_patch(&self, base: &Listing, result: &Listing) -> Result<Option<Vec<u8>>, TreeError> {
-        let changes = crate::changes(base, result);
-        if changes.len() > MOST_FILES {
+/// The patch from one listing to another; none where more than lines of text files changed.
+pub(crate) fn line_patch(
+    reader: &mut BlobReader<'_>,
+    base: &Listing,
+    result: &Listing,
+) -> Result<Option<Vec<u8>>, TreeError> {
+    let changes = crate::changes(base, result);
+    if changes.len() > MOST_FILES {
+        return Ok(None);
+    }
+    let mut patch = Vec::new();
+    for change in &changes {
+        let (Some(before), Some(after)) = (&change.before, &change.after) else { return Ok(None) };
+        if before.mode != after.mode || !before.mode.is_regular() || !is_simple(&change.path) {
             return Ok(None);
         }
-        let (mut patch, mut reader) = (Vec::new(), self.reader());
-        for change in &changes {
-            let (Some(before), Some(after)) = (&change.before, &change.after) else { return Ok(None) };
-            if before.mode != after.mode || !before.mode.is_regular() || !is_simple(&change.path) {
-                return Ok(None);
-            }
-            let (Some(old), Some(new)) = (text(&mut reader, before)?, text(&mut reader, after)?) else {
-                return Ok(None);
-            };
-            write_header(&mut patch, &change.path, before, after);
-            write_hunks(&mut patch, &old, &new);
-        }
-        Ok(Some(patch))
+        let (Some(old), Some(new)) = (text(reader, before)?, text(reader, after)?) else {
+            return Ok(None);
+        };
+        write_header(&mut patch, &change.path, before, after);
+        write_hunks(&mut patch, &old, &new);
     }
+    Ok(Some(patch))
 }
 
 /// A path that git writes as it is.

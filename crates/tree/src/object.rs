@@ -14,6 +14,7 @@ pub(crate) enum Kind {
     Blob,
     Tree,
     Commit,
+    Tag,
 }
 
 /// An object: its kind and its bytes.
@@ -25,11 +26,12 @@ impl Kind {
             Kind::Blob => "blob",
             Kind::Tree => "tree",
             Kind::Commit => "commit",
+            Kind::Tag => "tag",
         }
     }
 
     pub(crate) fn from_word(word: &[u8]) -> Option<Kind> {
-        [Kind::Blob, Kind::Tree, Kind::Commit].into_iter().find(|kind| kind.word().as_bytes() == word)
+        [Kind::Blob, Kind::Tree, Kind::Commit, Kind::Tag].into_iter().find(|kind| kind.word().as_bytes() == word)
     }
 }
 

@@ -78,6 +78,7 @@ impl Pack {
             Kind::Commit => 1,
             Kind::Tree => 2,
             Kind::Blob => 3,
+            Kind::Tag => 4,
         };
         let mut byte = number << 4 | (size & 15) as u8;
         let mut left = size >> 4;

@@ -6,16 +6,20 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::batch::BlobReader;
+use crate::effort::{Effort, Sides};
 use crate::error::{Doing, TreeError};
 use crate::fsdir::Scratch;
-use crate::git::{Call, Input, alternates_value};
+use crate::git::{Call, GitOutcome, Input, alternates_value};
 use crate::index;
-use crate::listing::{Listing, Mode};
+use crate::lines::line_patch;
+use crate::listing::{Change, Listing, Mode, changes};
 use crate::object::{Kind, read_loose};
 use crate::oid::Oid;
 use crate::pack::Pack;
 use crate::plain::plain_patch;
 use crate::store::Store;
+use crate::whole::write_whole;
 
 const DIFF_TREE: &[&str] = &[
     "diff-tree",
@@ -41,43 +45,75 @@ const DIFF_TREE: &[&str] = &[
 impl Store {
     /// The patch from one tree to another: full binary, no renames, no attributes.
     pub fn patch(&self, from: Oid, to: Oid) -> Result<Vec<u8>, TreeError> {
-        if from == to {
-            return Ok(Vec::new());
-        }
-        let (from, to) = (from.to_string(), to.to_string());
-        let args: Vec<&str> = DIFF_TREE.iter().copied().chain([from.as_str(), to.as_str(), "--"]).collect();
-        self.run_git(Call::new("comparing two trees", &self.dir, &args))
+        self.run_git(self.diff_call(&from.to_string(), &to.to_string()))
     }
 
-    /// The patch from `base` to `result`, and the tree it gives when it is applied again to `base`.
-    pub fn prove(&self, base: &Listing, result: &Listing) -> Result<Proof, TreeError> {
-        if let Some(patch) = self.line_patch(base, result)?
-            && let Some(listing) = self.apply_plain(base, &patch)?
+    /// The same; none where it has more than `most` bytes.
+    fn patch_within(&self, from: Oid, to: Oid, most: usize) -> Result<Option<Vec<u8>>, TreeError> {
+        if from == to {
+            return Ok(Some(Vec::new()));
+        }
+        let (from, to) = (from.to_string(), to.to_string());
+        let mut call = self.diff_call(&from, &to);
+        call.most_output = most;
+        match self.run_git(call) {
+            Ok(patch) => Ok(Some(patch)),
+            Err(TreeError::Git { outcome: GitOutcome::TooMuch(_), .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn diff_call(&self, from: &str, to: &str) -> Call<'_> {
+        let args: Vec<&str> = DIFF_TREE.iter().copied().chain([from, to, "--"]).collect();
+        Call::new("comparing two trees", &self.dir, &args)
+    }
+
+    /// The patch from `base` to `result`, and the tree it gives when it is applied again to `base`. Where looking for the
+    /// fewest changed lines could take long, whole blocks are told instead. None where the patch has more than `most` bytes.
+    pub fn prove(&self, base: &Listing, result: &Listing, most: usize) -> Result<Option<Proof>, TreeError> {
+        let mut reader = self.reader();
+        let heavy = heavy_changes(&mut reader, base, result)?;
+        if !heavy.is_empty() {
+            return self.prove_heavy(base, result, &heavy, most);
+        }
+        if let Some(patch) = line_patch(&mut reader, base, result)?
+            && let Some(listing) = apply_plain(&mut reader, base, &patch)?
             && listing == *result
         {
-            return Ok(Proof { patch, applied: Ok(listing.tree_id()) });
+            return Ok((patch.len() <= most).then(|| Proof { patch, applied: Ok(listing.tree_id()) }));
         }
         let (from, to) = (self.put_listing(base)?, self.put_listing(result)?);
-        let patch = self.patch(from, to)?;
-        let applied = match self.apply_plain(base, &patch)? {
+        let Some(patch) = self.patch_within(from, to, most)? else { return Ok(None) };
+        let applied = match apply_plain(&mut reader, base, &patch)? {
             Some(listing) => Ok(listing.tree_id()),
             None => self.reapply(base, &patch),
         };
-        Ok(Proof { patch, applied })
+        Ok(Some(Proof { patch, applied }))
     }
 
-    /// The listing a plain patch makes; none where the patch is not plain or does not fit to the letter.
-    fn apply_plain(&self, base: &Listing, patch: &[u8]) -> Result<Option<Listing>, TreeError> {
-        let Some(files) = std::str::from_utf8(patch).ok().and_then(plain_patch) else { return Ok(None) };
-        let (mut listing, mut reader) = (base.clone(), self.reader());
-        for file in files {
-            let entry = listing.0.get_mut(file.path.as_bytes()).filter(|entry| entry.mode.is_regular());
-            let Some(entry) = entry else { return Ok(None) };
-            let content = String::from_utf8(reader.blob(entry.oid)?).ok();
-            let Some(patched) = content.and_then(|content| file.apply(&content)) else { return Ok(None) };
-            entry.oid = Oid::of("blob", patched.as_bytes());
+    fn prove_heavy(
+        &self,
+        base: &Listing,
+        result: &Listing,
+        heavy: &[Change],
+        most: usize,
+    ) -> Result<Option<Proof>, TreeError> {
+        let (mut from, mut to) = (base.clone(), result.clone());
+        for change in heavy {
+            from.0.remove(&change.path);
+            to.0.remove(&change.path);
         }
-        Ok(Some(listing))
+        let light = self.patch_within(self.put_listing(&from)?, self.put_listing(&to)?, most)?;
+        let Some(mut patch) = light else { return Ok(None) };
+        let mut reader = self.reader();
+        for change in heavy {
+            write_whole(&mut patch, change, &Sides::read(&mut reader, change)?)?;
+            if patch.len() > most {
+                return Ok(None);
+            }
+        }
+        let applied = self.reapply(base, &patch);
+        Ok(Some(Proof { patch, applied }))
     }
 
     /// The id of the tree that `patch`, one that `Store::patch` makes, makes of `base`. Nothing is kept.
@@ -146,6 +182,31 @@ impl Store {
         }
         Ok(applied.listing)
     }
+}
+
+/// The changes that are beyond what is spent on looking for the fewest lines.
+fn heavy_changes(reader: &mut BlobReader<'_>, base: &Listing, result: &Listing) -> Result<Vec<Change>, TreeError> {
+    let (mut effort, mut heavy) = (Effort::default(), Vec::new());
+    for change in changes(base, result) {
+        if !effort.spend(&Sides::read(reader, &change)?) {
+            heavy.push(change);
+        }
+    }
+    Ok(heavy)
+}
+
+/// The listing a plain patch makes; none where the patch is not plain or does not fit to the letter.
+fn apply_plain(reader: &mut BlobReader<'_>, base: &Listing, patch: &[u8]) -> Result<Option<Listing>, TreeError> {
+    let Some(files) = std::str::from_utf8(patch).ok().and_then(plain_patch) else { return Ok(None) };
+    let mut listing = base.clone();
+    for file in files {
+        let entry = listing.0.get_mut(file.path.as_bytes()).filter(|entry| entry.mode.is_regular());
+        let Some(entry) = entry else { return Ok(None) };
+        let content = String::from_utf8(reader.blob(entry.oid)?).ok();
+        let Some(patched) = content.and_then(|content| file.apply(&content)) else { return Ok(None) };
+        entry.oid = Oid::of("blob", patched.as_bytes());
+    }
+    Ok(Some(listing))
 }
 
 /// A patch and what came of applying it again.

@@ -1,5 +1,6 @@
 //! The object store of the harness: a bare GIT_DIR written in process, and the objects put into it.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,9 @@ const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n
 // Highest precedence of all attribute files: bytes stay raw whatever a tree says about itself.
 const ATTRIBUTES: &str = "* -text !eol !crlf -ident !filter !working-tree-encoding !diff !merge !whitespace\n";
 const DEEPEST_TREE: usize = 2048;
+const TREE_BITS: u32 = 0o40_000;
+/// A tree that names itself ten times over, ten levels deep, is small and has more paths than any machine holds.
+const LARGEST_LIST: usize = 128 << 20;
 
 /// A bare repository that only the harness writes.
 #[derive(Debug, Clone)]
@@ -117,7 +121,7 @@ impl Store {
         match self.reader().object(oid)? {
             (Kind::Commit, text) => commit_field(&text, b"tree ").ok_or_else(|| malformed("commit", oid.to_string())),
             (Kind::Tree, _) => Ok(oid),
-            (Kind::Blob, _) => Err(malformed("commit or tree", oid.to_string())),
+            (Kind::Blob | Kind::Tag, _) => Err(malformed("commit or tree", oid.to_string())),
         }
     }
 
@@ -131,13 +135,32 @@ impl Store {
         Ok(listing)
     }
 
+    /// Refuses modes that git does not know and takes for those of submodules.
+    pub(crate) fn require_modes(&self, tree: Oid) -> Result<(), TreeError> {
+        let (mut wanted, mut seen, mut reader) = (vec![tree], HashSet::new(), self.reader());
+        while let Some(oid) = wanted.pop() {
+            if !seen.insert(oid) {
+                continue;
+            }
+            let (_, bytes) = reader.object(oid)?;
+            for line in parse_tree(&bytes)? {
+                match Mode::from_bits(line.bits) {
+                    Some(_) => {}
+                    None if line.bits == TREE_BITS => wanted.push(line.oid),
+                    None => return Err(TreeError::Name { path: line.name.to_vec(), problem: "has an unknown mode" }),
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn list_cached(&self, oid: Oid) -> Result<Option<Listing>, TreeError> {
         let tree = match self.cached(oid) {
             Some((Kind::Commit, text)) => {
                 commit_field(&text, b"tree ").ok_or_else(|| malformed("commit", oid.to_string()))?
             }
             Some((Kind::Tree, _)) => oid,
-            Some((Kind::Blob, _)) => return Err(malformed("commit or tree", oid.to_string())),
+            Some((Kind::Blob | Kind::Tag, _)) => return Err(malformed("commit or tree", oid.to_string())),
             None => return Ok(None),
         };
         let mut listing = Listing::default();
@@ -173,13 +196,20 @@ impl Store {
     }
 
     fn list_by_git(&self, oid: Oid) -> Result<Listing, TreeError> {
-        let args = ["ls-tree", "-r", "-z", "--full-tree", &oid.to_string()];
-        let out = self.run_git(Call::new("listing a tree", &self.dir, &args))?;
-        let mut listing = Listing::default();
+        let args = ["ls-tree", "-r", "-t", "-z", "--full-tree", &oid.to_string()];
+        let mut call = Call::new("listing a tree", &self.dir, &args);
+        call.most_output = LARGEST_LIST;
+        let out = self.run_git(call)?;
+        let (mut listing, mut last) = (Listing::default(), Vec::new());
         for line in out.split(|b| *b == 0).filter(|line| !line.is_empty()) {
-            let (path, entry) =
-                parse_ls_line(line).ok_or_else(|| malformed("ls-tree line", line.escape_ascii().to_string()))?;
-            add(&mut listing, path, entry)?;
+            let wrong = || malformed("entry of a tree", line.escape_ascii().to_string());
+            let (path, bits, oid) = parse_ls_line(line).ok_or_else(wrong)?;
+            let is_tree = bits == TREE_BITS;
+            require_order(&mut last, path, is_tree)?;
+            if !is_tree {
+                let mode = Mode::from_bits(bits).ok_or_else(wrong)?;
+                listing.0.insert(path.to_vec(), Entry { mode, oid });
+            }
         }
         Ok(listing)
     }
@@ -192,10 +222,21 @@ fn add(listing: &mut Listing, path: Vec<u8>, entry: Entry) -> Result<(), TreeErr
     }
 }
 
-fn parse_ls_line(line: &[u8]) -> Option<(Vec<u8>, Entry)> {
+/// Git's order of trees is that of whole paths by their bytes, a tree's with a slash at its end. What stands twice breaks it too.
+fn require_order(last: &mut Vec<u8>, path: &[u8], is_tree: bool) -> Result<(), TreeError> {
+    let mut here = path.to_vec();
+    here.extend(is_tree.then_some(b'/'));
+    if *last >= here {
+        return Err(TreeError::Name { path: path.to_vec(), problem: "stands twice in its tree, or out of order" });
+    }
+    *last = here;
+    Ok(())
+}
+
+fn parse_ls_line(line: &[u8]) -> Option<(&[u8], u32, Oid)> {
     let tab = line.iter().position(|b| *b == b'\t')?;
     let mut words = line[..tab].split(|b| *b == b' ');
     let bits = u32::from_str_radix(std::str::from_utf8(words.next()?).ok()?, 8).ok()?;
     let oid = Oid::from_hex(words.nth(1)?)?;
-    Some((line[tab + 1..].to_vec(), Entry { mode: Mode::from_bits(bits)?, oid }))
+    Some((&line[tab + 1..], bits, oid))
 }

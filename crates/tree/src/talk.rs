@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+const MOST_COMPLAINT: usize = 64 << 10;
+
 /// Waits for a child whose pipes are closed.
 pub(crate) fn wait(child: &mut Child, deadline: Instant) -> io::Result<ExitStatus> {
     // Its pipes are closed, so it is about to end; only a broken git gets to sleep here.
@@ -29,12 +31,13 @@ pub(crate) struct Talk<'a> {
     stderr: Option<ChildStderr>,
     pub(crate) out: Vec<u8>,
     pub(crate) err: Vec<u8>,
+    most_output: usize,
 }
 
 impl<'a> Talk<'a> {
-    pub(crate) fn with(child: &mut Child, input: &'a [u8]) -> Talk<'a> {
+    pub(crate) fn with(child: &mut Child, input: &'a [u8], most_output: usize) -> Talk<'a> {
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        Talk { stdin, input, stdout, stderr, out: Vec::new(), err: Vec::new() }
+        Talk { stdin, input, stdout, stderr, out: Vec::new(), err: Vec::new(), most_output }
     }
 
     /// Feeds the child and collects what it says until it closes its pipes.
@@ -49,8 +52,14 @@ impl<'a> Talk<'a> {
         while self.stdin.is_some() || self.stdout.is_some() || self.stderr.is_some() {
             self.wait_ready(deadline)?;
             self.feed()?;
-            drain(&mut self.stdout, &mut self.out)?;
-            drain(&mut self.stderr, &mut self.err)?;
+            drain(&mut self.stdout, &mut self.out, self.most_output)?;
+            let room = self.err.len() + MOST_COMPLAINT;
+            drain(&mut self.stderr, &mut self.err, room)?;
+            // A child may complain of every file it meets; the first words say enough.
+            self.err.truncate(MOST_COMPLAINT);
+            if self.out.len() > self.most_output {
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
         }
         Ok(())
     }
@@ -79,9 +88,12 @@ impl<'a> Talk<'a> {
     }
 }
 
-fn drain<R: Read>(pipe: &mut Option<R>, into: &mut Vec<u8>) -> io::Result<()> {
+/// Reads what is there, at most a little more than `most` bytes in all.
+fn drain<R: Read>(pipe: &mut Option<R>, into: &mut Vec<u8>, most: usize) -> io::Result<()> {
     let Some(reader) = pipe else { return Ok(()) };
-    match reader.read_to_end(into) {
+    let room = most.saturating_sub(into.len()).saturating_add(1) as u64;
+    match reader.take(room).read_to_end(into) {
+        Ok(read) if read as u64 == room => {}
         Ok(_) => *pipe = None,
         Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
         Err(e) => return Err(e),

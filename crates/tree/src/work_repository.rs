@@ -96,7 +96,7 @@ fn pack_in_process(store: &Store, commit: Oid) -> Result<Option<Pack>, TreeError
 
 fn named_by((kind, bytes): &Object) -> Result<Vec<Oid>, TreeError> {
     match kind {
-        Kind::Blob => Ok(Vec::new()),
+        Kind::Blob | Kind::Tag => Ok(Vec::new()),
         Kind::Commit => Ok(commit_field(bytes, b"tree ").into_iter().collect()),
         Kind::Tree => {
             let lines = parse_tree(bytes)?.into_iter();

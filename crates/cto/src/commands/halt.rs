@@ -17,7 +17,7 @@ pub(crate) fn halt(context: &Context, reason: Option<&str>) -> Result<u8, Comman
     if reason.is_some_and(|reason| reason.len() > LONGEST_REASON) {
         return Err(CommandError::usage(format!("the reason is longer than {LONGEST_REASON} bytes")).hint("shorten it"));
     }
-    let home = Home::create(&context.config.home)?;
+    let home = Home::create_to_halt(&context.config.home)?;
     let set = harness::halt(&home, reason)?;
     let running = home.ledger_to_read()?.map_or(Ok(Vec::new()), |ledger| ledger.runs_open())?;
     let running: Vec<&str> = running.iter().map(|run| run.run_id.as_str()).collect();

@@ -16,6 +16,7 @@ pub(crate) fn recover(context: &Context) -> Result<u8, CommandError> {
         let failed = done.failed.iter().map(|(run_id, error)| json!({"error": error, "run_id": run_id}));
         output.print_json(&json!({
             "alive": done.alive,
+            "cleared": done.cleared,
             "failed": failed.collect::<Vec<_>>(),
             "recorded": done.recorded,
             "removed": done.removed,
@@ -26,13 +27,16 @@ pub(crate) fn recover(context: &Context) -> Result<u8, CommandError> {
     for report in &done.sealed {
         output.print(&format!("sealed {} {}\n", report.run_id, report.status));
     }
-    for (label, runs) in [("recorded", &done.recorded), ("removed", &done.removed), ("alive", &done.alive)] {
+    for (label, runs) in
+        [("recorded", &done.recorded), ("removed", &done.removed), ("cleared", &done.cleared), ("alive", &done.alive)]
+    {
         runs.iter().for_each(|run| output.print(&format!("{label} {run}\n")));
     }
     for (run_id, error) in &done.failed {
         output.print(&format!("failed {run_id} {}\n", shown(error)));
     }
-    if done.sealed.is_empty() && done.recorded.is_empty() && done.removed.is_empty() && done.failed.is_empty() {
+    let found = [&done.recorded, &done.removed, &done.cleared].iter().any(|names| !names.is_empty());
+    if done.sealed.is_empty() && done.failed.is_empty() && !found {
         output.print("nothing was interrupted\n");
     }
     Ok(code)

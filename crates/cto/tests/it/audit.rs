@@ -178,8 +178,8 @@ fn where_nothing_was_recorded_there_is_nothing_to_hold() {
     assert_eq!(unnamed.status.code(), Some(0), "{unnamed:?}");
     assert_eq!(serde_json::from_slice::<Value>(&unnamed.stdout).unwrap()["entries"], 0);
     assert!(!world.home().exists());
-    fs::create_dir(world.home()).unwrap();
-    fs::write(world.home().join("ledger.db"), "this is no ledger").unwrap();
+    world.make_home();
+    world.write_own("ledger.db", "this is no ledger");
     let _ = world.cto(["ledger", "verify"]).expect(3);
     assert_eq!(world.cto(["ledger"]).code, 2);
 }

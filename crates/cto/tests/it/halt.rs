@@ -176,8 +176,8 @@ fn a_record_that_cannot_be_read_is_a_switch_that_is_set() {
 #[test]
 fn a_damaged_ledger_keeps_nobody_from_halting() {
     let world = world();
-    fs::create_dir(world.home()).unwrap();
-    fs::write(world.home().join("ledger.db"), "this is no ledger").unwrap();
+    world.make_home();
+    world.write_own("ledger.db", "this is no ledger");
     let ran = world.cto(["halt"]).expect(3);
     assert!(ran.stderr.contains("the kill switch is set, and the ledger cannot be told"), "{ran:?}");
     let before = content_digest(&record(&world), &[]);

@@ -155,7 +155,7 @@ fn a_source_that_borrows_objects_is_refused() {
     fs::write(source.join(".git/objects/info/alternates"), alternates).unwrap();
     git(&source, ["cat-file", "-e", &git(&other, ["rev-parse", "HEAD"])]);
     let (report, _) = check(&world, &source, &[], 3);
-    assert_eq!(report["blocker_reasons"], json!(["provider_unavailable"]));
+    assert_eq!(report["blocker_reasons"], json!(["source_missing"]));
     assert!(report["blockers"][0]["text"].as_str().unwrap().contains("objects/info/alternates"));
 }
 

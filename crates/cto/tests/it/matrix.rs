@@ -230,6 +230,7 @@ rows! {
     made_source_mutated: made::SOURCE_MUTATED,
     made_source_unowned: made::SOURCE_UNOWNED,
     made_source_dirty: made::SOURCE_DIRTY,
+    made_source_missing: made::SOURCE_MISSING,
     made_source_good: made::SOURCE_GOOD,
     made_program_missing: made::PROGRAM_MISSING,
     made_sandbox_landlock: made::SANDBOX_LANDLOCK,

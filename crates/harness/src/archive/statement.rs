@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// Checks the bytes of a statement's file; says what does not hold. Kinds of statements that are not known here pass: what
 /// they say is for others to judge.
-pub(super) fn check(bytes: &[u8], attestation: Digest, keys: &[PublicKey]) -> Result<(), String> {
+pub(crate) fn check(bytes: &[u8], attestation: Digest, keys: &[PublicKey]) -> Result<(), String> {
     let envelope: Envelope = serde_json::from_slice(bytes).map_err(|_| "is not a signed statement".to_owned())?;
     if canonical_bytes(&envelope).ok().as_deref() != Some(bytes) || envelope.payload_type != PAYLOAD_TYPE {
         return Err("is not in the form it was signed in".to_owned());

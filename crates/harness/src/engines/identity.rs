@@ -13,6 +13,7 @@ use super::kept::Kept;
 use super::locate::Located;
 use crate::harness::Harness;
 use crate::look::{Look, Shown, look_around};
+use crate::work::Work;
 
 /// A program that takes longer to say its name is not asked to work.
 const WALL: Duration = Duration::from_secs(60);
@@ -88,13 +89,10 @@ fn memory(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Option<s
 fn ask(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Result<String, String> {
     let (shown_places, mut argv) = pieces.command();
     argv.extend(check.argv.iter().cloned());
-    let folder = harness.home.work().join(format!(
-        "identity-{}-{}",
-        std::process::id(),
-        crate::run::suffix().unwrap_or_default()
-    ));
-    fs::create_dir_all(&folder).map_err(|error| format!("there is no place to ask it in: {error}"))?;
-    let look = Look { argv, folder: folder.clone(), shown: shown_places, contract: None, stdin: None, wall: WALL };
+    let work = Work::make(&harness.home, "identity");
+    let work = work.map_err(|error| format!("there is no place to ask it in: {error}"))?;
+    let look =
+        Look { argv, folder: work.path().to_owned(), shown: shown_places, contract: None, stdin: None, wall: WALL };
     let mut said = Vec::new();
     let mut on_line = |line: sandbox::Line<'_>| {
         if said.len() < LONGEST {
@@ -103,7 +101,6 @@ fn ask(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Result<Stri
         }
     };
     let looked = look_around(harness, &look, &AtomicBool::new(false), &mut on_line);
-    let _ = untrusted_fs::remove_tree(&folder);
     let looked = looked.map_err(|error| format!("it could not be asked who it is: {error}"))?;
     let said = String::from_utf8_lossy(&said).into_owned();
     let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing");

@@ -32,7 +32,7 @@ fn work_areas(home: &Home, clock: Clock, act: Act) -> StuffFate {
         let run_id = RunId::try_from(name.clone()).ok();
         let used = match &run_id {
             Some(run_id) => home.active_run(run_id).exists(),
-            None => name.split('-').any(is_alive),
+            None => !path.is_symlink() && lock::seize(&path).is_none(),
         };
         if used || !clock.is_old_file(&path) {
             fate.kept += 1;

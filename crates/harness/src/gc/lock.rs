@@ -28,7 +28,7 @@ pub(crate) fn hold_for_use(folder: &Path) -> Option<File> {
 }
 
 /// The folder for oneself; None while somebody holds it, or where it is gone.
-pub(super) fn seize(folder: &Path) -> Option<File> {
+pub(crate) fn seize(folder: &Path) -> Option<File> {
     let held = open(folder)?;
     (held.try_lock().is_ok() && is_at(&held, folder)).then_some(held)
 }

@@ -21,17 +21,18 @@ use crate::source::Source;
 const YOUNG: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW);
 
 /// The object directory of a repository, held open.
-pub(super) struct LooseObjects {
+pub(super) struct LooseObjects<'t> {
+    token: &'t str,
     objects: OwnedFd,
     /// Directories that were written to, by the first two digits.
     open: RefCell<BTreeMap<String, OwnedFd>>,
     next: Cell<u64>,
 }
 
-impl LooseObjects {
-    pub(super) fn of(source: &Source) -> Result<LooseObjects, TreeError> {
+impl<'t> LooseObjects<'t> {
+    pub(super) fn of(source: &Source, token: &'t str) -> Result<LooseObjects<'t>, TreeError> {
         let objects = open_dir(source.common(), b"objects").doing("opening the objects of", source.root())?;
-        Ok(LooseObjects { objects, open: RefCell::default(), next: Cell::new(0) })
+        Ok(LooseObjects { token, objects, open: RefCell::default(), next: Cell::new(0) })
     }
 
     /// Writes an object, also where one of that name is there: its age is then today's, so that git does not prune it before
@@ -48,8 +49,7 @@ impl LooseObjects {
         }
         let Some(dir) = open.get(folder) else { return Err(malformed("object", hex)) };
         self.next.set(self.next.get() + 1);
-        // Git removes what is left under such a name.
-        let young = format!("tmp_obj_cto_{}_{}", std::process::id(), self.next.get());
+        let young = young_object(self.token, Some(self.next.get()));
         let written = write(dir, &young, &compressed(kind, body)?)
             .and_then(|()| renameat(dir, &young, dir, name).doing_at("placing object", hex.as_bytes()));
         if written.is_err() {
@@ -80,6 +80,12 @@ impl LooseObjects {
         }
         Ok(())
     }
+}
+
+/// The name of an object that is not whole yet, or how all such names begin. Git, too, removes what is left under them.
+pub(super) fn young_object(token: &str, number: Option<u64>) -> String {
+    let number = number.map(|number| number.to_string()).unwrap_or_default();
+    format!("tmp_obj_cto_{token}_{number}")
 }
 
 fn compressed(kind: Kind, body: &[u8]) -> Result<Vec<u8>, TreeError> {

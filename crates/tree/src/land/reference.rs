@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RenameFlags, fsync, mkdirat, openat, renameat, renameat_with, unlinkat,
+    AtFlags, FileType, Mode, OFlags, RenameFlags, fsync, linkat, mkdirat, openat, renameat, renameat_with, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -48,14 +48,14 @@ impl Source {
     }
 
     /// Makes a branch that must not exist.
-    pub fn make_branch(&self, name: &BranchName, commit: Oid) -> Result<Landing, TreeError> {
+    pub fn make_branch(&self, name: &BranchName, commit: Oid, token: &str) -> Result<Landing, TreeError> {
         for _ in 0..TRIES {
             let dir = match self.folder_of(name, true)? {
                 Folder::Open(dir) => dir,
                 Folder::Missing => continue,
                 Folder::InTheWay(branch) => return Ok(Landing::InTheWay(branch)),
             };
-            match Lock::take(&dir, leaf(name)) {
+            match Lock::take(&dir, leaf(name), token) {
                 Ok(lock) => return self.make_locked(&dir, lock, name, commit),
                 Err(Errno::EXIST) => std::thread::sleep(PAUSE),
                 // Git removes folders that are empty, also one that was just made.
@@ -130,7 +130,7 @@ impl Source {
     }
 
     /// The folder that the branch's file lies in.
-    fn folder_of(&self, name: &BranchName, make: bool) -> Result<Folder, TreeError> {
+    pub(super) fn folder_of(&self, name: &BranchName, make: bool) -> Result<Folder, TreeError> {
         let refs = open_dir(self.common(), b"refs").doing("opening refs of", self.root())?;
         let (mut folder, mut walked) = (step(&refs, "heads", "", make)?, String::new());
         let parts = name.as_str().rsplit_once('/').map_or("", |(folders, _)| folders);
@@ -167,13 +167,13 @@ fn step(at: &OwnedFd, part: &str, walked: &str, make: bool) -> Result<Folder, Tr
     }
 }
 
-enum Folder {
+pub(super) enum Folder {
     Open(OwnedFd),
     Missing,
     InTheWay(String),
 }
 
-fn leaf(name: &BranchName) -> &str {
+pub(super) fn leaf(name: &BranchName) -> &str {
     name.as_str().rsplit('/').next().unwrap_or(name.as_str())
 }
 
@@ -189,9 +189,20 @@ fn remove_empty(dir: &OwnedFd, name: &str) -> bool {
     matches!(unlinkat(dir, name, AtFlags::REMOVEDIR), Ok(()) | Err(Errno::NOENT))
 }
 
+pub(super) fn lock_name(leaf: &str) -> String {
+    format!("{leaf}.lock")
+}
+
+/// The other name of a lock while it is held, which tells whose it is. Git passes over names like it.
+pub(super) fn young_lock(token: &str) -> String {
+    format!(".cto-{token}.lock")
+}
+
 /// A lock file; gone with the value unless it became the branch.
 struct Lock<'d> {
     dir: &'d OwnedFd,
+    /// Its other name.
+    young: String,
     name: String,
     leaf: String,
     file: File,
@@ -199,10 +210,24 @@ struct Lock<'d> {
 }
 
 impl<'d> Lock<'d> {
-    fn take(dir: &'d OwnedFd, leaf: &str) -> Result<Lock<'d>, Errno> {
-        let name = format!("{leaf}.lock");
-        let file = openat(dir, name.as_str(), LOCK | OFlags::CLOEXEC, Mode::from_raw_mode(0o666))?;
-        Ok(Lock { dir, name, leaf: leaf.to_owned(), file: File::from(file), placed: false })
+    /// Made under its other name first and linked: should we be killed, nobody else's lock is ever taken for ours.
+    fn take(dir: &'d OwnedFd, leaf: &str, token: &str) -> Result<Lock<'d>, Errno> {
+        let make = |name: &str| openat(dir, name, LOCK | OFlags::CLOEXEC, Mode::from_raw_mode(0o666));
+        let (name, young) = (lock_name(leaf), young_lock(token));
+        let mut file = make(&young)?;
+        match linkat(dir, young.as_str(), dir, name.as_str(), AtFlags::empty()) {
+            Ok(()) => {}
+            // File systems without a second name for a file.
+            Err(Errno::PERM | Errno::OPNOTSUPP | Errno::MLINK | Errno::NOSYS) => {
+                unlinkat(dir, young.as_str(), AtFlags::empty())?;
+                file = make(&name)?;
+            }
+            Err(error) => {
+                let _ = unlinkat(dir, young.as_str(), AtFlags::empty());
+                return Err(error);
+            }
+        }
+        Ok(Lock { dir, young, name, leaf: leaf.to_owned(), file: File::from(file), placed: false })
     }
 
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
@@ -224,9 +249,10 @@ impl<'d> Lock<'d> {
 
 impl Drop for Lock<'_> {
     fn drop(&mut self) {
+        // A destructor has nobody to tell; what stays is said by the next who wants the lock.
         if !self.placed {
-            // A destructor has nobody to tell; what stays is said by the next who wants the lock.
             let _ = unlinkat(self.dir, self.name.as_str(), AtFlags::empty());
         }
+        let _ = unlinkat(self.dir, self.young.as_str(), AtFlags::empty());
     }
 }

@@ -4,17 +4,22 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
-use rustix::fs::{FileType, Stat, readlinkat};
+use rustix::fs::{CWD, FileType, Stat, readlinkat};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
-use super::{Source, head};
-use crate::error::{Doing, Limit, TreeError};
-use crate::fsdir::{kind, lstat, names, open_dir, open_regular, open_root};
+use super::problem::Reading as _;
+use super::{Source, SourceProblem, head};
+use crate::error::TreeError;
+use crate::fsdir::{kind, lstat, names, open_dir, open_regular};
 use crate::stat::{FileStat, Trust};
 
 const DEEPEST: usize = 256;
+/// Files that git reads wherever they lie: it would wait for whoever writes into a pipe of that name.
+const GIT_OPENS: [&[u8]; 3] = [b".gitignore", b".gitattributes", b".gitmodules"];
 
 /// A SHA-256 over HEAD and every path, mode and content of a work tree without its `.git`s.
 #[derive(Debug, Clone)]
@@ -34,9 +39,9 @@ impl PartialEq for SourceDigest {
 impl Source {
     /// The digest of the source as it is now; with an earlier one, only files whose stat moved are read again.
     pub fn digest(&self, earlier: Option<&SourceDigest>) -> Result<SourceDigest, TreeError> {
-        let top = open_root(&self.root)?;
+        let top = open_dir(CWD, self.root.as_os_str().as_bytes()).reading(&self.root, b"")?;
         let trust = Trust::of(&top, &self.root)?;
-        let mut walk = Walk { earlier, files: HashMap::new(), trust, hash: Sha256::new() };
+        let mut walk = Walk { root: &self.root, earlier, files: HashMap::new(), trust, hash: Sha256::new() };
         let now = head::resolve(&self.git_dir, &self.common, &self.root)?;
         walk.line(b"HEAD", b"", now.to_string().as_bytes());
         walk.directory(&top, &mut Vec::new(), 0)?;
@@ -47,6 +52,7 @@ impl Source {
 }
 
 struct Walk<'a> {
+    root: &'a Path,
     earlier: Option<&'a SourceDigest>,
     files: HashMap<Vec<u8>, (FileStat, [u8; 32])>,
     trust: Trust,
@@ -54,6 +60,10 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    fn refuse(&self, problem: SourceProblem) -> TreeError {
+        TreeError::Source { path: self.root.to_path_buf(), problem }
+    }
+
     /// Lengths before bytes, so that no two trees share a line.
     fn line(&mut self, what: &[u8], path: &[u8], value: &[u8]) {
         for part in [what, path, value] {
@@ -64,10 +74,11 @@ impl Walk<'_> {
 
     fn directory(&mut self, dir: &OwnedFd, path: &mut Vec<u8>, depth: usize) -> Result<(), TreeError> {
         if depth > DEEPEST {
-            return Err(TreeError::Limit { limit: Limit::Depth, path: path.clone() });
+            let why = format!("its work tree is more than {DEEPEST} folders deep at \"{}\"", path.escape_ascii());
+            return Err(self.refuse(SourceProblem::TooLarge(why)));
         }
         let length = path.len();
-        for name in names(dir).doing_at("reading directory", path)? {
+        for name in names(dir).reading(self.root, path)? {
             if name == b".git" {
                 continue;
             }
@@ -82,7 +93,7 @@ impl Walk<'_> {
     }
 
     fn entry(&mut self, dir: &OwnedFd, name: &[u8], path: &mut Vec<u8>, depth: usize) -> Result<(), TreeError> {
-        let stat = lstat(dir, name).doing_at("looking at", path)?;
+        let stat = lstat(dir, name).reading(self.root, path)?;
         match kind(&stat) {
             FileType::Directory => match open_dir(dir, name) {
                 Ok(below) => {
@@ -90,13 +101,16 @@ impl Walk<'_> {
                     self.directory(&below, path, depth + 1)?;
                 }
                 Err(Errno::ACCESS) => self.line(b"unreadable directory", path, b""),
-                Err(e) => return Err(e).doing_at("opening directory", path),
+                Err(e) => return Err(e).reading(self.root, path),
             },
             FileType::Symlink => {
-                let target = readlinkat(dir, name, Vec::new()).doing_at("reading link", path)?;
+                let target = readlinkat(dir, name, Vec::new()).reading(self.root, path)?;
                 self.line(b"link", path, target.as_bytes());
             }
             FileType::RegularFile => self.regular(dir, name, path, &stat)?,
+            _ if GIT_OPENS.contains(&name) => {
+                return Err(self.refuse(SourceProblem::SpecialFile(path.escape_ascii().to_string())));
+            }
             _ => self.line(b"special", path, b""),
         }
         Ok(())
@@ -108,12 +122,12 @@ impl Walk<'_> {
         let sum = match self.known(path, &now) {
             Some(sum) => sum,
             None => match open_regular(dir, name) {
-                Ok((file, _)) => sha256(file).doing_at("reading", path)?,
+                Ok((file, _)) => sha256(file).reading(self.root, path)?,
                 Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
                     self.line(b"unreadable file", path, &now.size.to_be_bytes());
                     return Ok(());
                 }
-                Err(e) => return Err(e).doing_at("opening", path),
+                Err(e) => return Err(e).reading(self.root, path),
             },
         };
         self.trust.note(&now);

@@ -5,10 +5,11 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;
 
-use super::Source;
+use super::{Source, SourceProblem};
 use crate::error::{Doing, TreeError};
 use crate::fsdir::Scratch;
 use crate::git::{Call, Input, alternates_value};
+use crate::object::Kind;
 use crate::oid::Oid;
 use crate::store::Store;
 
@@ -26,6 +27,15 @@ impl Source {
 
     /// The same for a commit that need not be HEAD's, if the source still holds it.
     pub fn fetch_commit_into(&self, store: &Store, commit: Oid) -> Result<(), TreeError> {
+        self.copy_commit(store, commit).map_err(|error| self.blame(error))?;
+        let kind = store.reader().object(commit).map_err(|error| self.blame(error))?.0;
+        if kind != Kind::Commit {
+            return Err(self.refuse(SourceProblem::HeadIsNoCommit { oid: commit, kind: kind.word() }));
+        }
+        Ok(())
+    }
+
+    fn copy_commit(&self, store: &Store, commit: Oid) -> Result<(), TreeError> {
         let scratch = Scratch::create(&store.dir)?;
         let pack = scratch.path().join("source.pack");
         self.mark_shallow(store)?;
@@ -37,8 +47,7 @@ impl Source {
         let mut call = Call::new("indexing a source's objects", &store.dir, &args);
         call.input = Input::File(File::open(&pack).doing("opening", &pack)?);
         call.patience = PATIENCE;
-        store.git.run(call)?;
-        store.tree_of(commit).map(drop)
+        store.git.run(call).map(drop)
     }
 
     fn pack(&self, store: &Store, commit: Oid, pack: &Path) -> Result<(), TreeError> {

@@ -4,7 +4,9 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use crate::error::{Doing, SourceProblem, TreeError, malformed};
+use super::SourceProblem;
+use super::problem::Reading as _;
+use crate::error::{TreeError, malformed};
 use crate::fsdir::read_beneath;
 use crate::oid::Oid;
 
@@ -67,7 +69,10 @@ fn parse(value: &[u8]) -> Result<Oid, SourceProblem> {
 
 fn packed(common: &OwnedFd, name: &[u8], root: &Path) -> Result<Option<Vec<u8>>, TreeError> {
     for row in packed_rows(&packed_refs(common, root)?) {
-        let (value, reference) = row?;
+        let (value, reference) = row.map_err(|error| {
+            let problem = SourceProblem::UnsafeReference(error.to_string());
+            TreeError::Source { path: root.to_path_buf(), problem }
+        })?;
         if reference == name {
             return Ok(Some(value.to_vec()));
         }
@@ -78,9 +83,10 @@ fn packed(common: &OwnedFd, name: &[u8], root: &Path) -> Result<Option<Vec<u8>>,
 pub(super) fn packed_refs(common: &OwnedFd, root: &Path) -> Result<Vec<u8>, TreeError> {
     match read_beneath(common.as_fd(), b"packed-refs", LARGEST_PACKED_REFS) {
         Err(e) if e.kind() == io::ErrorKind::FileTooLarge => {
-            Err(TreeError::Source { path: root.to_path_buf(), problem: SourceProblem::TooLarge("packed-refs") })
+            let problem = SourceProblem::TooLarge("packed-refs is too large".to_owned());
+            Err(TreeError::Source { path: root.to_path_buf(), problem })
         }
-        found => Ok(found.doing("reading packed-refs of", root)?.unwrap_or_default()),
+        found => Ok(found.reading(root, b"packed-refs")?.unwrap_or_default()),
     }
 }
 

@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::os::fd::AsFd as _;
 use std::path::Path;
 
-use super::Source;
-use crate::error::{Doing, SourceProblem, TreeError};
+use super::problem::Reading as _;
+use super::{Source, SourceProblem};
+use crate::error::TreeError;
 use crate::fsdir::read_beneath;
 use crate::git::{Call, Input};
 use crate::store::Store;
@@ -59,21 +60,25 @@ impl Settings {
 impl Source {
     /// The repository's own configuration file.
     pub fn settings(&self, store: &Store) -> Result<Settings, TreeError> {
-        let bytes = read_beneath(self.common.as_fd(), b"config", LARGEST).doing("reading config of", &self.root)?;
+        let bytes = read_beneath(self.common.as_fd(), b"config", LARGEST).reading(&self.root, b"config")?;
         let bytes = bytes.unwrap_or_default();
         let mut call = Call::new("reading a repository's configuration", store.dir(), LIST);
         call.args.extend(["--no-includes", "--file", "-"].map(OsString::from));
         call.input = Input::Bytes(&bytes);
-        Ok(Settings::parse(&store.git().run(call)?))
+        let damaged = |error| match self.blame(error) {
+            TreeError::Source { path, problem: SourceProblem::DamagedContent(why) } => {
+                TreeError::Source { path, problem: SourceProblem::DamagedConfig(why) }
+            }
+            own => own,
+        };
+        Ok(Settings::parse(&store.git().run(call).map_err(damaged)?))
     }
 
-    /// Refuses a repository whose configuration names a format that nothing is written into here.
+    /// Refuses a repository whose configuration names a format that is not known here.
     pub fn require_known_format(&self, settings: &Settings) -> Result<(), TreeError> {
         match settings.unknown_format() {
             None => Ok(()),
-            Some(setting) => {
-                Err(TreeError::Source { path: self.root.clone(), problem: SourceProblem::UnknownFormat(setting) })
-            }
+            Some(setting) => Err(self.refuse(SourceProblem::UnknownFormat(setting))),
         }
     }
 }

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Timespec, Timestamps, futimens};
 
-use super::Source;
+use super::problem::Reading as _;
+use super::{Source, SourceProblem};
 use crate::capture::{STASH, unfinished};
-use crate::error::{Doing, SourceProblem, TreeError};
+use crate::error::{Doing, TreeError};
 use crate::fsdir::{is_there, open_regular, read_beneath, read_limited};
 use crate::git::{Call, Git, alternates_value};
 use crate::index::{self, IndexEntry};
@@ -46,7 +47,7 @@ impl Source {
         let mut call = Call::new("asking for a source's status", &git_dir, STATUS);
         call.env = vec![("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternates_value(&self.objects()))];
         call.work_tree = Some(&self.root);
-        let out = git.run(call)?;
+        let out = git.run(call).map_err(|error| self.blame(error))?;
         let lines = out.split(|b| *b == 0).filter(|line| line.len() > 3);
         let mut dirty: Vec<Vec<u8>> =
             lines.filter(|line| !copy.leaves_out(&line[..2], &line[3..])).map(|line| line[3..].to_vec()).collect();
@@ -63,8 +64,8 @@ impl Source {
             let path = git_dir.join(part);
             fs::create_dir(&path).doing("creating directory", &path)?;
         }
-        let exclude = read_beneath(self.common.as_fd(), b"info/exclude", LARGEST_EXCLUDE)
-            .doing("reading info/exclude of", &self.root)?;
+        let exclude =
+            read_beneath(self.common.as_fd(), b"info/exclude", LARGEST_EXCLUDE).reading(&self.root, b"info/exclude")?;
         let head = format!("{}\n", self.head).into_bytes();
         for (name, bytes) in [("HEAD", head), ("config", CONFIG.into()), ("info/exclude", exclude.unwrap_or_default())]
         {
@@ -91,12 +92,15 @@ impl IndexCopy {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(IndexCopy { entries: Vec::new(), sparse: Vec::new(), written: None });
             }
-            Err(e) => return Err(e).doing("opening index of", &source.root),
+            Err(e) => return Err(e).reading(&source.root, b"index"),
         };
-        let read = index::decode(&read_limited(file, LARGEST_INDEX).doing("reading index of", &source.root)?)?;
+        let bytes = read_limited(file, LARGEST_INDEX).reading(&source.root, b"index")?;
+        let damaged = |error: TreeError| source.refuse(SourceProblem::DamagedIndex(error.to_string()));
+        let read = index::decode(&bytes).map_err(damaged)?;
         if read.split {
-            return Err(TreeError::Source { path: source.root.clone(), problem: SourceProblem::SplitIndex });
+            return Err(source.refuse(SourceProblem::SplitIndex));
         }
+        read.require_plain().map_err(damaged)?;
         let sparse = read.entries.iter().filter(|entry| entry.skip_worktree).map(|entry| entry.path.clone()).collect();
         // What was only announced with `add -N` shows as untracked; what is sparse as a directory is not in the index at all.
         let keep = |entry: &IndexEntry| !entry.intent_to_add && Mode::from_bits(entry.bits).is_some();

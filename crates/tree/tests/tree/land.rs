@@ -10,6 +10,8 @@ use tree::{BranchName, BranchNameProblem, CommitSpec, Landing, Listing, Oid, Sou
 
 use crate::support::{World, git, oid, repository, run_git, write};
 
+/// Bears what is not whole yet.
+const TOKEN: &str = "1-token";
 const ROWS: &[(&str, &str)] = &[("a", "1\n"), ("d/e/b", "2\n"), ("d/c", "3\n")];
 
 /// A repository, and in the harness's store a commit on top of it that changes these files.
@@ -44,7 +46,7 @@ impl Scene {
     /// Writes the objects of a commit and gives its id.
     fn put(&self, path: &str, text: &str) -> (usize, Oid) {
         let (after, commit) = self.commit(path, text);
-        (self.source.put_objects(&self.world.store, &self.before, &after, commit).unwrap(), commit)
+        (self.source.put_objects(&self.world.store, &self.before, &after, commit, TOKEN).unwrap(), commit)
     }
 }
 
@@ -58,7 +60,7 @@ fn only_what_is_new_is_written_and_git_finds_it_whole() {
         let scene = Scene::new();
         let (written, commit) = scene.put(path, "new\n");
         assert_eq!(written, objects, "{path}: a commit, a blob and the trees above it");
-        assert_eq!(scene.source.make_branch(&name("x/y"), commit).unwrap(), Landing::Made);
+        assert_eq!(scene.source.make_branch(&name("x/y"), commit, TOKEN).unwrap(), Landing::Made);
         assert_eq!(oid(&git(&scene.root, &["rev-parse", "x/y"])), commit);
         assert_eq!(git(&scene.root, &["show", &format!("x/y:{path}")]), "new");
         assert_eq!(git(&scene.root, &["fsck", "--strict", "--full", "--unreachable"]), "");
@@ -79,7 +81,7 @@ fn files_are_as_open_as_the_repository_is() {
     assert_eq!(mode(&objects.join(&hex[..2])), 0o2775);
     let heads = scene.root.join(".git/refs/heads");
     fs::set_permissions(&heads, fs::Permissions::from_mode(0o2775)).unwrap();
-    assert_eq!(scene.source.make_branch(&name("group/x"), commit).unwrap(), Landing::Made);
+    assert_eq!(scene.source.make_branch(&name("group/x"), commit, TOKEN).unwrap(), Landing::Made);
     assert_eq!(mode(&heads.join("group")), 0o2775);
     assert_eq!(mode(&objects.join(&hex[..2]).join(&hex[2..])), 0o444);
 }
@@ -88,7 +90,9 @@ fn files_are_as_open_as_the_repository_is() {
 fn of_many_who_want_one_name_one_gets_it() {
     let scene = Scene::new();
     let commits: Vec<Oid> = (0..8).map(|at| scene.put("a", &format!("{at}\n")).1).collect();
-    let want = |commit: &Oid| Source::open(&scene.root).unwrap().make_branch(&name("one/name"), *commit).unwrap();
+    let want = |commit: &Oid| {
+        Source::open(&scene.root).unwrap().make_branch(&name("one/name"), *commit, &commit.to_string()).unwrap()
+    };
     let landings: Vec<Landing> = std::thread::scope(|scope| {
         let threads: Vec<_> = commits.iter().map(|commit| scope.spawn(move || want(commit))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
@@ -116,7 +120,7 @@ fn git_that_packs_and_removes_meanwhile_loses_nothing() {
             }
         });
         for at in 0..60 {
-            let landing = scene.source.make_branch(&name(&format!("many/{at}")), commit).unwrap();
+            let landing = scene.source.make_branch(&name(&format!("many/{at}")), commit, TOKEN).unwrap();
             assert_eq!(landing, Landing::Made, "{at}");
         }
         done.store(true, Ordering::Relaxed);
@@ -133,7 +137,7 @@ fn git_that_packs_and_removes_meanwhile_loses_nothing() {
 fn garbage_in_packed_references_is_told() {
     let scene = Scene::new();
     write(&scene.root.join(".git/packed-refs"), b"garbage\n");
-    assert!(scene.source.make_branch(&name("x"), scene.base).is_err());
+    assert!(scene.source.make_branch(&name("x"), scene.base, TOKEN).is_err());
     assert!(!scene.root.join(".git/refs/heads/x").exists() && !scene.root.join(".git/refs/heads/x.lock").exists());
 }
 
@@ -174,5 +178,80 @@ proptest! {
             Ok(_) => prop_assert!(git_takes(&text), "{text:?}"),
             Err(_) => prop_assert!(stricter || !git_takes(&text), "{text:?}"),
         }
+    }
+}
+
+/// Everything in a repository but whole objects, by path.
+fn places(root: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.join(".git")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path.clone());
+            }
+            let name = path.strip_prefix(root).unwrap().display().to_string();
+            if !name.starts_with(".git/objects/") || name.contains("tmp_obj") {
+                found.push(name);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A landing may be killed between any two of its steps; what is another's stays.
+#[test]
+fn what_a_killed_landing_left_is_cleared() {
+    type Step = fn(&Path);
+    let heads = |root: &Path| root.join(".git/refs/heads");
+    let rows: &[(&str, Step, &str)] = &[
+        ("nothing", |_| {}, ""),
+        ("an object", |root| write(&root.join(".git/objects/ab/tmp_obj_cto_1-token_3"), b"half"), ""),
+        ("folders", |root| fs::create_dir_all(root.join(".git/refs/heads/x/y")).unwrap(), ""),
+        ("a lock that is none yet", |root| write(&root.join(".git/refs/heads/x/y/.cto-1-token.lock"), b""), ""),
+        (
+            "a lock",
+            |root| {
+                let young = root.join(".git/refs/heads/x/y/.cto-1-token.lock");
+                write(&young, b"half");
+                fs::hard_link(&young, young.with_file_name("z.lock")).unwrap();
+            },
+            "",
+        ),
+        (
+            "a lock of somebody else",
+            |root| {
+                write(&root.join(".git/refs/heads/x/y/.cto-1-token.lock"), b"");
+                write(&root.join(".git/refs/heads/x/y/z.lock"), b"");
+                write(&root.join(".git/refs/heads/x/y/.cto-1-other.lock"), b"");
+                write(&root.join(".git/objects/ab/tmp_obj_cto_1-tokens_3"), b"half");
+            },
+            "x/y/z.lock x/y/.cto-1-other.lock",
+        ),
+        (
+            "the branch",
+            |root| {
+                let young = root.join(".git/refs/heads/x/y/.cto-1-token.lock");
+                write(&young, format!("{}\n", git(root, &["rev-parse", "HEAD"])).as_bytes());
+                fs::hard_link(&young, young.with_file_name("z")).unwrap();
+            },
+            "x/y/z",
+        ),
+    ];
+    for (what, leave, stays) in rows {
+        let scene = Scene::new();
+        let before = places(&scene.root);
+        leave(&scene.root);
+        scene.source.clear_landing(&name("x/y/z"), TOKEN).unwrap();
+        let left: Vec<String> = places(&scene.root).into_iter().filter(|name| !before.contains(name)).collect();
+        for kept in stays.split_whitespace() {
+            assert!(heads(&scene.root).join(kept).exists(), "{what}: {kept} stays");
+        }
+        let foreign = |name: &String| stays.is_empty() && !name.contains("1-tokens");
+        assert_eq!(left.into_iter().filter(foreign).collect::<Vec<_>>(), Vec::<String>::new(), "{what}");
+        assert!(!heads(&scene.root).join("x/y/.cto-1-token.lock").exists(), "{what}");
+        git(&scene.root, &["fsck", "--full"]);
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use proptest::prelude::*;
 use tree::{Listing, Mode, changes, materialise};
 
-use crate::support::{Node, Nodes, World, at, files, git_with, oid, read_back, write_node};
+use crate::support::{Node, Nodes, World, at, files, git, git_with, oid, read_back, write_node};
 
 const NAMES: &[&str] = &[
     "a",
@@ -159,7 +159,7 @@ fn check(before: &Nodes, after: &Nodes) {
     let patch = world.store.patch(from, to).unwrap();
     assert_eq!(patch.is_empty(), changes(&base, &capture.listing).is_empty());
     assert_eq!(world.store.reapply(&base, &patch).unwrap(), to, "reapplied\n{}", String::from_utf8_lossy(&patch));
-    let proof = world.store.prove(&base, &capture.listing).unwrap();
+    let proof = world.store.prove(&base, &capture.listing, usize::MAX).unwrap().unwrap();
     assert_eq!(proof.applied.unwrap(), to, "proved");
     assert_eq!(proof.patch.is_empty(), patch.is_empty());
     assert_eq!(world.store.reapply(&base, &proof.patch).unwrap(), to, "{}", String::from_utf8_lossy(&proof.patch));
@@ -202,7 +202,7 @@ proptest! {
         let world = World::new();
         let base = world.put(&files(&[("src/a.rs", &before), ("b", &more), ("c", "c\n")]));
         let result = world.put(&files(&[("src/a.rs", &after), ("b", &less), ("c", "c\n")]));
-        let proof = world.store.prove(&base, &result).unwrap();
+        let proof = world.store.prove(&base, &result, usize::MAX).unwrap().unwrap();
         prop_assert_eq!(proof.applied.unwrap(), result.tree_id());
         // No child can have seen the objects: they are in memory.
         let packs = fs::read_dir(world.store.dir().join("objects/pack")).unwrap().count();
@@ -220,7 +220,7 @@ fn a_patch_of_lines_reads_as_gits() {
     let after = before.replace("    b\n", "    B\n").replace("    x\n", "    x\n    y\n");
     let world = World::new();
     let (base, result) = (world.put(&files(&[("a.rs", before)])), world.put(&files(&[("a.rs", &after)])));
-    let proof = world.store.prove(&base, &result).unwrap();
+    let proof = world.store.prove(&base, &result, usize::MAX).unwrap().unwrap();
     let (from, to) = (world.store.put_listing(&base).unwrap(), world.store.put_listing(&result).unwrap());
     let by_git = world.store.patch(from, to).unwrap();
     assert_eq!(String::from_utf8(proof.patch).unwrap(), String::from_utf8(by_git).unwrap());
@@ -355,5 +355,55 @@ fn trees_with_hostile_names_are_not_listed() {
     for name in [".git", "..", ".GIT"] {
         let tree = git_with(world.store.dir(), &["mktree"], format!("100644 blob {blob}\t{name}\n").as_bytes());
         assert!(world.store.list(oid(&tree)).is_err(), "{name}");
+    }
+}
+
+/// Content on which looking for the fewest changed lines takes long is told in blocks, and git makes the same tree of it.
+#[test]
+fn heavy_content_is_patched_in_linear_time() {
+    // A little generator: two letters, a line each, in no order; and bytes in none.
+    fn bytes(seed: u64) -> impl Iterator<Item = u8> {
+        let step = |state: &u64| Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+        std::iter::successors(Some(seed), step).map(|state| (state >> 56) as u8)
+    }
+    let letters = |seed: u64, lines: usize| -> Vec<u8> {
+        bytes(seed).take(lines).flat_map(|byte| if byte < 128 { *b"a\n" } else { *b"b\n" }).collect()
+    };
+    let noise = |seed: u64, length: usize| -> Vec<u8> { [0].into_iter().chain(bytes(seed)).take(length).collect() };
+    let with = |head: &str, body: Vec<u8>, tail: &str| [head.as_bytes(), &body, tail.as_bytes()].concat();
+    type Rows = Vec<(&'static str, Node)>;
+    let (heavy, light) = (300_000, 10);
+    let rows: Vec<(Rows, Rows)> = vec![
+        (
+            vec![("a b", Node::File(with("x\ny\n", letters(1, heavy), "end"))), ("l", Node::File(letters(1, light)))],
+            vec![("a b", Node::File(with("x\ny\n", letters(2, heavy), "end"))), ("l", Node::File(letters(2, light)))],
+        ),
+        (
+            vec![("\u{e9}\"\\", Node::File(letters(1, heavy)))],
+            vec![("\u{e9}\"\\", Node::Executable(letters(2, 2 * heavy)))],
+        ),
+        (vec![], vec![("new", Node::File(with("", letters(3, 2 * heavy), "no newline")))]),
+        (vec![("gone", Node::Executable(letters(3, 2 * heavy)))], vec![]),
+        (vec![("l", Node::Link(b"to".to_vec()))], vec![("l", Node::File(letters(3, 2 * heavy)))]),
+        (vec![("d", Node::File(letters(3, 2 * heavy)))], vec![("d/e", Node::File(letters(4, 2 * heavy)))]),
+        (vec![("m", Node::File(letters(3, 2 * heavy)))], vec![("m", Node::Executable(letters(3, 2 * heavy)))]),
+        (vec![("bin", Node::File(noise(1, 1_500_000)))], vec![("bin", Node::File(noise(2, 1_500_001)))]),
+        (vec![], vec![("bin", Node::Executable(noise(2, 2_200_000)))]),
+    ];
+    for (before, after) in rows {
+        let nodes = |rows: &Rows| rows.iter().map(|(p, n)| (p.as_bytes().to_vec(), n.clone())).collect::<Nodes>();
+        let world = World::new();
+        let (base, result) = (world.put(&nodes(&before)), world.put(&nodes(&after)));
+        let name = before.iter().chain(&after).next().unwrap().0;
+        let proof = world.store.prove(&base, &result, usize::MAX).unwrap().unwrap();
+        assert_eq!(proof.applied.unwrap(), result.tree_id(), "{name}");
+        assert!(world.store.prove(&base, &result, proof.patch.len() - 1).unwrap().is_none(), "{name}: a byte too long");
+        // And by a git that nobody has told anything.
+        let root = world.fresh("plain");
+        tree::materialise(&world.store, &base, &root).unwrap();
+        git(&root, &["init", "-q"]);
+        git(&root, &["add", "-A"]);
+        git_with(&root, &["apply", "--index", "--whitespace=nowarn"], &proof.patch);
+        assert_eq!(git(&root, &["write-tree"]), result.tree_id().to_string(), "{name}");
     }
 }

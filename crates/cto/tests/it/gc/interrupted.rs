@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use ledger::{Ledger, RunCollected};
-use testkit::{World, stoppable};
+use testkit::{World, stoppable, times};
 
 use super::{ALL, bundles, check_whole, collect, quick_runs};
 use crate::world;
@@ -49,14 +49,22 @@ fn what_one_began_the_next_one_finishes() {
     check_whole(&world, &runs);
 }
 
-/// Killed anywhere: each run is here and whole, or gone and accounted for, and the next collection brings it to an end.
+/// Killed anywhere: each run is here and whole, or gone and accounted for, and the next collection brings it to an end. How
+/// often is told by `CTO_TEST_GC_KILLS`.
 #[test]
 fn a_collection_may_be_killed_at_any_time() {
+    const RUNS: usize = 40;
+    /// Kills that one lot of runs is enough for.
+    const KILLS: u32 = 6;
     let world = world();
-    let runs = quick_runs(&world, 40);
-    for delay in [0, 15, 30, 45, 60, 80] {
+    let (mut runs, kills) = (quick_runs(&world, RUNS), times("CTO_TEST_GC_KILLS", KILLS));
+    for round in 0..kills {
+        if round > 0 && round % KILLS == 0 {
+            let _ = collect(&world, &ALL);
+            runs.extend(quick_runs(&world, RUNS));
+        }
         let mut child = world.start(ALL);
-        std::thread::sleep(Duration::from_millis(delay));
+        std::thread::sleep(Duration::from_millis(u64::from(round % KILLS) * 15));
         child.kill().unwrap();
         child.wait().unwrap();
         let ledger = open(&world);
@@ -67,6 +75,10 @@ fn a_collection_may_be_killed_at_any_time() {
     }
     let _ = collect(&world, &ALL);
     assert_eq!(bundles(&world).len(), 1, "the latest pass");
+    for folder in ["trash", "work", "active"] {
+        let left = fs::read_dir(world.home().join(folder)).map_or(0, Iterator::count);
+        assert_eq!(left, 0, "nothing is left in {folder}/");
+    }
     check_whole(&world, &runs);
 }
 

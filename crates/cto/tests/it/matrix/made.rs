@@ -112,6 +112,18 @@ pub(super) const SOURCE_DIRTY: Row = Row {
     ..Row::blocked("source-dirty")
 };
 
+/// `broken_sources` has every way in which a repository can be unreadable.
+pub(super) const SOURCE_MISSING: Row = Row {
+    reasons: &[("source_missing", "backend.gate.blocked")],
+    markers: &["fake-gate.log"],
+    set: |world| of_case(world, &[], &["--repo", "../nowhere"]),
+    evidence: |seen| {
+        nothing_ran(seen);
+        assert!(seen.blocker(0).contains("there is nothing at this path"), "{}", seen.blocker(0));
+    },
+    ..Row::blocked("source-missing")
+};
+
 pub(super) const PROGRAM_MISSING: Row = Row {
     reasons: &[("provider_unavailable", "run.completed")],
     markers: &["provider-unavailable.txt", "fake-gate.log"],
