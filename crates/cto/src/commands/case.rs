@@ -106,7 +106,6 @@ brief: |
 risk_class: low
 allowed_paths:
   - greet.sh
-forbidden_actions: [push, merge, deploy, close, pr_open, issue_close, public_publication, credential_change, vendor_source_mutation, cortex_core_mutation]
 mutation_mode: copied-fixture
 verification_commands:
   - argv: [sh, test.sh]
