@@ -16,6 +16,7 @@ pub mod fake;
 pub mod id;
 pub mod model;
 pub mod paths;
+pub mod product;
 pub mod proof;
 pub mod reason;
 pub mod record;
