@@ -24,7 +24,7 @@ import sys
 REPORT, EVENTS, TRACE, ENVELOPE = "report.json", "events.normalized.jsonl", "trace.jsonl", "attestation.dsse.json"
 CONTRACT, DECISION = "task-contract.json", "eligibility-decision.json"
 ALWAYS = [REPORT, "report.md", EVENTS, "patch.diff", "test.log", TRACE, CONTRACT, DECISION, "sandbox.json", ENVELOPE]
-RULES = "1.1"
+RULES = "1.2"
 # Events that stand in this order where they occur, and events that may stand anywhere.
 ORDERED = """run.started task.contract.created plan.updated approval.requested approval.granted patch.applied
     git.diff.checked verification.completed run.completed""".split()
@@ -337,9 +337,12 @@ def check_status(report):
     excused = report["stage"] == 1 or "no_verification" in coverage or status != "pass"
     check(exams or excused, REPORT, "verification", "an exam that passed, or a reason why there is none", "neither")
     check(all(one["exit"] == 0 for one in exams), REPORT, "verification", "exit 0 where the exam passed", "another")
+    failed = [one["name"] for one in passes if one["kind"] in ("exam", "change") and one["result"] == "pass"
+              and (one["tests"]["result"] or {}).get("failed", 0)]
+    check(not failed, REPORT, "verification_tests", "no failed test where a check passed", failed)
     check(status != "pass" or "fail" not in results, REPORT, "verification", "no failed check in a pass", "one failed")
     for code, unproven in (("sandbox_none", started and report["sandbox"]["profile"] == "none"),
-                           ("tests_not_compared", any(one["kind"] == "exam" and one["tests"]["baseline"] is None
+                           ("tests_not_compared", any(one["kind"] == "exam" and not (one["tests"]["baseline"] or {}).get("executed")
                                                       for one in passes)),
                            ("exam_in_process", "exam" in kinds and "blind" not in kinds),
                            ("exam_without_control", "exam" in kinds and "control" not in kinds)):

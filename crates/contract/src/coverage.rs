@@ -32,6 +32,7 @@ coverage! {
     ExamInProcess "exam_in_process" "Code of the patch may share a process with the test runner; no blind check stands beside it.",
     ExamWithoutControl "exam_without_control" "No altered exam was run that must fail.",
     TestsNotCompared "tests_not_compared" "Tests were not compared by name with those of the baseline.",
+    ProductNotRebuilt "product_not_rebuilt" "The patch carries a product of a build that the contract names and nothing here made again.",
     NoVerification "no_verification" "Nothing was verified; the contract says why.",
     EngineWithoutBridge "engine_without_bridge" "The engine's model traffic did not cross the bridge.",
     ModelScripted "model_scripted" "A scripted model answered.",

@@ -16,6 +16,7 @@ pub mod fake;
 pub mod id;
 pub mod model;
 pub mod paths;
+pub mod product;
 pub mod proof;
 pub mod reason;
 pub mod record;
@@ -54,6 +55,6 @@ pub use unkept::AnyText;
 /// Version of the bundle's formats (report, events, decision, statement), as written into each of them.
 pub const BUNDLE_VERSION: &str = "1.1";
 /// Version of the rules that judge a decision and a verdict; `verify` judges again only with the same rules.
-pub const RULES_VERSION: &str = "1.1";
+pub const RULES_VERSION: &str = "1.2";
 /// Version of the renderer of `report.md`.
 pub const RENDERER_VERSION: &str = "1.1";

@@ -65,6 +65,7 @@ reasons! {
     ForbiddenPathChange "forbidden_path_change" Fail GitDiffChecked "A forbidden path changed." "see it: cto diff RUN",
     ProtectedFileChanged "protected_file_changed" Fail GitDiffChecked "A file of the exam changed that the contract does not allow to change." "see it: cto diff RUN",
     DisallowedFileChange "disallowed_file_change" Fail GitDiffChecked "A path outside the allowed paths changed." "see it: cto diff RUN; widen allowed_paths only if that change is wanted",
+    BuildProductInPatch "build_product_in_patch" Fail GitDiffChecked "The patch carries a product of a build." "see it: cto diff RUN; name the file itself in allowed_paths only if it belongs to the change",
     PatchNotReproducible "patch_not_reproducible" Fail GitDiffChecked "The patch does not apply again to the same result." "report it with the bundle: this should not happen",
     NoDiff "no_diff" Fail GitDiffChecked "Nothing changed, and the contract requires a change." "see what the engine said: cto logs RUN; or set diff_required: false",
     VerificationWeakened "verification_weakened" Fail VerificationCompleted "The exam proves less than it did on the baseline." "see the verification: cto logs RUN --verification",

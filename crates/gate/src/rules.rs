@@ -168,7 +168,7 @@ fn scope(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
     if contract.forbidden_actions.is_empty() {
         refusals.extend(missing(
             "the contract forbids no action",
-            "list forbidden_actions; cto schema contract names all ten",
+            "leave forbidden_actions out, which forbids all ten, or list some",
         ));
     }
     if contract.risk_class == RiskClass::Critical {

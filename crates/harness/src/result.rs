@@ -1,9 +1,12 @@
 //! The result: captured once, after the process tree is dead, as raw blobs, and judged against the contract.
 
+mod litter;
+mod products;
+
 use std::collections::HashSet;
 use std::os::fd::AsFd as _;
 
-use contract::paths::{PathRules, PathSet, PathVerdict};
+use contract::paths::{PathRules, PathVerdict};
 use contract::text::{path_text, shown};
 use contract::{Decision, Digest, Ecosystem, EventKind, Reason};
 use evidence::{names, stop};
@@ -16,14 +19,14 @@ use crate::proof;
 use crate::run::{Run, Stopped};
 use crate::target::{Baseline, Copy};
 use crate::watch::{Step, StepState};
+use litter::{with_lock_files_of_baseline, without_engine_litter, without_litter};
+pub(crate) use products::{judge_products, written};
 
 /// What a result may hold; beyond is `budget_exceeded`.
 pub(crate) const CAPTURE_LIMITS: Limits =
     Limits { entries: 200_000, total_bytes: 1 << 30, file_bytes: 256 << 20, depth: 128 };
 const LARGEST_PATCH: usize = 64 << 20;
 const MOST_FILES: usize = 20_000;
-/// Files of an engine's litter that are kept; the others are named.
-const MOST_LITTER: usize = 500;
 
 /// A result the harness took itself.
 pub(crate) struct Captured<'a> {
@@ -47,10 +50,12 @@ impl<'a> Worked<'a> {
         run.step(Step::Diff, StepState::Began, "")?;
         let ecosystems = run.findings.decision.as_ref().map_or(Ecosystem::ALL, Decision::ecosystems);
         let rules = run.task.contract.path_rules(ecosystems)?;
-        let (listing, mut unverifiable) = take(&mut run, &copy, layers.as_ref())?;
+        let (listing, mut unverifiable) = take(&mut run, &copy, layers.as_ref(), &rules)?;
         let changes = tree::changes(&copy.baseline.listing, &listing);
         run.findings.changed_files = changes.iter().map(|change| path_text(&change.path)).collect();
         judge_paths(&mut run, &rules, &changes);
+        let products = judge_products(&copy.baseline.store, &rules, &changes)?;
+        unverifiable = unverifiable.or(products.record(&mut run));
         let tree = copy.baseline.store.put_listing(&listing)?;
         run.findings.result_tree = Some(tree.to_string());
         if changes.is_empty() {
@@ -68,7 +73,12 @@ impl<'a> Worked<'a> {
 }
 
 /// The raw listing without litter; what the patch cannot carry becomes a blocker.
-fn take(run: &mut Run<'_>, copy: &Copy, layers: Option<&Layered>) -> Result<(Listing, Option<&'static str>), Stopped> {
+fn take(
+    run: &mut Run<'_>,
+    copy: &Copy,
+    layers: Option<&Layered>,
+    rules: &PathRules,
+) -> Result<(Listing, Option<&'static str>), Stopped> {
     let captured = match capture(copy, layers) {
         Ok(captured) => captured,
         Err(TreeError::Limit { limit, path }) => {
@@ -83,6 +93,7 @@ fn take(run: &mut Run<'_>, copy: &Copy, layers: Option<&Layered>) -> Result<(Lis
     let Capture { listing, mut refused, .. } = captured;
     let listing = without_litter(run, copy, listing)?;
     let listing = without_engine_litter(run, copy, listing)?;
+    let listing = with_lock_files_of_baseline(run, &copy.baseline.listing, listing, rules);
     // What the baseline's own rules ignore is not carried, so that it can do no harm.
     let litter: HashSet<&String> = run.findings.litter.iter().collect();
     refused.retain(|refused| !(may_be_litter(refused.why) && litter.contains(&path_text(&refused.path))));
@@ -119,7 +130,6 @@ fn refuse(run: &mut Run<'_>, all: &[Refused]) -> bool {
             RefusedWhy::LinkLeavesRepository => "is a link that leaves the repository",
             RefusedWhy::GitName => "has a name that some file systems take for `.git`",
             RefusedWhy::NotUtf8 => "has a name that is not UTF-8",
-            RefusedWhy::CompiledLeftover => "is a compiled leftover",
             RefusedWhy::GitlinkChanged => "is a submodule that changed",
             RefusedWhy::Unreadable => "cannot be read",
         };
@@ -133,7 +143,7 @@ fn refuse(run: &mut Run<'_>, all: &[Refused]) -> bool {
 /// What a build or an installation leaves behind.
 fn may_be_litter(why: RefusedWhy) -> bool {
     match why {
-        RefusedWhy::CompiledLeftover | RefusedWhy::LinkLeavesRepository => true,
+        RefusedWhy::LinkLeavesRepository => true,
         RefusedWhy::GitName | RefusedWhy::NotUtf8 | RefusedWhy::GitlinkChanged | RefusedWhy::Unreadable => false,
     }
 }
@@ -150,50 +160,6 @@ fn leftovers(run: &mut Run<'_>, captured: &Capture) -> bool {
         run.findings.block(Reason::DirtyEndingTree, format!("`{}` {why}", shown(path)), names::REPORT);
     }
     !found.is_empty()
-}
-
-/// Drops new files that ignore rules hide: by the baseline's rules they are litter, by rules the run added they are dirt.
-fn without_litter(run: &mut Run<'_>, copy: &Copy, mut listing: Listing) -> Result<Listing, Stopped> {
-    let baseline = &copy.baseline.listing;
-    let new: Vec<Vec<u8>> = listing.0.keys().filter(|path| !baseline.0.contains_key(*path)).cloned().collect();
-    let store = &copy.baseline.store;
-    let scratch = |name: &str| run.work.join(format!("ignore-{name}"));
-    let by_baseline = tree::ignored(store, baseline, &new, &scratch("baseline"))?;
-    let by_result = tree::ignored(store, &listing, &new, &scratch("result"))?;
-    for ((path, litter), dirt) in new.iter().zip(by_baseline).zip(by_result) {
-        if litter {
-            run.findings.litter.push(path_text(path));
-        } else if dirt {
-            run.findings.dirty_paths.push(path_text(path));
-            let text = format!("`{}` is ignored only by rules this run added", shown(&path_text(path)));
-            run.findings.block(Reason::DirtyEndingTree, text, names::REPORT);
-        } else {
-            continue;
-        }
-        listing.0.remove(path);
-    }
-    Ok(listing)
-}
-
-/// What the engine is known to leave in a repository is no part of its work: it is moved to `backend/`.
-fn without_engine_litter(run: &mut Run<'_>, copy: &Copy, mut listing: Listing) -> Result<Listing, Stopped> {
-    let patterns = run.equipped.as_ref().map(|equipped| equipped.engine.definition.litter.clone()).unwrap_or_default();
-    if patterns.is_empty() {
-        return Ok(listing);
-    }
-    let litter = PathSet::rooted(&patterns)?;
-    let is_new = |path: &Vec<u8>| !copy.baseline.listing.0.contains_key(path) && litter.is_match(path);
-    let left: Vec<Vec<u8>> = listing.0.keys().filter(|path| is_new(path)).cloned().collect();
-    for (number, path) in left.iter().enumerate() {
-        let Some(entry) = listing.0.remove(path) else { continue };
-        let name = path_text(path);
-        if number < MOST_LITTER && matches!(entry.mode, tree::Mode::File | tree::Mode::Executable) {
-            let bytes = copy.baseline.store.blob(entry.oid)?;
-            run.write(&format!("backend/litter/{name}"), &bytes)?;
-        }
-        run.findings.litter.push(name);
-    }
-    Ok(listing)
 }
 
 fn judge_paths(run: &mut Run<'_>, rules: &PathRules, changes: &[Change]) {

@@ -37,6 +37,7 @@ const FOUND_AGAIN: &[Reason] = &[
     Reason::ForbiddenPathChange,
     Reason::ProtectedFileChanged,
     Reason::DisallowedFileChange,
+    Reason::BuildProductInPatch,
     Reason::VerificationFailed,
     Reason::VerificationWeakened,
 ];
@@ -160,6 +161,11 @@ pub fn reverify(
     }
     let found = crate::result::judged(&rules, &changes).into_iter().map(|(reason, text)| (reason, text, names::PATCH));
     let mut blocks: Vec<(Reason, String, &str)> = found.collect();
+    let products = crate::result::judge_products(store, &rules, &changes)?;
+    blocks.extend(products.blocker().map(|(reason, text)| (reason, text, names::PATCH)));
+    if products.carried {
+        examined.coverage.insert(Coverage::ProductNotRebuilt);
+    }
     blocks.extend(examined.blocks.drain(..).map(|(reason, text)| (reason, text, names::TEST_LOG)));
     let another_contract = *contract != own;
     let blockers = blockers(&report, blocks, another_contract);

@@ -1,6 +1,6 @@
 //! The one way to a folder under `work/` that is no run's: gone when it is done with. Its lock, which the kernel releases, says that somebody uses it.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};

@@ -78,6 +78,22 @@ pub struct TestResults {
     /// By identity. Empty where the runner gave only numbers; where it named a part of its tests, `counts` tells of more.
     pub tests: BTreeMap<String, Outcome>,
     pub counts: TestCounts,
+    /// Failures that no later attempt of the same test turned green, by the runner that told of them.
+    pub standing: BTreeMap<Runner, u64>,
+}
+
+impl TestResults {
+    /// Failures that stand, as this runner tells them; all of them where nobody knows which runner it is. What other runners
+    /// say in the same output was printed by a test.
+    pub fn standing_failures(&self, runner: Option<Runner>) -> u64 {
+        let told = self.standing.iter().filter(|(told_by, _)| runner.is_none_or(|runner| runner == **told_by));
+        told.map(|(_, failures)| failures).sum()
+    }
+
+    /// Names of tests that failed.
+    pub fn failed(&self) -> impl Iterator<Item = &str> {
+        self.tests.iter().filter(|(_, outcome)| **outcome == Outcome::Failed).map(|(name, _)| name.as_str())
+    }
 }
 
 /// Everything a command left that may name tests.

@@ -80,8 +80,6 @@ pub enum RefusedWhy {
     /// A name some file system folds to `.git`, or a link named `.gitmodules`; not carried.
     GitName,
     NotUtf8,
-    /// `__pycache__/`, `node_modules/`, `*.pyc`, `*.so`, `*.class`.
-    CompiledLeftover,
     /// A submodule's directory is gone, filled or replaced.
     GitlinkChanged,
     /// The harness may not read it; not carried.

@@ -98,7 +98,7 @@ impl Listing {
     }
 
     /// Whether anything lies below this path.
-    pub(crate) fn has_below(&self, directory: &[u8]) -> bool {
+    pub fn has_below(&self, directory: &[u8]) -> bool {
         self.below(directory).next().is_some()
     }
 

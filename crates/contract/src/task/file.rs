@@ -50,10 +50,9 @@ pub struct TaskFile {
     /// Names of tests that may disappear.
     #[serde(default)]
     pub tests_may_go: Vec<String>,
-    /// Without any, the decision is a refusal.
+    /// All ten unless some are named. An empty list is a refusal.
     #[serde(default)]
-    #[schemars(extend("x-cto-absent" = "refused"))]
-    pub forbidden_actions: Vec<ForbiddenAction>,
+    pub forbidden_actions: Option<Vec<ForbiddenAction>>,
     pub mutation_mode: MutationMode,
     #[serde(default)]
     pub approval_required: Option<bool>,
@@ -91,18 +90,9 @@ pub struct TaskFile {
     pub secret_allowances: Vec<SecretAllowance>,
 }
 
-/// The keys a contract must have; absence of the two scopes is a refusal, not an error (`x-cto-absent`).
+/// The keys a contract must have; absence of the allowed paths is a refusal, not an error (`x-cto-absent`).
 pub(crate) fn require_keys(schema: &mut schemars::Schema) {
-    let required = [
-        "schema_version",
-        "task_id",
-        "title",
-        "brief",
-        "risk_class",
-        "allowed_paths",
-        "forbidden_actions",
-        "mutation_mode",
-    ];
+    let required = ["schema_version", "task_id", "title", "brief", "risk_class", "allowed_paths", "mutation_mode"];
     schema.insert("required".into(), required.as_slice().into());
 }
 

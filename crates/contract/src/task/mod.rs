@@ -3,6 +3,7 @@
 //! Resolution writes every default out and reads the files a contract names; the digest of the resolved form is the
 //! contract's identity and is never resolved again.
 
+mod exit_code;
 mod file;
 mod resolve;
 
@@ -18,6 +19,7 @@ use crate::id::TaskId;
 use crate::paths::{ParseGlobError, PathRules, PathSet};
 use crate::stage::MutationMode;
 
+pub use exit_code::hidden_exit_code;
 pub(crate) use file::require_keys;
 pub use file::{BlindFile, CommandFile, ExamFile, FullCommand, LimitsFile, PlacedFile, TaskFile};
 pub use resolve::ReadBeside;
@@ -131,6 +133,13 @@ pub struct BlindCheck {
     pub expect_exit: u8,
     pub expect_stdout_sha256: Option<Digest>,
     pub timeout_seconds: u64,
+}
+
+impl BlindCheck {
+    /// Whether it compares output that a program cannot give without knowing the answer. Silence is no answer.
+    pub fn compares_output(&self) -> bool {
+        self.expect_stdout_sha256.is_some_and(|expected| expected != Digest::of(b""))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -3,7 +3,9 @@
 use base64::Engine as _;
 
 use super::file::{BlindFile, CommandFile, ExamFile, FullCommand, LimitsFile, TaskFile};
-use super::{BlindCheck, Command, FileContent, Limits, PatchContent, RiskClass, TaskContract, default_timeout};
+use super::{
+    BlindCheck, Command, FileContent, ForbiddenAction, Limits, PatchContent, RiskClass, TaskContract, default_timeout,
+};
 use crate::digest::Digest;
 use crate::id::TaskId;
 use crate::paths::PathSet;
@@ -222,7 +224,7 @@ impl TaskFile {
             protected_paths: self.protected_paths,
             exam_may_change: self.exam_may_change,
             tests_may_go: self.tests_may_go,
-            forbidden_actions: self.forbidden_actions,
+            forbidden_actions: self.forbidden_actions.unwrap_or_else(|| ForbiddenAction::ALL.to_vec()),
             mutation_mode: mode,
             approval_required: self.approval_required.unwrap_or(mode.needs_approval()),
             diff_required: self.diff_required.unwrap_or(true),

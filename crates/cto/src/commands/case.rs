@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use contract::case::Expect;
 use contract::report::PassKind;
+use contract::task::{BlindCheck, hidden_exit_code};
 use contract::{Coverage, Report, Status, TaskId};
 use fixtures::{Cheat, CheatFile};
 use harness::{LoadTaskError, Task};
@@ -106,7 +107,6 @@ brief: |
 risk_class: low
 allowed_paths:
   - greet.sh
-forbidden_actions: [push, merge, deploy, close, pr_open, issue_close, public_publication, credential_change, vendor_source_mutation, cortex_core_mutation]
 mutation_mode: copied-fixture
 verification_commands:
   - argv: [sh, test.sh]
@@ -216,19 +216,21 @@ fn check(context: &Context, cases: &[String]) -> Result<u8, CommandError> {
 /// What a pass of a case does not prove, and the key that mends it.
 #[derive(Serialize)]
 struct Advice {
-    coverage: Coverage,
+    /// None where the contract itself is weak, whatever a run finds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    coverage: Option<Coverage>,
     key: &'static str,
     text: &'static str,
 }
 
 const NO_CONTROL: Advice = Advice {
-    coverage: Coverage::ExamWithoutControl,
+    coverage: Some(Coverage::ExamWithoutControl),
     key: "control_patch",
     text: "no exam that must fail was run, so a pass does not prove that the exam can fail; \
            add a patch that alters one of the tests so that it must fail",
 };
 const NO_BLIND: Advice = Advice {
-    coverage: Coverage::ExamInProcess,
+    coverage: Some(Coverage::ExamInProcess),
     key: "blind_checks",
     text: "the patch may share a process with the test runner, so a pass does not prove that the runner told the truth; \
            add input whose expected output stands only in the case",
@@ -236,7 +238,7 @@ const NO_BLIND: Advice = Advice {
 
 impl Advice {
     fn line(&self) -> String {
-        format!("{} {}: {}", self.coverage.code(), self.key, self.text)
+        format!("{} {}: {}", self.coverage.map_or("exit_code", Coverage::code), self.key, self.text)
     }
 }
 
@@ -250,8 +252,10 @@ fn advice(task: &Task, report: &Report) -> Vec<Advice> {
     if exam && contract.control_patch.is_none() && !controlled {
         found.push(NO_CONTROL);
     }
-    if exam && contract.blind_checks.is_empty() {
+    if exam && !contract.blind_checks.iter().any(BlindCheck::compares_output) {
         found.push(NO_BLIND);
     }
+    let hidden = contract.verification_commands.iter().find_map(|command| hidden_exit_code(&command.argv));
+    found.extend(hidden.map(|text| Advice { coverage: None, key: "verification_commands", text }));
     found
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use contract::exam::{Role, rules};
+use contract::task::hidden_exit_code;
 use contract::text::shown;
 use contract::{Decision, Ecosystem, Purpose, Status, TaskContract, canonical_bytes};
 use harness::{Ask, ExamFiles, FAKE, Home, Task};
@@ -37,11 +38,18 @@ pub(super) fn answer(context: &Context, task: &Task, ask: &Ask) -> Result<u8, Co
     if output.json {
         output.print_json_bytes(&canonical_bytes(&decision)?);
     } else if output.terminal {
-        output.print(&(people(output, &decision) + &exam.people(output)));
+        output.print(&(people(output, &decision) + &exam.people(output) + &hidden_exit_codes(&task.contract, "\n  ")));
     } else {
-        output.print(&(lines(&decision) + &exam.lines()));
+        output.print(&(lines(&decision) + &exam.lines() + &hidden_exit_codes(&task.contract, "")));
     }
     Ok(status(&decision).exit_code())
+}
+
+/// A line for each command whose exit code a shell hides.
+fn hidden_exit_codes(contract: &TaskContract, before: &str) -> String {
+    let commands = contract.verification_commands.iter().enumerate();
+    let hidden = commands.filter_map(|(index, command)| Some((index, hidden_exit_code(&command.argv)?)));
+    hidden.map(|(index, why)| format!("{before}advice verification_commands {}: {why}\n", index + 1)).collect()
 }
 
 fn status(decision: &Decision) -> Status {

@@ -27,7 +27,6 @@ allowed_paths:
   - src/
 forbidden_paths:
   - .github/
-forbidden_actions: [push, merge, deploy, close, pr_open, issue_close, public_publication, credential_change, vendor_source_mutation, cortex_core_mutation]
 mutation_mode: copied-fixture
 verification_commands:
   - argv: [make, test]

@@ -19,6 +19,7 @@ mod gc;
 mod halt;
 mod honest;
 mod hostile;
+mod judged;
 mod lanes;
 mod matrix;
 mod model;

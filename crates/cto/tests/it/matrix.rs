@@ -45,6 +45,16 @@ rows! {
         },
         ..Row::fails("fail-disallowed-file")
     },
+    build_product: Row {
+        reasons: &[("build_product_in_patch", "git.diff.checked")],
+        fools_naive: true,
+        evidence: |seen| {
+            assert_eq!(seen.report["changed_files"], json!(["greet.sh", "lib/greet.o"]));
+            assert_eq!(seen.report["allowed_writes_passed"], false);
+            assert!(seen.blocker(0).contains("`lib/greet.o` (an ELF file)"), "{}", seen.blocker(0));
+        },
+        ..Row::fails("fail-build-product")
+    },
     failed_tests: Row {
         reasons: &[("verification_failed", "verification.completed")],
         evidence: |seen| {
@@ -89,14 +99,15 @@ rows! {
         ..Row::blocked("fail-timeout")
     },
     verification_timeout: Row {
-        reasons: &[("timeout", "run.completed")],
+        reasons: &[("verification_failed", "verification.completed")],
         markers: &["provider-timeout.txt"],
         evidence: |seen| {
             assert_eq!(seen.step("timeout")["at"], "exam 1");
             assert_eq!(seen.report["verification"]["passes"][0]["timed_out"], true);
             assert_eq!(seen.report["backend_exit_code"], 0);
+            assert!(seen.blocker(0).contains("the baseline does not"), "{}", seen.blocker(0));
         },
-        ..Row::blocked("fail-verification-timeout")
+        ..Row::fails("fail-verification-timeout")
     },
     lifecycle_timeout: Row {
         reasons: &[("lifecycle_timeout_after_valid_patch", "run.completed")],

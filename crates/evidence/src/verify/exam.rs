@@ -30,7 +30,7 @@ fn check_proof(report: &Report, checks: &mut Checks) {
     checks.check(proven, file, "verification", "an exam that passed, or a reason why there is none", "neither");
 }
 
-/// A command that holds ended with 0, in time, and ran every test that the baseline ran; one that ended with 0 and did not
+/// A command that holds ended with 0, in time, with no failed test, and ran every test that the baseline ran; one that ended with 0 and did not
 /// is what `verification_weakened` stands for.
 fn check_pass(report: &Report, pass: &VerificationPass, checks: &mut Checks) {
     if !matches!(pass.kind, PassKind::Exam | PassKind::Change) {
@@ -40,6 +40,11 @@ fn check_pass(report: &Report, pass: &VerificationPass, checks: &mut Checks) {
     let held = pass.result == CheckResult::Pass;
     let ended_well = pass.exit == Some(0) && !pass.timed_out;
     checks.check(!held || ended_well, file, "verification", "exit 0 where a check passed", name);
+    let failed = pass.tests.result.is_some_and(|tests| tests.failed > 0);
+    checks.check(!(held && failed), file, "verification_tests", "no failed test where a check passed", name);
+    let told = report.blocker_reasons.contains(&Reason::VerificationFailed);
+    let expected = "verification_failed among the blockers";
+    checks.check(!(ended_well && failed) || told, file, "verification_tests", expected, name);
     let weak = is_weak(pass);
     checks.check(!(held && weak), file, "verification_tests", "every test of the baseline where a check passed", name);
     let told = report.blocker_reasons.contains(&Reason::VerificationWeakened);
@@ -58,7 +63,8 @@ fn check_controls(report: &Report, checks: &mut Checks) {
     let mut controls = report.verification.passes.iter().filter(|pass| pass.kind == PassKind::Control).peekable();
     let Some(first) = controls.peek() else { return };
     let held = first.result == CheckResult::Pass;
-    let refused = controls.any(|pass| pass.exit.is_some_and(|exit| exit != 0) && !pass.timed_out);
+    let failed = |pass: &VerificationPass| pass.tests.result.is_some_and(|tests| tests.failed > 0);
+    let refused = controls.any(|pass| pass.exit.is_some_and(|exit| exit != 0 || failed(pass)) && !pass.timed_out);
     let expected = "an altered exam that failed where the control holds";
     checks.check(!held || refused, names::REPORT, "verification", expected, "all passed");
 }

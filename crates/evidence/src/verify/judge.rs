@@ -8,6 +8,7 @@ use contract::exam::ecosystems_of;
 use contract::paths::PathVerdict;
 use contract::report::{HitClass, PassKind, Report, VerificationPass, sort_blockers};
 use contract::statement::SealedBy;
+use contract::task::BlindCheck;
 use contract::text::path_text;
 use contract::version;
 use contract::{
@@ -45,6 +46,7 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
         let decision: Option<Decision> = parse(tree, names::DECISION, checks);
         if let (Some(contract), Some(decision)) = (&contract, &decision) {
             check_decision(tree, &report, contract, decision, checks);
+            check_blind(&report, contract, checks);
         }
         check_status(&report, checks);
         if let Some(document) = parse(tree, names::SANDBOX, checks) {
@@ -371,11 +373,25 @@ fn check_secrets(report: &Report, checks: &mut Checks) {
     }
 }
 
+/// Blind checks that compare no output leave the exam to the word of its own process.
+fn check_blind(report: &Report, contract: &TaskContract, checks: &mut Checks) {
+    let examined = report.verification.passes.iter().any(|pass| pass.kind == PassKind::Exam);
+    let compared = contract.blind_checks.iter().any(BlindCheck::compares_output);
+    let listed = report.coverage.contains(&Coverage::ExamInProcess);
+    let holds = !examined || compared || listed;
+    checks.check(holds, names::REPORT, "coverage", Coverage::ExamInProcess.code(), "not listed");
+}
+
 /// What the report itself shows to be unproven is in its coverage.
 fn check_coverage(report: &Report, checks: &mut Checks) {
     let ran = |kind: PassKind| report.verification.passes.iter().any(|pass| pass.kind == kind);
     let exam = |pass: &&VerificationPass| pass.kind == PassKind::Exam;
-    let uncompared = report.verification.passes.iter().filter(exam).any(|pass| pass.tests.baseline.is_none());
+    let uncompared = report
+        .verification
+        .passes
+        .iter()
+        .filter(exam)
+        .any(|pass| pass.tests.baseline.is_none_or(|tests| tests.executed == 0));
     let unsandboxed = report.engine.process_started && report.sandbox.profile == Profile::None;
     for (unproven, coverage) in [
         (unsandboxed, Coverage::SandboxNone),

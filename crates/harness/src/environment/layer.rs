@@ -23,7 +23,7 @@ use crate::run::Stopped;
 use crate::supervise::{Setting, exceeded, exit_code};
 
 /// Version of what is kept and of how it is made.
-const VERSION: &str = "2";
+const VERSION: &str = "3";
 const RECORD: &str = "layer.json";
 
 /// A layer that is ready to be put under a workspace.

@@ -1,9 +1,8 @@
 //! What setup wrote becomes a layer: only what the tree itself does not have, and older than every file of a tree.
 //!
 //! The layer lies over the baseline and over patched trees alike. A file of the tree in it would hide the patch's own,
-//! and the repository's `.git` would be taken for the engine's doing. And a laid-out tree has one fixed time for all its
-//! files: what a build tool compiled from the baseline would pass for newer than the patch, and the old code would be
-//! tested.
+//! and the repository's `.git` would be taken for the engine's doing. And a laid-out tree has fixed times: what a build tool
+//! compiled from the baseline would pass for newer than the patch, and the old code would be tested.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -16,8 +15,8 @@ use untrusted_fs::{
     Bounds, Entry, Met, Next, grant_owner, kind, lstat, open_dir, open_root, remove_tree, remove_tree_at, walk,
 };
 
-/// A second before the time of every file in a laid-out tree.
-const TIME: Timespec = Timespec { tv_sec: 1_577_836_799, tv_nsec: 0 };
+/// Before the time of every file in a laid-out tree, its oldest products included.
+const TIME: Timespec = Timespec { tv_sec: tree::TREE_TIME - 2, tv_nsec: 0 };
 const TIMES: Timestamps = Timestamps { last_access: TIME, last_modification: TIME };
 
 /// By which an overlay says that nothing beneath a directory shows through it.

@@ -18,7 +18,7 @@ use super::room::Room;
 use crate::run::Stopped;
 
 /// Version of what is kept, and of how output is read: another one is another result.
-const KEPT_VERSION: &str = "2";
+const KEPT_VERSION: &str = "3";
 
 /// What the result depends on.
 #[derive(Serialize)]
@@ -56,6 +56,7 @@ impl Examiner<'_> {
                 Some(kept) => {
                     self.say(&format!("== baseline {}: {:?}: known from an earlier run", index + 1, command.argv));
                     self.tried_before.push(kept.tried);
+                    self.baseline_ends.push(true);
                     kept.tests
                 }
                 None => self.baseline(&listing, &mut room, index, command, &file)?,
@@ -83,6 +84,7 @@ impl Examiner<'_> {
         self.found.late.truncate(late);
         let tried: Vec<String> = self.tried().iter().map(sort_of).collect();
         self.tried_before.push(tried.clone());
+        self.baseline_ends.push(!ran.timed_out && ran.exit.is_some());
         if ran.timed_out || ran.exit.is_none() {
             return Ok(None);
         }

@@ -49,7 +49,7 @@ impl Examiner<'_> {
         for (index, command) in self.setting.contract.verification_commands.iter().enumerate() {
             let name = pass_name(PassKind::Control, index);
             let ran = self.command(&room, command, None, &name)?;
-            refused |= failed(&ran);
+            refused |= ran.refuses();
             let tests = uncompared(ran.tests.as_ref());
             self.found.passes.push(ran.pass(PassKind::Control, name, &command.argv, tests, CheckResult::Pass));
         }
@@ -83,13 +83,13 @@ impl Examiner<'_> {
         let room = self.room(&altered, &name)?;
         let ran = self.command(&room, command, None, &name)?;
         let seen = ran.tests.as_ref().is_some_and(|tests| test.failed_in(tests));
-        if failed(&ran) && !seen {
+        if ran.refuses() && !seen {
             self.say(&format!("{name}: a failing test was added to {}, and the runner did not name it", test.path));
             return Ok(false);
         }
         let tests = uncompared(ran.tests.as_ref());
         self.found.passes.push(ran.pass(PassKind::Control, name, &command.argv, tests, CheckResult::Pass));
-        if !failed(&ran) {
+        if !ran.refuses() {
             let text = format!("a failing test that the harness added to `{}` does not fail the exam", test.path);
             self.not_refused(self.found.passes.len() - 1, &text);
         }
@@ -103,10 +103,6 @@ impl Examiner<'_> {
             self.found.blocks.push((Reason::VerificationWeakened, text.to_owned()));
         }
     }
-}
-
-fn failed(ran: &Ran) -> bool {
-    ran.exit.is_some_and(|exit| exit != 0) && !ran.timed_out
 }
 
 /// A name nobody can have foreseen.

@@ -30,7 +30,9 @@ impl Examiner<'_> {
             return Ok(None);
         }
         let root = self.setting.dir("verify-setup/exam")?;
-        tree::materialise(self.trees.store, exam, &root)?;
+        let quarters = self.setting.quarters("verify-setup-exam", root.clone())?;
+        let ages = self.ages(exam, &quarters)?;
+        tree::materialise_aged(self.trees.store, exam, &root, &|path| ages.of(path))?;
         match self.make(exam, &root)? {
             Made::Layer(_) => Ok(None),
             Made::Failed(why) => Ok(Some(format!("the patched tree cannot be set up: {why}"))),

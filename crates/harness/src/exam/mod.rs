@@ -3,6 +3,8 @@
 //!
 //! Knows no run and writes no artifact: what it finds is handed back, so that the same exam can be held again years later.
 
+mod ages;
+mod agreement;
 mod baseline;
 mod blind;
 mod conduct;
@@ -79,6 +81,8 @@ pub(crate) struct Examiner<'a> {
     furnished: Furnished,
     /// What the baseline's own tests try, by command.
     tried_before: Vec<Vec<String>>,
+    /// Whether each command ends in time on the baseline.
+    baseline_ends: Vec<bool>,
     found: Examined,
 }
 
@@ -90,7 +94,16 @@ impl<'a> Examiner<'a> {
         stage: Option<Stage>,
         furnished: Furnished,
     ) -> Self {
-        Self { setting, cancel, trees, stage, furnished, tried_before: Vec::new(), found: Examined::default() }
+        Self {
+            setting,
+            cancel,
+            trees,
+            stage,
+            furnished,
+            tried_before: Vec::new(),
+            baseline_ends: Vec::new(),
+            found: Examined::default(),
+        }
     }
 
     /// Exam, change, control and blind, each in a tree of its own.
@@ -156,7 +169,8 @@ impl<'a> Examiner<'a> {
             let ran = self.command(&room, command, None, &name)?;
             self.hold_conduct_against(index);
             let before = before.get(index).and_then(Option::as_ref);
-            let compared = compare(before, ran.tests.as_ref(), &self.setting.contract.tests_may_go, sameness);
+            let mut compared = compare(before, ran.tests.as_ref(), &self.setting.contract.tests_may_go, sameness);
+            compared.tests.result = ran.settled_counts(compared.tests.result);
             if kind == PassKind::Exam && !compared.compared {
                 self.found.coverage.insert(Coverage::TestsNotCompared);
             }
@@ -164,7 +178,12 @@ impl<'a> Examiner<'a> {
             if !weak.is_empty() {
                 self.found.blocks.push((Reason::VerificationWeakened, format!("{name}: {}", in_words(&weak))));
             }
-            let result = if ran.ended_well() && weak.is_empty() { CheckResult::Pass } else { CheckResult::Fail };
+            let disagreement = ran.disagreement(before);
+            let holds = ran.ended_well() && weak.is_empty() && disagreement.is_none();
+            if let Some(text) = disagreement {
+                self.found.blocks.push((Reason::VerificationFailed, format!("{name}: {text}")));
+            }
+            let result = if holds { CheckResult::Pass } else { CheckResult::Fail };
             self.found.passes.push(ran.pass(kind, name, &command.argv, compared.tests, result));
             all.push(ran);
         }
@@ -182,11 +201,21 @@ impl<'a> Examiner<'a> {
             let text = format!("does not pass on baseline + patch: {}{}", names.join(", "), self.release_hint());
             self.found.blocks.push((Reason::VerificationFailed, text));
         }
-        let late: Vec<&str> = self.found.late.iter().map(|late| late.name.as_str()).collect();
-        if !late.is_empty() {
-            let text = format!("verification exceeded its time: {}", late.join(", "));
-            self.found.blocks.push((Reason::Timeout, text));
-        }
+        let late = self.found.late.iter().map(|late| late.name.as_str());
+        let (slowed, late): (Vec<&str>, Vec<&str>) = late.partition(|name| self.ends_in_baseline(name));
+        let slowed =
+            (!slowed.is_empty()).then(|| format!("runs out of time, and the baseline does not: {}", slowed.join(", ")));
+        let late = (!late.is_empty()).then(|| format!("verification exceeded its time: {}", late.join(", ")));
+        let found = [(Reason::VerificationFailed, slowed), (Reason::Timeout, late)];
+        self.found.blocks.extend(found.into_iter().filter_map(|(reason, text)| Some((reason, text?))));
+    }
+
+    /// Whether the command of a check ends in time on the baseline. Of controls and blind checks nobody knows.
+    fn ends_in_baseline(&self, name: &str) -> bool {
+        let mut ends = self.baseline_ends.iter().enumerate();
+        ends.any(|(index, ends)| {
+            *ends && [PassKind::Exam, PassKind::Change].iter().any(|kind| pass_name(*kind, index) == name)
+        })
     }
 
     /// A patch that is good only with its own version of a protected file may be one whose task is to change that file.

@@ -72,8 +72,9 @@ impl Examiner<'_> {
         let name = format!("verify-{}", name.replace(' ', "-"));
         let root = self.setting.dir(&format!("{name}/tree"))?;
         let reports = self.setting.dir(&format!("{name}/reports"))?;
-        tree::materialise(self.trees.store, listing, &root)?;
         let mut quarters = self.setting.quarters(&name, root.clone())?;
+        let ages = self.ages(listing, &quarters)?;
+        tree::materialise_aged(self.trees.store, listing, &root, &|path| ages.of(path))?;
         let layers = self.layers(listing, &root)?;
         if layers.is_empty() {
             return Ok(Room { root, quarters, changes: None, reports });

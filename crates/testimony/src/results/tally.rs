@@ -114,6 +114,13 @@ impl Reading {
         Self { runner, names, counts }
     }
 
+    /// Failures, less those of tests that passed in another attempt.
+    fn standing_failures(&self) -> u64 {
+        let attempts = self.names.by_name.values().filter(|[passed, failed, _]| *passed > 0 && *failed > 0);
+        let settled: u64 = attempts.map(|[_, failed, _]| u64::from(*failed)).sum();
+        self.counts.failed.saturating_sub(settled)
+    }
+
     /// More of the same runner.
     pub(super) fn absorb(&mut self, other: Self) {
         self.names.absorb(other.names);
@@ -138,8 +145,13 @@ impl Reading {
 pub(super) fn total(readings: Vec<Reading>) -> Option<TestResults> {
     // The first of those that executed most.
     let runner = readings.iter().rev().max_by_key(|reading| reading.counts.executed)?.runner;
+    let mut standing = BTreeMap::new();
+    for reading in &readings {
+        *standing.entry(reading.runner).or_default() += reading.standing_failures();
+    }
+    standing.retain(|_, failures| *failures > 0);
     let Reading { names, counts, .. } = Reading::all(readings)?;
-    Some(TestResults { runner, tests: names.into_tests(), counts })
+    Some(TestResults { runner, tests: names.into_tests(), counts, standing })
 }
 
 /// Numbers that a summary gives, made to fit together.
@@ -191,6 +203,19 @@ mod tests {
         check(counts(0, 0, 0), counts(0, 0, 1));
         let unnamed = Reading::settle(Runner::Go, Names::default(), Some(counts(5, 1, 3)));
         assert_eq!(unnamed.counts, counts(5, 1, 3));
+    }
+
+    #[test]
+    fn a_failure_stands_unless_another_attempt_passed() {
+        let retried = names(&[("a", Failed), ("a", Passed), ("b", Failed)]);
+        let readings = vec![
+            Reading::settle(Runner::Nextest, retried, None),
+            Reading::settle(Runner::Pytest, Names::default(), Some(counts(3, 2, 0))),
+            Reading::settle(Runner::Go, names(&[("c", Passed)]), None),
+        ];
+        let total = total(readings).unwrap();
+        let failures = [None, Some(Runner::Nextest), Some(Runner::Pytest), Some(Runner::Go)];
+        assert_eq!(failures.map(|runner| total.standing_failures(runner)), [3, 1, 2, 0]);
     }
 
     #[test]

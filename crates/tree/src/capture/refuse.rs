@@ -11,9 +11,6 @@ use crate::listing::{Entry, Mode};
 use crate::name::{is_gitmodules, leaf};
 use crate::store::Store;
 
-const LEFTOVER_DIRECTORIES: [&[u8]; 2] = [b"__pycache__", b"node_modules"];
-const LEFTOVER_ENDINGS: [&[u8]; 3] = [b".pyc", b".so", b".class"];
-
 /// Adds the refusals that need the whole tree, and takes out what git would not carry. The links must be all of the tree, or
 /// none where none has moved.
 pub(super) fn judge(intake: Intake<'_>) -> Result<Capture, TreeError> {
@@ -38,16 +35,9 @@ pub(super) fn judge(intake: Intake<'_>) -> Result<Capture, TreeError> {
 fn new_matter(path: &[u8], entry: &Entry) -> impl Iterator<Item = RefusedWhy> {
     let rows = [
         (std::str::from_utf8(path).is_err(), RefusedWhy::NotUtf8),
-        (is_leftover(path), RefusedWhy::CompiledLeftover),
         (entry.mode == Mode::Link && is_gitmodules(leaf(path)), RefusedWhy::GitName),
     ];
     rows.into_iter().filter(|(holds, _)| *holds).map(|(_, why)| why)
-}
-
-fn is_leftover(path: &[u8]) -> bool {
-    let mut directories = path.split(|b| *b == b'/');
-    let name = directories.next_back().unwrap_or_default();
-    directories.any(|dir| LEFTOVER_DIRECTORIES.contains(&dir)) || LEFTOVER_ENDINGS.iter().any(|end| name.ends_with(end))
 }
 
 fn leading_out(

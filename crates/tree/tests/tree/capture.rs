@@ -92,26 +92,6 @@ fn refusals() {
     check("git~1", |r| write(&r.join("d/git~1"), b"x"), "GitName d/git~1;", &[]);
     check("link .gitmodules", |r| symlink("a.py", r.join(".gitmodules")).unwrap(), "GitName .gitmodules;", &[]);
     check("not UTF-8", |r| write(&r.join(OsStr::from_bytes(b"f\xff")), b"x"), "NotUtf8 f\\xff;", &["f\\xff"]);
-    check("new pyc", |r| write(&r.join("d/x.pyc"), b"x"), "CompiledLeftover d/x.pyc;", &["d/x.pyc"]);
-    check("changed pyc", |r| write(&r.join("old.pyc"), b"x"), "CompiledLeftover old.pyc;", &["old.pyc"]);
-    check(
-        "new in __pycache__",
-        |r| write(&r.join("__pycache__/n"), b""),
-        "CompiledLeftover __pycache__/n;",
-        &["__pycache__/n"],
-    );
-    check(
-        "node_modules",
-        |r| write(&r.join("d/node_modules/p/i.js"), b""),
-        "CompiledLeftover d/node_modules/p/i.js;",
-        &["d/node_modules/p/i.js"],
-    );
-    check(
-        "so and class",
-        |r| (write(&r.join("x.so"), b""), write(&r.join("X.class"), b"")).1,
-        "CompiledLeftover X.class; CompiledLeftover x.so;",
-        &["X.class", "x.so"],
-    );
     check("FIFO", |r| assert!(program("mkfifo").arg(r.join("d/p")).status().unwrap().success()), "special d/p;", &[]);
     check("socket", |r| socket(&r.join("s")), "special s;", &[]);
     check("empty directories", |r| fs::create_dir_all(r.join("e/f/g")).unwrap(), "empty e;", &[]);

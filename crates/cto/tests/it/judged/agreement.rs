@@ -1,0 +1,151 @@
+//! Exit code and results must agree, and time that only the patch needs counts against it.
+
+use serde_json::{Value, json};
+
+use crate::world;
+
+/// A project in Python whose tests are run through a shell.
+const FILES: &[(&str, &str)] = &[
+    ("calc.py", "def add(a, b):\n    return a - b\n\n\ndef zero():\n    return 0\n"),
+    (
+        "test_calc.py",
+        "import unittest\n\nimport calc\n\n\nclass Calc(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(calc.add(1, 2), 3)\n\n    \
+         def test_zero(self):\n        self.assertEqual(calc.zero(), 0)\n",
+    ),
+];
+const GOOD: &str = "def add(a, b):\n    return a + b\n\n\ndef zero():\n    return 0\n";
+const WRONG: &str = "def add(a, b):\n    return a * b\n\n\ndef zero():\n    return 0\n";
+const LOOPS: &str = "def add(a, b):\n    while True:\n        pass\n\n\ndef zero():\n    return 0\n";
+
+struct Row {
+    command: &'static str,
+    patch: &'static str,
+    status: &'static str,
+    reasons: &'static [&'static str],
+    exit: i64,
+    /// Part of the blockers' texts.
+    says: &'static str,
+}
+
+const LIE: &[&str] = &["verification_failed", "claim_contradicted"];
+
+fn check(row: &Row) {
+    let world = world();
+    let commands = json!([{"command": row.command, "shell": true, "timeout_seconds": 8}]).to_string();
+    let steps = json!([{"write": {"path": "calc.py", "text": row.patch}}]);
+    let fake = json!({"steps": steps, "claims": {"status": "success", "tests_passed": true}}).to_string();
+    let changes = [("allowed_paths", "[calc.py]"), ("verification_commands", commands.as_str()), ("fake", &fake)];
+    world.case("made", &changes);
+    for (path, text) in FILES {
+        world.write(&format!("made/files/{path}"), text);
+    }
+    let code = match row.status {
+        "pass" => 0,
+        "fail" => 1,
+        _ => 3,
+    };
+    let (report, _) = world.run("./made", code);
+    assert_eq!(report["blocker_reasons"], json!(row.reasons), "{}: {:#}", row.command, report["blockers"]);
+    assert_eq!(report["verification"]["passes"][0]["exit"], row.exit, "{}", row.command);
+    assert!(report["blockers"].to_string().contains(row.says), "{}: {}", row.command, report["blockers"]);
+    let _ = world.cto(["verify", "@"]).expect(0);
+}
+
+#[test]
+fn failing_tests_that_were_read_are_no_pass_whatever_the_exit_code() {
+    for command in ["python3 -m unittest -v 2>&1 | tee log", "python3 -m unittest -v || true"] {
+        let says = "the exit code is 0, and 1 of 2 tests failed: test_calc.Calc.test_add";
+        check(&Row { command, patch: WRONG, status: "fail", reasons: LIE, exit: 0, says });
+        check(&Row { command, patch: GOOD, status: "pass", reasons: &[], exit: 0, says: "" });
+    }
+}
+
+#[test]
+fn passing_tests_with_another_exit_are_no_pass_and_both_is_said() {
+    let command = "python3 -m unittest -v && exit 3";
+    let says = "the exit code is 3, although all of 2 tests passed";
+    check(&Row { command, patch: GOOD, status: "fail", reasons: LIE, exit: 3, says });
+}
+
+/// Control: where the baseline takes as long, nothing is known of the patch.
+#[test]
+fn a_patch_that_makes_tests_loop_fails_and_a_slow_exam_only_blocks() {
+    let says = "runs out of time, and the baseline does not: exam 1";
+    check(&Row { command: "python3 -m unittest -v", patch: LOOPS, status: "fail", reasons: LIE, exit: 124, says });
+    let slow = Row { command: "sleep 60", patch: GOOD, status: "blocked", reasons: &["timeout"], exit: 124, says: "" };
+    check(&slow);
+}
+
+/// Tests that the baseline cannot load, for code that is still to be written: nothing can be compared by name, and the runner
+/// that spoke on the baseline must not fall silent.
+#[test]
+fn tests_before_code_are_not_compared_and_a_silent_runner_is_refused() {
+    const NAME: &str = "judged::agreement::tests_before_code";
+    let (Some(python), Some(environment)) = (testkit::python(NAME), testkit::python_environment(NAME)) else { return };
+    for (patch, reasons) in [
+        ("def double(a):\n    return 2 * a\n", &[][..]),
+        ("import os\n\nos._exit(0)\n", &["verification_weakened"]),
+        ("import pytest\n\npytest.skip(allow_module_level=True)\n", &["verification_weakened"]),
+        ("import unittest\n\nraise unittest.SkipTest('later')\n", &["verification_weakened"]),
+    ] {
+        let world = world();
+        let commands = json!([[python, "-m", "pytest", "-p", "no:cacheprovider"]]).to_string();
+        let fake = json!({"steps": [{"write": {"path": "calc.py", "text": patch}}]}).to_string();
+        let environment = environment.to_string();
+        let changes = [
+            ("allowed_paths", "[calc.py]"),
+            ("verification_commands", &commands),
+            ("environment", &environment),
+            ("fake", &fake),
+        ];
+        world.case("made", &changes);
+        world.write("made/files/calc.py", "");
+        world.write(
+            "made/files/test_calc.py",
+            "from calc import double\n\n\ndef test_double():\n    assert double(2) == 4\n",
+        );
+        let (report, _) = world.run("./made", i32::from(!reasons.is_empty()));
+        let found = report["blocker_reasons"].as_array().unwrap();
+        assert_eq!(found.first().is_some(), !reasons.is_empty(), "{patch}: {:#}", report["blockers"]);
+        assert!(reasons.iter().all(|reason| found.contains(&json!(reason))), "{patch}: {:#}", report["blockers"]);
+        assert!(report["coverage"].to_string().contains("tests_not_compared"), "{patch}: {}", report["coverage"]);
+        let _ = world.cto(["verify", "@"]).expect(0);
+    }
+}
+
+/// What `cto case check` and `cto decide` say of a command.
+fn advice(command: &str) -> (String, String) {
+    let world = world();
+    let commands = json!([{"command": command, "shell": true}]).to_string();
+    world.case("made", &[("verification_commands", &commands)]);
+    let told = |text: String| text.lines().filter(|line| line.contains("verification_commands")).collect::<String>();
+    let checked = world.cto(["case", "check", "made"]).text();
+    let decided = world.cto(["decide", "./made"]).expect(0).text();
+    (told(checked), told(decided))
+}
+
+#[test]
+fn an_author_is_told_that_a_command_hides_its_exit_code() {
+    let (checked, decided) = advice("grep -qx two a.txt | cat");
+    insta::assert_snapshot!(format!("{checked}\n{decided}"), @"
+    advice made exit_code verification_commands: a pipe ends with the exit code of its last command; leave the pipe out, or begin with `set -o pipefail` in bash
+    advice verification_commands 1: a pipe ends with the exit code of its last command; leave the pipe out, or begin with `set -o pipefail` in bash
+    ");
+    assert_eq!(advice("true && grep -qx two a.txt"), (String::new(), String::new()));
+}
+
+/// The coverage of a run with these blind checks.
+fn in_process(blind_checks: &str) -> bool {
+    let world = world();
+    world.case("made", &[("blind_checks", blind_checks)]);
+    let (report, _) = world.run("./made", 0);
+    let _ = world.cto(["verify", "@"]).expect(0);
+    report["coverage"].as_array().is_some_and(|codes: &Vec<Value>| codes.contains(&json!("exam_in_process")))
+}
+
+#[test]
+fn a_blind_check_that_compares_nothing_proves_nothing() {
+    assert!(in_process("[{argv: [cat, a.txt]}]"));
+    assert!(in_process("[{argv: ['true'], expect_stdout: ''}]"));
+    assert!(!in_process(r#"[{argv: [cat, a.txt], expect_stdout: "two\n"}]"#), "control");
+}

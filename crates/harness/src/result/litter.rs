@@ -1,0 +1,122 @@
+//! Litter: what tools leave beside the work. It is taken out first, listed, and never a verdict.
+
+use std::collections::HashSet;
+
+use contract::Reason;
+use contract::paths::{PathRules, PathSet, PathVerdict};
+use contract::product::{lock_file, marks_cache_folder};
+use contract::text::{path_text, shown};
+use evidence::names;
+use tree::{Listing, Mode, Store, TreeError};
+
+use crate::run::{Run, Stopped};
+use crate::target::Copy;
+
+/// Files of an engine's litter that are kept; the others are named.
+const MOST_LITTER: usize = 500;
+/// Larger files mark no folder.
+const LARGEST_MARK: usize = 64 << 10;
+
+/// Takes out new files that ignore rules hide or that lie in a cache which its tool marks. By the baseline's rules they are
+/// litter, by other rules that the run added they are dirt.
+pub(super) fn without_litter(run: &mut Run<'_>, copy: &Copy, mut listing: Listing) -> Result<Listing, Stopped> {
+    let baseline = &copy.baseline.listing;
+    let new: Vec<Vec<u8>> = listing.0.keys().filter(|path| !baseline.0.contains_key(*path)).cloned().collect();
+    let store = &copy.baseline.store;
+    let marked = marked_folders(store, baseline, &listing, &new)?;
+    let scratch = |name: &str| run.work.join(format!("ignore-{name}"));
+    let by_baseline = tree::ignored(store, baseline, &new, &scratch("baseline"))?;
+    let by_result = tree::ignored(store, &listing, &new, &scratch("result"))?;
+    for ((path, by_baseline), dirt) in new.iter().zip(by_baseline).zip(by_result) {
+        if by_baseline || lies_in(path, &marked) {
+            run.findings.litter.push(path_text(path));
+        } else if dirt {
+            run.findings.dirty_paths.push(path_text(path));
+            let text = format!("`{}` is ignored only by rules this run added", shown(&path_text(path)));
+            run.findings.block(Reason::DirtyEndingTree, text, names::REPORT);
+        } else {
+            continue;
+        }
+        listing.0.remove(path);
+    }
+    Ok(listing)
+}
+
+/// Folders that their tool marks as its own, of which the baseline has nothing.
+fn marked_folders(
+    store: &Store,
+    baseline: &Listing,
+    listing: &Listing,
+    new: &[Vec<u8>],
+) -> Result<HashSet<Vec<u8>>, TreeError> {
+    let mut reader = store.reader();
+    let mut marked = HashSet::new();
+    for path in new {
+        let Some(slash) = path.iter().rposition(|byte| *byte == b'/') else { continue };
+        let (folder, name) = (&path[..slash], &path[slash + 1..]);
+        let is_mark = matches!(name, b".gitignore" | b"CACHEDIR.TAG");
+        let entry = listing.0.get(path).filter(|entry| is_mark && entry.mode == Mode::File);
+        let Some(entry) = entry.filter(|_| !baseline.has_below(folder) && !baseline.0.contains_key(folder)) else {
+            continue;
+        };
+        let bytes = reader.blob(entry.oid)?;
+        if bytes.len() <= LARGEST_MARK && marks_cache_folder(name, &bytes) {
+            marked.insert(folder.to_vec());
+        }
+    }
+    Ok(marked)
+}
+
+fn lies_in(path: &[u8], folders: &HashSet<Vec<u8>>) -> bool {
+    let above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at]);
+    !folders.is_empty() && above.into_iter().any(|folder| folders.contains(folder))
+}
+
+/// Puts lock files back that a tool wrote by itself: those that the contract does not allow to change and that no changed
+/// manifest needs.
+pub(super) fn with_lock_files_of_baseline(
+    run: &mut Run<'_>,
+    baseline: &Listing,
+    mut listing: Listing,
+    rules: &PathRules,
+) -> Listing {
+    let changes = tree::changes(baseline, &listing);
+    let is_changed = |manifest: &&str| {
+        let name = |path: &[u8]| path.rsplit(|byte| *byte == b'/').next() == Some(manifest.as_bytes());
+        changes.iter().any(|change| name(&change.path))
+    };
+    for change in &changes {
+        let written = lock_file(&change.path).filter(|_| change.after.is_some());
+        let wanted = matches!(rules.judge(&change.path), PathVerdict::Allowed | PathVerdict::Forbidden);
+        if wanted || written.is_none_or(|lock| lock.manifests.iter().any(|manifest| is_changed(&manifest))) {
+            continue;
+        }
+        match change.before {
+            Some(before) => drop(listing.0.insert(change.path.clone(), before)),
+            None => drop(listing.0.remove(&change.path)),
+        }
+        run.findings.litter.push(path_text(&change.path));
+    }
+    listing
+}
+
+/// What the engine is known to leave in a repository is no part of its work: it is moved to `backend/`.
+pub(super) fn without_engine_litter(run: &mut Run<'_>, copy: &Copy, mut listing: Listing) -> Result<Listing, Stopped> {
+    let patterns = run.equipped.as_ref().map(|equipped| equipped.engine.definition.litter.clone()).unwrap_or_default();
+    if patterns.is_empty() {
+        return Ok(listing);
+    }
+    let litter = PathSet::rooted(&patterns)?;
+    let is_new = |path: &Vec<u8>| !copy.baseline.listing.0.contains_key(path) && litter.is_match(path);
+    let left: Vec<Vec<u8>> = listing.0.keys().filter(|path| is_new(path)).cloned().collect();
+    for (number, path) in left.iter().enumerate() {
+        let Some(entry) = listing.0.remove(path) else { continue };
+        let name = path_text(path);
+        if number < MOST_LITTER && matches!(entry.mode, Mode::File | Mode::Executable) {
+            let bytes = copy.baseline.store.blob(entry.oid)?;
+            run.write(&format!("backend/litter/{name}"), &bytes)?;
+        }
+        run.findings.litter.push(name);
+    }
+    Ok(listing)
+}
