@@ -40,5 +40,5 @@ pub(super) fn machine_kind(bytes: &[u8]) -> Option<&'static str> {
     let known = MAGIC.iter().find(|(at, magic, _)| begins(*at, magic)).map(|(_, _, kind)| *kind);
     let archive = ARCHIVES.iter().any(|magic| begins(0, magic));
     let holds = |member: &&[u8]| bytes.windows(member.len()).any(|window| window == *member);
-    known.or_else(|| (archive && MEMBERS.iter().any(|member| holds(member))).then_some("an archive of code"))
+    known.or_else(|| (archive && MEMBERS.iter().any(holds)).then_some("an archive of code"))
 }

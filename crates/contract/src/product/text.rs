@@ -9,13 +9,14 @@ pub(super) fn is_text(bytes: &[u8]) -> bool {
 }
 
 fn is_utf16(bytes: &[u8]) -> bool {
-    let (pair, rest): (fn([u8; 2]) -> u16, &[u8]) = match bytes {
-        [0xff, 0xfe, rest @ ..] => (u16::from_le_bytes, rest),
-        [0xfe, 0xff, rest @ ..] => (u16::from_be_bytes, rest),
+    let (is_little, rest) = match bytes {
+        [0xff, 0xfe, rest @ ..] => (true, rest),
+        [0xfe, 0xff, rest @ ..] => (false, rest),
         _ => return false,
     };
+    let unit = |two: &[u8; 2]| if is_little { u16::from_le_bytes(*two) } else { u16::from_be_bytes(*two) };
     let (pairs, odd) = rest.as_chunks::<2>();
-    let mut read = char::decode_utf16(pairs.iter().map(|two| pair(*two)));
+    let mut read = char::decode_utf16(pairs.iter().map(unit));
     odd.is_empty() && read.all(|read| read.is_ok_and(|character| !is_control(u32::from(character))))
 }
 

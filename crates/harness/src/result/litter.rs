@@ -81,14 +81,14 @@ pub(super) fn with_lock_files_of_baseline(
     rules: &PathRules,
 ) -> Listing {
     let changes = tree::changes(baseline, &listing);
-    let is_changed = |manifest: &&str| {
+    let is_changed = |manifest: &&'static str| {
         let name = |path: &[u8]| path.rsplit(|byte| *byte == b'/').next() == Some(manifest.as_bytes());
         changes.iter().any(|change| name(&change.path))
     };
     for change in &changes {
         let written = lock_file(&change.path).filter(|_| change.after.is_some());
         let wanted = matches!(rules.judge(&change.path), PathVerdict::Allowed | PathVerdict::Forbidden);
-        if wanted || written.is_none_or(|lock| lock.manifests.iter().any(|manifest| is_changed(&manifest))) {
+        if wanted || written.is_none_or(|lock| lock.manifests.iter().any(is_changed)) {
             continue;
         }
         match change.before {
