@@ -328,7 +328,12 @@ fn a_decoys_secret_cannot_be_allowed() {
 #[test]
 fn scan_tells_where_and_never_what() {
     let world = world();
-    let pem = [concat!("-----BEGIN RSA PRIV", "ATE KEY-----"), BODY[0], BODY[1], concat!("-----END RSA PRIV", "ATE KEY-----")];
+    let pem = [
+        concat!("-----BEGIN RSA PRIV", "ATE KEY-----"),
+        BODY[0],
+        BODY[1],
+        concat!("-----END RSA PRIV", "ATE KEY-----"),
+    ];
     let file = world.write("tree/a.py", format!("x = 1\n  KEY = '{KEY}'\n"));
     world.write("tree/sub/key.pem", pem.join("\n"));
     world.write("tree/blob.bin", [&[0, 159, 146, 150][..], KEY.as_bytes(), &[0; 9]].concat());

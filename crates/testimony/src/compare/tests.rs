@@ -17,7 +17,7 @@ fn named(tests: &str) -> TestResults {
     let number = |wanted| tests.values().filter(|outcome| **outcome == wanted).count() as u64;
     let (passed, failed, skipped) = (number(Outcome::Passed), number(Outcome::Failed), number(Outcome::Skipped));
     let counts = TestCounts { executed: passed + failed, passed, failed, skipped };
-    TestResults { runner: Runner::Pytest, tests, counts }
+    TestResults { runner: Runner::Pytest, tests, counts, standing: std::collections::BTreeMap::new() }
 }
 
 fn numbered(executed: u64) -> TestResults {
