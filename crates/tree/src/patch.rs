@@ -6,6 +6,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use untrusted_fs::own_files;
+
 use crate::error::{Doing, TreeError};
 use crate::fsdir::Scratch;
 use crate::git::{Call, Input, alternates_value};
@@ -121,7 +123,7 @@ impl Store {
         call.env.push(("GIT_OBJECT_DIRECTORY", objects.clone().into()));
         call.input = Input::Bytes(patch);
         self.run_git(call)?;
-        let listing = index::decode_listing(&fs::read(&index_file).doing("reading index", &index_file)?)?;
+        let listing = index::decode_listing(&own_files::read(&index_file).doing("reading index", &index_file)?)?;
         listing.require_plain()?;
         Ok(Some(Applied { listing, objects, _scratch: scratch }))
     }

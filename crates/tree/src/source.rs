@@ -12,6 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
+use untrusted_fs::own_files;
 
 pub use self::digest::SourceDigest;
 pub(crate) use self::head::packed_rows;
@@ -39,7 +40,7 @@ pub struct Source {
 impl Source {
     /// Finds the repository of the work tree at `path` and refuses what is not read here.
     pub fn open(path: &Path) -> Result<Source, TreeError> {
-        let root = std::fs::canonicalize(path).doing("resolving", path)?;
+        let root = own_files::canonicalize(path).doing("resolving", path)?;
         let top = open_root(&root)?;
         let refuse = |problem| TreeError::Source { path: root.clone(), problem };
         let (git_path, common_path) = match lstat(&top, b".git").map(|stat| kind(&stat)) {
@@ -123,7 +124,7 @@ fn linked_worktree(root: &Path, top: &OwnedFd) -> Result<(PathBuf, PathBuf), Tre
 fn follow(dir: &OwnedFd, name: &[u8], base: &Path, prefix: &[u8]) -> Result<Option<PathBuf>, TreeError> {
     let text = read_beneath(dir.as_fd(), name, SMALL).doing_at("reading", name)?;
     let line = text.as_deref().and_then(|text| text.strip_prefix(prefix)).map(<[u8]>::trim_ascii_end);
-    Ok(line.and_then(|line| std::fs::canonicalize(base.join(OsStr::from_bytes(line))).ok()))
+    Ok(line.and_then(|line| own_files::canonicalize(base.join(OsStr::from_bytes(line))).ok()))
 }
 
 /// Refuses object directories that lead elsewhere; whether it is a partial clone.

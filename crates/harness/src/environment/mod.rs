@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use contract::Coverage;
 use contract::decision::Shortfall;
 use contract::task::{Environment, Mount};
+use untrusted_fs::own_files::OwnPath as _;
 
 use crate::posture::Cells;
 use crate::quarters::is_reserved;
@@ -88,7 +89,7 @@ fn problem_of(mount: &Mount) -> Option<Shortfall> {
         ("needs absolute paths without `..`", "write both paths out in full")
     } else if is_reserved(target) {
         ("lies where the sandbox has something of its own", "choose a target such as /opt/NAME")
-    } else if !source.exists() {
+    } else if !source.own_exists() {
         ("has a source that is not there", "make it, or name another")
     } else {
         return None;

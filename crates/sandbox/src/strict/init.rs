@@ -17,6 +17,7 @@ use rustix::process::{
 };
 use rustix::system::sethostname;
 use rustix::thread::UnshareFlags;
+use untrusted_fs::own_files::{self, OwnOptions as _};
 
 use super::channel::{Built, Channel, InnerEnd, Said, Told};
 use super::failure::{At, ConfineFailure, ConfineStep};
@@ -70,7 +71,7 @@ fn say_and_exit(channel: &Channel, done: Result<(), ConfineFailure>) -> ! {
 }
 
 fn start_ahead(identity: Identity, channel: &Channel, staging: &Path) -> Result<(), ConfineFailure> {
-    let null = File::open("/dev/null").at(ConfineStep::Devices, "/dev/null")?;
+    let null = own_files::open("/dev/null").at(ConfineStep::Devices, "/dev/null")?;
     begin(&identity, channel, &null)?;
     let furnished = Furnished::ahead(staging)?;
     let (Told { order, rlimits }, stdin) = channel.hear().at(ConfineStep::Lost, "waiting for the order")?;
@@ -205,7 +206,7 @@ fn leftovers() -> Leftovers {
 
 /// The program alone holds its output, so that its end is the end of it.
 fn release_output() -> io::Result<()> {
-    let null = File::options().write(true).open("/dev/null")?;
+    let null = File::options().write(true).own_open("/dev/null")?;
     rustix::stdio::dup2_stdout(&null)?;
     rustix::stdio::dup2_stderr(&null)?;
     Ok(())

@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;
 
+use untrusted_fs::own_files;
+
 use super::Source;
 use crate::error::{Doing, TreeError};
 use crate::fsdir::Scratch;
@@ -35,7 +37,7 @@ impl Source {
             args.push("--check-self-contained-and-connected");
         }
         let mut call = Call::new("indexing a source's objects", &store.dir, &args);
-        call.input = Input::File(File::open(&pack).doing("opening", &pack)?);
+        call.input = Input::File(own_files::open(&pack).doing("opening", &pack)?);
         call.patience = PATIENCE;
         store.git.run(call)?;
         store.tree_of(commit).map(drop)
@@ -61,7 +63,7 @@ impl Source {
             return Ok(());
         }
         let path = store.dir.join("shallow");
-        let known = fs::read_to_string(&path).unwrap_or_default();
+        let known = own_files::read_to_string(&path).unwrap_or_default();
         let all: BTreeSet<Oid> =
             known.lines().filter_map(|l| l.parse().ok()).chain(self.shallow.iter().copied()).collect();
         fs::write(&path, all.iter().map(|oid| format!("{oid}\n")).collect::<String>()).doing("writing", &path)

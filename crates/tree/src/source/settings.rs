@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::os::fd::AsFd as _;
 use std::path::Path;
 
+use untrusted_fs::own_files::OwnPath as _;
+
 use super::Source;
 use crate::error::{Doing, SourceProblem, TreeError};
 use crate::fsdir::read_beneath;
@@ -80,7 +82,7 @@ impl Source {
 
 /// A configuration file of the operator's own, with what it includes; empty where there is none.
 pub fn operator_settings(store: &Store, file: &Path) -> Result<Settings, TreeError> {
-    if !file.is_file() {
+    if !file.own_is_file() {
         return Ok(Settings::default());
     }
     let mut call = Call::new("reading the operator's git configuration", store.dir(), LIST);
