@@ -14,6 +14,7 @@ use contract::{Digest, RunId};
 use evidence::names;
 use ledger::{Ledger, LedgerProblem, Position, ReadLedgerError, RunRow, RunStatus};
 use serde::Deserialize;
+use untrusted_fs::own_files::{self, OwnPath as _};
 
 use crate::archive::imported_bundle;
 use crate::home::{Home, OpenHomeError};
@@ -79,7 +80,7 @@ pub fn audit(home: &Home) -> Result<Option<LedgerAudit>, AuditLedgerError> {
 
 /// What lies under `harness-runs/`, with its attestation where it can be read.
 fn bundles(home: &Home) -> Result<BTreeMap<String, Option<Vec<u8>>>, AuditLedgerError> {
-    let listed = match fs::read_dir(home.bundles()) {
+    let listed = match own_files::read_dir(home.bundles()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
         listed => listed.map_err(AuditLedgerError::Bundles)?,
     };
@@ -131,7 +132,7 @@ impl LedgerAudit {
 
 /// Removed on purpose, or here in another way.
 fn is_accounted_for(home: &Home, ledger: &Ledger, row: &RunRow) -> Result<bool, AuditLedgerError> {
-    let imported = RunId::try_from(row.run_id.clone()).is_ok_and(|run| imported_bundle(home, &run).is_dir());
+    let imported = RunId::try_from(row.run_id.clone()).is_ok_and(|run| imported_bundle(home, &run).own_is_dir());
     Ok(imported || ledger.run_collection(&row.run_id)?.is_some())
 }
 

@@ -3,13 +3,13 @@
 //! Only success is remembered. What has failed is tried again each time, so that a remedy works at once; and a success that
 //! no longer holds is found out when the sandbox of a run is built.
 
-use std::fs;
 use std::path::Path;
 
 use contract::canonical_bytes;
 use contract::decision::{Profile, Shortfall};
 use sandbox::{Availability, probe_host};
 use serde::{Deserialize, Serialize};
+use untrusted_fs::own_files;
 
 use crate::harness::Harness;
 use crate::host::{Seen, boot_id};
@@ -45,7 +45,7 @@ fn shortfall(harness: &Harness) -> Option<Shortfall> {
         uid: rustix::process::geteuid().as_raw(),
         harness: seen,
     });
-    let worked = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Worked>(&bytes).ok());
+    let worked = own_files::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Worked>(&bytes).ok());
     if now.is_some() && worked == now {
         return None;
     }

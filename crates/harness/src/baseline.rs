@@ -4,13 +4,13 @@
 //! for; whatever else may be wrong with a tar makes another tree.
 
 use std::fmt;
-use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path};
 
 use tar::{EntryType, Header};
 use tree::{BlobReader, Entry, Listing, Mode, Oid};
+use untrusted_fs::own_files;
 
 /// Larger files are not carried, so that none has to be held in memory that is larger.
 const LARGEST: u64 = 256 << 20;
@@ -115,7 +115,7 @@ pub(crate) fn read(
     path: &Path,
     mut put: impl FnMut(&[u8]) -> Result<Oid, tree::TreeError>,
 ) -> Result<Listing, CarryBaselineError> {
-    let mut archive = tar::Archive::new(BufReader::new(File::open(path)?));
+    let mut archive = tar::Archive::new(BufReader::new(own_files::open(path)?));
     let mut listing = Listing::default();
     let (mut long_name, mut long_link) = (None, None);
     // Entry by entry as they stand: what an entry says of the next one is read here, within limits.

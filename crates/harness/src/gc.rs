@@ -12,7 +12,6 @@ mod remove;
 
 use std::convert::Infallible;
 use std::fmt;
-use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -23,6 +22,7 @@ use std::time::Duration;
 use contract::Stamp;
 use contract::text::shown;
 use rustix::fs::{CWD, FileType, Stat};
+use untrusted_fs::own_files;
 use untrusted_fs::{Bounds, Met, Next, kind, lstat, open_root, walk};
 
 use crate::clock::{ReadClockError, RunClock};
@@ -219,7 +219,7 @@ impl Clock {
     }
 
     fn is_old_file(&self, path: &Path) -> bool {
-        fs::symlink_metadata(path).is_ok_and(|stat| self.is_old(stat.mtime()))
+        own_files::symlink_metadata(path).is_ok_and(|stat| self.is_old(stat.mtime()))
     }
 }
 
@@ -262,7 +262,7 @@ fn length(stat: &Stat) -> u64 {
 /// The names in a folder, sorted; none where it is missing.
 fn names_in(folder: &Path) -> Result<Vec<String>, CollectError> {
     let failed = |error| CollectError::Io(folder.to_owned(), error);
-    let listed = match fs::read_dir(folder) {
+    let listed = match own_files::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         listed => listed.map_err(failed)?,
     };

@@ -4,7 +4,7 @@
 //! without the ledger, which only remembers who set it when.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use untrusted_fs::own_files::{self, OwnOptions as _};
 
 use crate::clock::{ReadClockError, RunClock};
 use crate::harness::Harness;
@@ -89,7 +90,7 @@ pub fn halted(home: &Path) -> Option<Halted> {
 
 /// None only where it is certain that there is no record.
 pub(crate) fn look(record: &Path) -> Option<Halted> {
-    match fs::symlink_metadata(record) {
+    match own_files::symlink_metadata(record) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => None,
         Err(error) => Some(Halted::Unreadable(error.to_string())),
         Ok(kind) if !kind.is_file() => Some(Halted::Unreadable("it is not a regular file".to_owned())),
@@ -99,7 +100,7 @@ pub(crate) fn look(record: &Path) -> Option<Halted> {
 
 fn read(record: &Path) -> io::Result<Halt> {
     let mut bytes = Vec::new();
-    File::open(record)?.take(LARGEST).read_to_end(&mut bytes)?;
+    own_files::open(record)?.take(LARGEST).read_to_end(&mut bytes)?;
     Ok(serde_json::from_slice(&bytes)?)
 }
 
@@ -152,7 +153,7 @@ pub fn halt(home: &Home, reason: Option<&str>) -> Result<HaltSet, HaltError> {
 /// Puts the record in place by one rename; false if there is one.
 fn place(path: &Path, halt: &Halt) -> io::Result<bool> {
     let aside = path.with_extension(format!("new-{}-{}", std::process::id(), suffix()?));
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&aside)?;
     stop::here("halt.placing");
     let renamed = file
         .write_all(&canonical_bytes(halt)?)
@@ -168,7 +169,7 @@ fn place(path: &Path, halt: &Halt) -> io::Result<bool> {
 }
 
 fn sync_folder(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    path.parent().map_or(Ok(()), |folder| own_files::open(folder)?.sync_all())
 }
 
 fn record(home: &Home, kind: &str, time: &Stamp, body: &serde_json::Value) -> Result<(), HaltError> {
@@ -194,7 +195,7 @@ pub fn resume(home: &Home) -> Result<Resumed, HaltError> {
     let now = RunClock::start().map_err(HaltError::Clock)?.started();
     record(home, HALT_LIFTED, &now, &json!({"reason": reason, "set_at": set_at}))?;
     stop::here("resume.said");
-    let removed = match fs::symlink_metadata(&path) {
+    let removed = match own_files::symlink_metadata(&path) {
         Ok(kind) if kind.is_dir() => fs::remove_dir(&path),
         _ => fs::remove_file(&path),
     };

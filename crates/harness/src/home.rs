@@ -1,7 +1,7 @@
 //! `CTO_HOME`: where runs, keys and the ledger live, and nothing else does.
 
 use std::fmt;
-use std::fs::{self, DirBuilder};
+use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use evidence::key::ReadKeyError;
 use evidence::private::{Exposed, Privacy, require_private};
 use evidence::{HarnessKey, PublicKey};
 use ledger::Ledger;
+use untrusted_fs::own_files::{self, OwnPath as _};
 
 /// The harness's own folder.
 #[derive(Debug, Clone)]
@@ -119,13 +120,13 @@ impl Home {
     /// The same for the kill switch, which works in a home that is refused for everything else.
     pub fn create_to_halt(root: &Path) -> Result<Self, OpenHomeError> {
         let root = std::path::absolute(root).map_err(|error| OpenHomeError::Io(root.to_owned(), error))?;
-        if fs::metadata(&root).is_ok_and(|kind| !kind.is_dir()) {
+        if own_files::metadata(&root).is_ok_and(|kind| !kind.is_dir()) {
             return Err(OpenHomeError::NotADirectory(root));
         }
         let home = Self { root };
         for folder in FOLDERS {
             let path = home.root.join(folder);
-            if !path.is_dir() {
+            if !path.own_is_dir() {
                 DirBuilder::new().mode(0o700).recursive(true).create(&path).map_err(|error| home.failed(error))?;
             }
         }
@@ -138,7 +139,7 @@ impl Home {
     /// A home that is there already; makes nothing.
     pub fn existing(root: &Path) -> Result<Self, OpenHomeError> {
         let root = std::path::absolute(root).map_err(|error| OpenHomeError::Io(root.to_owned(), error))?;
-        match fs::metadata(&root) {
+        match own_files::metadata(&root) {
             Ok(kind) if kind.is_dir() => {
                 let home = Self { root };
                 home.require_private()?;
@@ -251,7 +252,7 @@ impl Home {
 
     /// For commands that only look: makes nothing, and is `None` where nothing was ever recorded.
     pub fn ledger_to_read(&self) -> Result<Option<Ledger>, OpenHomeError> {
-        if self.ledger_path().exists() {
+        if self.ledger_path().own_exists() {
             Ledger::open_existing_read_only(&self.ledger_path()).map(Some).map_err(OpenHomeError::Ledger)
         } else {
             Ok(None)

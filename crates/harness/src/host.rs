@@ -9,6 +9,7 @@ use contract::decision::Profile;
 use contract::report::HostFacts;
 use contract::{Digest, canonical_bytes};
 use serde::{Deserialize, Serialize};
+use untrusted_fs::own_files::{self, OwnPath as _};
 
 use crate::placement::{is_plain, is_system};
 
@@ -43,7 +44,7 @@ impl Tools {
 
     /// Directories of the operator's that every sandbox shows: toolchains, which hold no secret.
     pub fn shown(&self) -> Vec<PathBuf> {
-        let toolchains = self.rustup_home.as_ref().filter(|home| home.is_dir());
+        let toolchains = self.rustup_home.as_ref().filter(|home| home.own_is_dir());
         let places = self.rust_programs().into_iter().chain(toolchains);
         places.filter(|place| is_plain(place) && !is_system(place)).cloned().collect()
     }
@@ -56,7 +57,7 @@ impl Tools {
     /// Where rustup's stand-ins for cargo and rustc lie.
     fn rust_programs(&self) -> Option<&PathBuf> {
         self.rustup_home.as_ref()?;
-        self.operator_path.iter().find(|dir| is_plain(dir) && dir.join("rustup").is_file())
+        self.operator_path.iter().find(|dir| is_plain(dir) && dir.join("rustup").own_is_file())
     }
 }
 
@@ -72,7 +73,7 @@ pub(crate) struct Seen {
 
 impl Seen {
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
-        let stat = fs::metadata(path)?;
+        let stat = own_files::metadata(path)?;
         Ok(Self {
             device: stat.dev(),
             inode: stat.ino(),
@@ -96,14 +97,14 @@ struct Remembered {
 pub(crate) fn facts(exe: &Path, git: &tree::Git, cache: &Path) -> Result<HostFacts, GatherHostError> {
     let (harness, git_seen) = (Seen::of(exe)?, Seen::of(git.program())?);
     let file = cache.join("executables.json");
-    let remembered = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Remembered>(&bytes).ok());
+    let remembered = own_files::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Remembered>(&bytes).ok());
     let known = match remembered.filter(|known| known.harness == harness && known.git == git_seen) {
         Some(known) => known,
         None => {
             let version = git.version()?.to_string();
             let known = Remembered {
                 harness,
-                harness_sha256: Digest::of(&fs::read(exe)?),
+                harness_sha256: Digest::of(&own_files::read(exe)?),
                 git: git_seen,
                 git_version: version,
             };
@@ -169,7 +170,7 @@ impl From<tree::TreeError> for GatherHostError {
 
 /// The boot this machine is in; part of what the ledger says of a run, so that a restart can be told from a kill.
 pub(crate) fn boot_id() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned()).unwrap_or_default()
+    own_files::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use contract::proof::{
 use contract::report::CheckResult;
 use contract::{BUNDLE_VERSION, Digest, EventKind, Report, Stage, canonical_bytes};
 use evidence::names;
+use untrusted_fs::own_files;
 
 use crate::decide::repository;
 use crate::quarters::{GIVEN, TREE};
@@ -199,7 +200,7 @@ fn copied_repository(run: &mut Run<'_>) -> Result<(), Stopped> {
         .is_some_and(|target| target.dirty_paths.is_empty());
     let unchanged = after.as_ref() == Some(&before);
     let clean_end = run.findings.dirty_paths.is_empty();
-    let source = repository(run.task).and_then(|path| std::fs::canonicalize(path).ok()).unwrap_or_default();
+    let source = repository(run.task).and_then(|path| own_files::canonicalize(path).ok()).unwrap_or_default();
     let below = |path: &PathBuf| path.strip_prefix(&run.work).ok().map(|below| below.display().to_string());
     let writable: Vec<Option<String>> = run.findings.writable.iter().map(below).collect();
     let never_writable = writable.iter().all(Option::is_some) && !overlap(&run.work, &source);

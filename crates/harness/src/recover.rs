@@ -7,7 +7,7 @@
 mod remains;
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -38,6 +38,7 @@ use crate::watch::{Quiet, Watch};
 
 pub(crate) use remains::Remains;
 use remains::Scene;
+use untrusted_fs::own_files::{self, OwnPath as _};
 
 /// What was found and done.
 #[derive(Debug, Default)]
@@ -103,7 +104,7 @@ pub fn recover(harness: &Harness) -> Result<Recovered, RecoverError> {
     let open = harness.ledger().runs_open().map_err(|error| RecoverError::Ledger(error.to_string()))?;
     for row in open {
         let Ok(run_id) = RunId::try_from(row.run_id) else { continue };
-        if harness.home.active_run(&run_id).exists() {
+        if harness.home.active_run(&run_id).own_exists() {
             continue;
         }
         let tried = recover_vanished(harness, &run_id, &mut done);
@@ -120,7 +121,7 @@ pub fn left_work(home: &Home) -> bool {
 
 /// Folders under `work/` that are no run's.
 fn work_folders(home: &Home) -> impl Iterator<Item = (String, PathBuf)> {
-    let entries = fs::read_dir(home.work()).into_iter().flatten().flatten();
+    let entries = own_files::read_dir(home.work()).into_iter().flatten().flatten();
     let named = entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())));
     named.filter(|(name, _)| RunId::try_from(name.clone()).is_err())
 }
@@ -171,7 +172,7 @@ impl Recovered {
 
 fn active_runs(home: &Home) -> Result<Vec<RunId>, RecoverError> {
     let active = home.active();
-    let entries = fs::read_dir(&active).map_err(|error| RecoverError::Io(active.clone(), error))?;
+    let entries = own_files::read_dir(&active).map_err(|error| RecoverError::Io(active.clone(), error))?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     Ok(names.filter_map(|name| RunId::try_from(name).ok()).collect())
 }
@@ -188,7 +189,7 @@ fn recover_active(harness: &Harness, run_id: &RunId, done: &mut Recovered) -> Re
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(RecoverError::Io(dir, error)),
     };
-    if harness.home.bundle(run_id).exists() {
+    if harness.home.bundle(run_id).own_exists() {
         remove_all(&dir)?;
         record_bundle(harness, run_id)?;
         done.recorded.push(run_id.to_string());
@@ -221,7 +222,7 @@ fn entries(harness: &Harness, run_id: &RunId) -> Result<Vec<Entry>, RecoverError
 /// A bundle that is in place but not in the ledger, because the run died between the two.
 fn record_bundle(harness: &Harness, run_id: &RunId) -> Result<bool, RecoverError> {
     let dir = harness.home.bundle(run_id);
-    if !dir.exists() {
+    if !dir.own_exists() {
         return Ok(false);
     }
     let sealed = read_sealed(&dir).map_err(|error| RecoverError::Io(dir, error))?;
@@ -236,9 +237,9 @@ fn record_bundle(harness: &Harness, run_id: &RunId) -> Result<bool, RecoverError
 
 /// What `seal` returned when the bundle was made.
 fn read_sealed(dir: &Path) -> io::Result<Sealed> {
-    let report_bytes = fs::read(dir.join(names::REPORT))?;
+    let report_bytes = own_files::read(dir.join(names::REPORT))?;
     let report: Report = serde_json::from_slice(&report_bytes)?;
-    let attestation_sha256 = Digest::of(&fs::read(dir.join(names::ATTESTATION))?);
+    let attestation_sha256 = Digest::of(&own_files::read(dir.join(names::ATTESTATION))?);
     let files = report.artifact_paths.len();
     Ok(Sealed { dir: dir.to_owned(), report, report_bytes, attestation_sha256, files })
 }
@@ -247,7 +248,7 @@ fn read_sealed(dir: &Path) -> io::Result<Sealed> {
 pub(crate) fn seal_stopped(harness: &Harness, run_id: &RunId, stopped: &Stopped) -> Result<Sealed, RecoverError> {
     let dir = harness.home.active_run(run_id);
     match take_over(&dir) {
-        Ok(Some(lock)) if !harness.home.bundle(run_id).exists() => {
+        Ok(Some(lock)) if !harness.home.bundle(run_id).own_exists() => {
             seal_dead(harness, run_id, Some((dir, lock)), Some(stopped))
         }
         // Another process saw that nobody held the run and seals it.
@@ -258,7 +259,7 @@ pub(crate) fn seal_stopped(harness: &Harness, run_id: &RunId, stopped: &Stopped)
 fn wait_for_bundle(harness: &Harness, run_id: &RunId) -> Result<Sealed, RecoverError> {
     let dir = harness.home.bundle(run_id);
     for _ in 0..200 {
-        if dir.exists() {
+        if dir.own_exists() {
             record_bundle(harness, run_id)?;
             return read_sealed(&dir).map_err(|error| RecoverError::Io(dir, error));
         }

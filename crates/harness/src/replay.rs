@@ -1,13 +1,13 @@
 //! The steps of a recorded run, as they were told while it went on.
 
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use contract::{Report, Stamp};
 use evidence::names;
 use serde::Deserialize;
+use untrusted_fs::own_files;
 
 use crate::watch::{Step, StepState, Told};
 
@@ -74,7 +74,7 @@ pub fn recorded_steps(bundle: &Path, report: &Report) -> Result<Vec<Told>, ReadS
 fn read(path: &Path) -> Result<Option<Vec<u8>>, ReadStepsError> {
     let failed = |error| ReadStepsError { path: path.to_owned(), error };
     let mut bytes = Vec::new();
-    match File::open(path) {
+    match own_files::open(path) {
         Ok(file) => file.take(LARGEST).read_to_end(&mut bytes).map_err(failed)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error)),

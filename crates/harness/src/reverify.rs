@@ -5,7 +5,7 @@ mod trees;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,7 @@ use crate::supervise::Setting;
 use crate::watch::Watch;
 use crate::work::Work;
 use trees::Rebuilt;
+use untrusted_fs::own_files::{self, OwnOptions as _};
 
 /// Entry of the ledger.
 pub const REVERIFIED: &str = "evidence.reverified";
@@ -194,7 +195,7 @@ pub(crate) fn carry_baseline(harness: &Harness, bundle: &Path) -> Result<Carried
     let (store, listing) = trees::rebuild_baseline(harness, bundle, &report, &own, work.path())?;
     let failed = |error: &dyn fmt::Display| ReverifyError::NoBaseline(format!("it cannot be carried: {error}"));
     let path = work.path().join(names::BASELINE);
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&path);
     let mut file = io::BufWriter::new(file.map_err(|error| failed(&error))?);
     crate::baseline::write(&listing, &mut store.reader(), &mut file).map_err(|error| failed(&error))?;
     file.flush().map_err(|error| failed(&error))?;
@@ -210,7 +211,7 @@ fn work(harness: &Harness) -> Result<Work, ReverifyError> {
 
 fn read<T: serde::de::DeserializeOwned>(bundle: &Path, name: &str) -> Result<T, ReverifyError> {
     let path = bundle.join(name);
-    let bytes = fs::read(&path).map_err(|error| ReverifyError::Read(path.clone(), error.to_string()))?;
+    let bytes = own_files::read(&path).map_err(|error| ReverifyError::Read(path.clone(), error.to_string()))?;
     serde_json::from_slice(&bytes).map_err(|error| ReverifyError::Read(path, error.to_string()))
 }
 

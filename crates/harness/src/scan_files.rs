@@ -1,13 +1,13 @@
 //! Looking for secrets in files that belong to no run.
 
 use std::collections::VecDeque;
-use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use contract::Digest;
 use secrets::{Hit, Keep, Redactor, RuleSet, Scanner};
 use serde::Serialize;
+use untrusted_fs::own_files;
 
 /// How much of a file is read at a time.
 const PIECE: usize = 256 * 1024;
@@ -86,7 +86,7 @@ impl ScannedFiles {
                     Err(error) => self.unread(name, &error),
                 }
             } else if kind.is_file() {
-                match File::open(&path) {
+                match own_files::open(&path) {
                     Ok(file) => self.text(&name, file, scanner),
                     Err(error) => self.unread(name, &error),
                 }
@@ -124,7 +124,7 @@ impl ScannedFiles {
 
 /// What lies in a folder, the last first, since it is taken from the end.
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+    let entries = own_files::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
     let mut entries = entries.collect::<io::Result<Vec<_>>>()?;
     entries.retain(|path| path.file_name().is_none_or(|name| name != ".git"));
     entries.sort_unstable_by(|one, other| other.cmp(one));
@@ -175,6 +175,7 @@ impl LinePlaces {
 
 #[cfg(test)]
 mod tests {
+
     use super::*;
 
     /// More text than is remembered, in which every tenth line holds a key.

@@ -2,7 +2,7 @@
 //! attestation by digest; the bundle is never touched.
 
 use std::fmt;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use contract::statement::{Subject, SubjectDigest};
 use contract::{Digest, RunId};
 use evidence::{names, stop};
 use serde::Serialize;
+use untrusted_fs::own_files::{self, OwnOptions as _};
 
 use crate::harness::Harness;
 
@@ -67,7 +68,7 @@ pub(crate) fn state<T: Serialize>(
         move |error: io::Error| StateError::Io(path, error)
     };
     let attestation = bundle.join(names::ATTESTATION);
-    let sha256 = Digest::of(&fs::read(&attestation).map_err(failed(&attestation))?);
+    let sha256 = Digest::of(&own_files::read(&attestation).map_err(failed(&attestation))?);
     let subject = vec![Subject { name: names::ATTESTATION.to_owned(), digest: SubjectDigest { sha256 } }];
     let bytes = evidence::dsse::sign(&make(subject), &harness.key).map_err(StateError::Encode)?;
     let folder = folder(harness, run)?;
@@ -75,11 +76,12 @@ pub(crate) fn state<T: Serialize>(
     let path = folder.join(&file);
     // Whole or not there: whoever is killed in between leaves a name that nobody takes for a statement.
     let part = folder.join(format!("{PART}{file}"));
-    let mut opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part).map_err(failed(&part))?;
+    let mut opened =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&part).map_err(failed(&part))?;
     opened.write_all(&bytes).and_then(|()| opened.sync_all()).map_err(failed(&part))?;
     stop::here("stated.written");
     fs::rename(&part, &path).map_err(failed(&path))?;
-    File::open(&folder).and_then(|folder| folder.sync_all()).map_err(failed(&folder))?;
+    own_files::open(&folder).and_then(|folder| folder.sync_all()).map_err(failed(&folder))?;
     Ok(Stated {
         path,
         name: format!("statements/{run}/{file}"),

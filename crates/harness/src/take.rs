@@ -26,6 +26,7 @@ pub use error::TakeError;
 use left::{Begun, entry_body};
 pub(crate) use left::{TAKE, recover_take};
 use scene::Scene;
+use untrusted_fs::own_files;
 
 /// Entry of the ledger.
 pub const TAKEN: &str = "patch.taken";
@@ -99,7 +100,7 @@ fn require_worth(report: &Report) -> Result<(), TakeError> {
 
 fn read<T: serde::de::DeserializeOwned>(bundle: &Path, name: &str) -> Result<T, TakeError> {
     let path = bundle.join(name);
-    let bytes = fs::read(&path).map_err(|error| TakeError::Read(path.clone(), error.to_string()))?;
+    let bytes = own_files::read(&path).map_err(|error| TakeError::Read(path.clone(), error.to_string()))?;
     serde_json::from_slice(&bytes).map_err(|error| TakeError::Read(path, error.to_string()))
 }
 
@@ -112,7 +113,7 @@ struct Lock {
 impl Lock {
     fn take(harness: &Harness, report: &Report) -> Result<Self, TakeError> {
         let folder = stated::folder(harness, &report.run_id).map_err(|error| TakeError::Record(error.to_string()))?;
-        let held = File::open(&folder).and_then(|held| held.lock().map(|()| held));
+        let held = own_files::open(&folder).and_then(|held| held.lock().map(|()| held));
         let held = held.map_err(|error| TakeError::Record(format!("{}: {error}", folder.display())))?;
         Ok(Self { folder, _held: held })
     }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -11,6 +10,7 @@ use contract::case::{Case, Expect, FakeSteps, load_case, load_contract};
 use contract::source::{Node, Problems};
 use contract::{EventKind, Stage, TaskContract};
 use fixtures::{CaseFolder, CheatFile};
+use untrusted_fs::own_files::{self, OwnPath as _};
 
 /// One file of a case's baseline.
 #[derive(Debug, Clone)]
@@ -130,7 +130,7 @@ impl Task {
 
     /// The contract alone, of a contract file, a `case.yaml` or a case folder.
     pub fn load_contract(path: &Path) -> Result<TaskContract, LoadTaskError> {
-        let file = if path.is_dir() { path.join("case.yaml") } else { path.to_owned() };
+        let file = if path.own_is_dir() { path.join("case.yaml") } else { path.to_owned() };
         let bytes = read_regular(&file).map_err(|error| LoadTaskError::Read(file.clone(), error))?;
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
         let shown = file.display().to_string();
@@ -144,7 +144,7 @@ impl Task {
 
     /// A case folder, a `case.yaml`, or a contract file; `repository` overrides where the tree comes from.
     pub fn load(path: &Path, repository: Option<&Path>) -> Result<Self, LoadTaskError> {
-        let file = if path.is_dir() { path.join("case.yaml") } else { path.to_owned() };
+        let file = if path.own_is_dir() { path.join("case.yaml") } else { path.to_owned() };
         let bytes = read_regular(&file).map_err(|error| LoadTaskError::Read(file.clone(), error))?;
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
         let shown = file.display().to_string();
@@ -198,14 +198,14 @@ fn is_case(file: &Path, bytes: &[u8]) -> bool {
 
 /// A pipe would be waited for and a device has no end, so only a regular file is opened.
 fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
-    let kind = fs::metadata(path)?;
+    let kind = own_files::metadata(path)?;
     if !kind.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
     if kind.len() > LARGEST_CASE {
         return Err(io::Error::other("it is too large"));
     }
-    fs::read(path)
+    own_files::read(path)
 }
 
 fn read_baseline(root: &Path) -> Result<BTreeMap<String, BaselineFile>, LoadTaskError> {
@@ -223,7 +223,7 @@ fn collect(
 ) -> Result<(), LoadTaskError> {
     let dir = root.join(below);
     let failed = |error| LoadTaskError::Read(dir.clone(), error);
-    for entry in fs::read_dir(&dir).map_err(failed)? {
+    for entry in own_files::read_dir(&dir).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let kind = entry.file_type().map_err(failed)?;
         let Ok(name) = entry.file_name().into_string() else {
@@ -237,7 +237,7 @@ fn collect(
             *left = left
                 .checked_sub(metadata.len())
                 .ok_or_else(|| LoadTaskError::Baseline(entry.path(), "the baseline is too large"))?;
-            let bytes = fs::read(entry.path()).map_err(|error| LoadTaskError::Read(entry.path(), error))?;
+            let bytes = own_files::read(entry.path()).map_err(|error| LoadTaskError::Read(entry.path(), error))?;
             files.insert(name, BaselineFile { bytes, executable: metadata.permissions().mode() & 0o111 != 0 });
         } else {
             return Err(LoadTaskError::Baseline(entry.path(), "it is not a regular file"));

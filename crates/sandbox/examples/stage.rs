@@ -5,6 +5,8 @@
 //! `stage confined` is a harness that reads one request as JSON and prints what came of it, so that a test can have it run as
 //! another user; `stage availability DIRECTORY` prints what the host can do.
 
+#![expect(clippy::disallowed_methods, reason = "an example reads files of its own")]
+
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;

@@ -6,6 +6,8 @@
 //! take turns, so that a busy machine slows all of them alike. Prints one JSON object for each:
 //! `cargo xtask bench sandbox` makes a table of them. Build with `--release` for figures that mean something.
 
+#![expect(clippy::disallowed_methods, reason = "an example reads files of its own")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};

@@ -1,5 +1,7 @@
 //! Runs a program in profile `strict`, to look around: `strict WORKSPACE PROGRAM ARG...`. Prints what was applied and seen.
 
+#![expect(clippy::disallowed_methods, reason = "an example reads files of its own")]
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;

@@ -1,11 +1,11 @@
 //! What this host can do: whether profile `strict` works here, found out by building one, and if not, what is missing and what
 //! would help.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Serialize;
+use untrusted_fs::own_files;
 
 use crate::applied::Ownership;
 use crate::confinement::{Confinement, Space, Upper, Workspace, WorkspaceFrom};
@@ -136,7 +136,7 @@ struct Sysctls {
 impl Sysctls {
     fn read() -> Self {
         let is = |name: &str, value: &str| {
-            fs::read_to_string(Path::new("/proc/sys").join(name)).is_ok_and(|text| text.trim() == value)
+            own_files::read_to_string(Path::new("/proc/sys").join(name)).is_ok_and(|text| text.trim() == value)
         };
         Self {
             kernel: version(&rustix::system::uname().release().to_string_lossy()),

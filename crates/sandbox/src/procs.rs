@@ -5,6 +5,7 @@ use std::io::Read;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use untrusted_fs::own_files;
 
 use crate::kernel::process::is_inherited;
 
@@ -27,7 +28,7 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) fn read(pid: Pid) -> Option<Self> {
-        parse_stat(&fs::read(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?)
+        parse_stat(&own_files::read(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?)
     }
 
     pub(crate) fn key(&self) -> Key {
@@ -36,7 +37,7 @@ impl Process {
 
     /// Its number in the innermost pid namespace it is in.
     pub(crate) fn inner_pid(&self) -> Option<i32> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.pid.as_raw_pid())).ok()?;
+        let status = own_files::read_to_string(format!("/proc/{}/status", self.pid.as_raw_pid())).ok()?;
         let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
         numbers.split_whitespace().last()?.parse().ok()
     }
@@ -51,7 +52,7 @@ impl Process {
 
     pub(crate) fn has_variable(&self, variable: &[u8]) -> bool {
         let mut environ = Vec::new();
-        let read = fs::File::open(format!("/proc/{}/environ", self.pid.as_raw_pid()))
+        let read = own_files::open(format!("/proc/{}/environ", self.pid.as_raw_pid()))
             .and_then(|file| file.take(ENVIRON_MAX).read_to_end(&mut environ));
         read.is_ok() && environ.split(|byte| *byte == 0).any(|entry| entry == variable)
     }
@@ -59,7 +60,7 @@ impl Process {
 
 /// All processes, each read only when the iterator reaches it, so that it can be acted on at once.
 pub(crate) fn all() -> impl Iterator<Item = Process> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let entries = own_files::read_dir("/proc").into_iter().flatten().flatten();
     let pid = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw);
     entries.filter_map(pid).filter_map(Process::read)
 }
@@ -67,7 +68,7 @@ pub(crate) fn all() -> impl Iterator<Item = Process> {
 /// User and system time, in clock ticks, of the children a process has waited for; this one, where none is named.
 pub(crate) fn children_ticks(pid: Option<Pid>) -> Option<(u64, u64)> {
     let name = pid.map_or_else(|| "self".to_owned(), |pid| pid.as_raw_pid().to_string());
-    let stat = fs::read(format!("/proc/{name}/stat")).ok()?;
+    let stat = own_files::read(format!("/proc/{name}/stat")).ok()?;
     let (_, _, rest) = split_stat(&stat)?;
     let mut fields = rest.split(' ').skip(13);
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
@@ -75,7 +76,7 @@ pub(crate) fn children_ticks(pid: Option<Pid>) -> Option<(u64, u64)> {
 
 /// Descriptors above 2 of this process that a program started by it would get.
 pub(crate) fn inheritable_fds() -> Vec<u32> {
-    let entries = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let entries = own_files::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse::<i32>().ok();
     let inherited = entries.filter_map(number).filter(|fd| *fd > 2 && is_inherited(*fd));
     let mut fds: Vec<u32> = inherited.filter_map(|fd| u32::try_from(fd).ok()).collect();

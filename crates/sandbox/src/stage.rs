@@ -15,6 +15,7 @@ use rustix::fs::{Access, MemfdFlags, access, memfd_create};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, WaitStatus, getpid, pidfd_open, set_child_subreaper, setsid};
 use rustix::stdio::{dup2_stderr, dup2_stdout};
+use untrusted_fs::own_files::OwnOptions as _;
 
 use crate::supervisor::CONFINES;
 use crate::tree::{self, Reaper};
@@ -59,7 +60,7 @@ fn supervise(rules: ExecutionRules) -> io::Result<()> {
 
 /// The last word to the harness, which goes on with it. The program's outputs end before, though this process is still there.
 pub(crate) fn conclude(control: &mut UnixStream, report: &Report) -> io::Result<()> {
-    let nowhere = File::options().write(true).open("/dev/null")?;
+    let nowhere = File::options().write(true).own_open("/dev/null")?;
     dup2_stdout(&nowhere)?;
     dup2_stderr(&nowhere)?;
     wire::send(control, report)

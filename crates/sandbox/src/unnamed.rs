@@ -14,6 +14,7 @@ use std::os::fd::BorrowedFd;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, fstatfs, openat, stat, statat};
 use rustix::io::Errno;
 use rustix::process::Pid;
+use untrusted_fs::own_files;
 
 use crate::Watched;
 use crate::confinement::{Confinement, Upper, WorkspaceFrom};
@@ -233,7 +234,7 @@ fn is_unnamed(stat: &Stat) -> bool {
 }
 
 fn tasks(process: Pid) -> Vec<Pid> {
-    let entries = fs::read_dir(format!("/proc/{}/task", process.as_raw_pid())).into_iter().flatten().flatten();
+    let entries = own_files::read_dir(format!("/proc/{}/task", process.as_raw_pid())).into_iter().flatten().flatten();
     let task = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw);
     entries.filter_map(task).collect()
 }
@@ -266,7 +267,7 @@ fn hides_something(process: Pid, task: Pid) -> bool {
 
 fn read_text(path: &str) -> String {
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(TEXT_MAX).read_to_end(&mut bytes));
+    let read = own_files::open(path).and_then(|file| file.take(TEXT_MAX).read_to_end(&mut bytes));
     read.map(|_| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
 

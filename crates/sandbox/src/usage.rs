@@ -213,6 +213,8 @@ fn is_mount(stat: &Statx, above: &Statx) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests make and read files of their own")]
+
     use std::fs;
     use std::os::unix::fs::{MetadataExt, symlink};
 

@@ -2,6 +2,8 @@
 //! the repository into a store at PLACE, lays its checkout out, says `ready`, and answers one line for each line it is told:
 //! `checkout` with the path of the checkout, `capture UPPER` with the paths that changed.
 
+#![expect(clippy::disallowed_methods, reason = "an example reads files of its own")]
+
 use std::error::Error;
 use std::fs::File;
 use std::io::{BufRead, stdin};

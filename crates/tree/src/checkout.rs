@@ -19,6 +19,7 @@ use crate::store::Store;
 use crate::work_repository::{Author, work_repository};
 use place::{Building, Found, find, set_aside, sweep};
 use stamp::Stamp;
+use untrusted_fs::own_files;
 
 /// The form of what is kept. Folders of another form are other folders.
 const FORM: u32 = 1;
@@ -102,7 +103,7 @@ impl Checkout {
     /// what it was built from.
     pub fn check(&self, listing: &Listing) -> Result<(), TreeError> {
         let path = self.folder.join(MANIFEST);
-        let bytes = match fs::read(&path) {
+        let bytes = match own_files::read(&path) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Err(self.damaged("has no manifest")),
             read => read.doing("reading", &path)?,
         };

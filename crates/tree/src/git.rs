@@ -12,6 +12,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use untrusted_fs::own_files::OwnPath as _;
 
 use crate::error::{TreeError, malformed};
 use crate::talk::{Talk, wait};
@@ -197,7 +198,7 @@ impl Git {
     /// Looks for git in the system's directories, then in `more`; these are also the PATH of every child.
     pub fn find(more: &[PathBuf]) -> Result<Git, TreeError> {
         let dirs: Vec<PathBuf> = SYSTEM_DIRS.iter().map(PathBuf::from).chain(more.iter().cloned()).collect();
-        let program = dirs.iter().map(|dir| dir.join("git")).find(|program| program.is_file());
+        let program = dirs.iter().map(|dir| dir.join("git")).find(|program| program.own_is_file());
         let path = std::env::join_paths(&dirs).map_err(|e| malformed("search path", e.to_string()))?;
         program.map(|program| Git { program, path }).ok_or(TreeError::NoGit { looked_in: dirs })
     }
@@ -289,6 +290,8 @@ pub(crate) fn alternates_value(dir: &Path) -> OsString {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests make and read files of their own")]
+
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;

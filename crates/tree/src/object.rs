@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use flate2::read::ZlibDecoder;
+use untrusted_fs::own_files;
 
 use crate::error::{Doing, TreeError, malformed};
 use crate::oid::Oid;
@@ -39,7 +40,7 @@ impl Kind {
 pub(crate) fn read_loose(objects: &Path, oid: Oid) -> Result<Option<Object>, TreeError> {
     let hex = oid.to_string();
     let path = objects.join(&hex[..2]).join(&hex[2..]);
-    let packed = match std::fs::read(&path) {
+    let packed = match own_files::read(&path) {
         Ok(packed) => packed,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(e).doing("reading object file", &path),

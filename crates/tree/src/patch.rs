@@ -20,6 +20,7 @@ use crate::pack::Pack;
 use crate::plain::plain_patch;
 use crate::store::Store;
 use crate::whole::write_whole;
+use untrusted_fs::own_files;
 
 const DIFF_TREE: &[&str] = &[
     "diff-tree",
@@ -157,7 +158,7 @@ impl Store {
         call.env.push(("GIT_OBJECT_DIRECTORY", objects.clone().into()));
         call.input = Input::Bytes(patch);
         self.run_git(call)?;
-        let listing = index::decode_listing(&fs::read(&index_file).doing("reading index", &index_file)?)?;
+        let listing = index::decode_listing(&own_files::read(&index_file).doing("reading index", &index_file)?)?;
         listing.require_plain()?;
         Ok(Some(Applied { listing, objects, _scratch: scratch }))
     }

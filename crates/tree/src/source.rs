@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType};
 use rustix::io::Errno;
+use untrusted_fs::own_files;
 
 pub use self::baseline::SourceBaseline;
 pub use self::digest::SourceDigest;
@@ -45,7 +46,7 @@ pub struct Source {
 impl Source {
     /// Finds the repository of the work tree at `path` and refuses what is not read here.
     pub fn open(path: &Path) -> Result<Source, TreeError> {
-        let root = match std::fs::canonicalize(path) {
+        let root = match own_files::canonicalize(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(TreeError::Source { path: path.to_path_buf(), problem: SourceProblem::Missing });
             }
@@ -135,7 +136,7 @@ fn linked_worktree(root: &Path, top: &OwnedFd) -> Result<(PathBuf, PathBuf), Tre
 fn follow(dir: &OwnedFd, name: &[u8], base: &Path, prefix: &[u8]) -> Result<Option<PathBuf>, TreeError> {
     let text = read_beneath(dir.as_fd(), name, SMALL).reading(base, name)?;
     let line = text.as_deref().and_then(|text| text.strip_prefix(prefix)).map(<[u8]>::trim_ascii_end);
-    Ok(line.and_then(|line| std::fs::canonicalize(base.join(OsStr::from_bytes(line))).ok()))
+    Ok(line.and_then(|line| own_files::canonicalize(base.join(OsStr::from_bytes(line))).ok()))
 }
 
 /// Refuses object directories that lead elsewhere, and files in them that git would wait for; true for a partial clone.

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use untrusted_fs::own_files;
+
 use crate::batch::BlobReader;
 use crate::commit::commit_field;
 use crate::error::{Doing, TreeError, malformed};
@@ -49,7 +51,7 @@ impl Store {
     pub fn open(dir: &Path, git: Git) -> Result<Store, TreeError> {
         let dir = std::path::absolute(dir).doing("resolving", dir)?;
         let attributes = dir.join("info/attributes");
-        let found = fs::read(&attributes).doing("reading", &attributes)?;
+        let found = own_files::read(&attributes).doing("reading", &attributes)?;
         if found != ATTRIBUTES.as_bytes() {
             return Err(malformed("store", format!("{} was not made by this program", dir.display())));
         }

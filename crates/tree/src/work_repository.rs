@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use rustix::fs::Stat;
+use untrusted_fs::own_files::{self, OwnPath as _};
 
 use crate::cache_tree;
 use crate::commit::{commit_field, plain};
@@ -107,8 +108,8 @@ fn named_by((kind, bytes): &Object) -> Result<Vec<Oid>, TreeError> {
 
 fn pack_history(store: &Store, commit: Oid, git_dir: &Path) -> Result<(), TreeError> {
     let shallow = store.dir.join("shallow");
-    if shallow.exists() {
-        fs::copy(&shallow, git_dir.join("shallow")).doing("copying", &shallow)?;
+    if shallow.own_exists() {
+        own_files::copy(&shallow, git_dir.join("shallow")).doing("copying", &shallow)?;
     }
     let args = ["pack-objects", "-q", "--revs", "--delta-base-offset", "--missing=allow-any"];
     let wanted = format!("{commit}\n");

@@ -9,6 +9,7 @@ mod bounds;
 mod descent;
 mod grant;
 mod open;
+pub mod own_files;
 mod read;
 mod remove;
 mod walk;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use contract::{Digest, RunId, canonical_bytes};
 use evidence::{PublicKey, names as bundle_names, stop, verify};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use untrusted_fs::own_files::{self, OwnOptions as _};
 use zstd::stream::write::Encoder;
 
 use super::entry::{BLOCK, blocks, padding};
@@ -61,7 +62,7 @@ impl Content {
 
 /// Writes the archive of a run; a file that is there is not written over.
 pub fn export(source: &ExportSource<'_>, to: &Path) -> Result<Exported, ExportRunError> {
-    if fs::symlink_metadata(to).is_ok() {
+    if own_files::symlink_metadata(to).is_ok() {
         return Err(ExportRunError::Exists(to.to_owned()));
     }
     let Gathered { files, statements, with_baseline, _baseline } = gather(source)?;
@@ -114,7 +115,7 @@ fn gather(source: &ExportSource<'_>) -> Result<Gathered, ExportRunError> {
     let signer = keys.iter().find(|key| Some(key.key_id()) == checked.signer);
     let signer = signer.ok_or_else(|| unverified(&"nobody signed it"))?;
     let attestation = bundle.join(bundle_names::ATTESTATION);
-    let attestation = fs::read(&attestation).map_err(|error| ExportRunError::Read(attestation, error))?;
+    let attestation = own_files::read(&attestation).map_err(|error| ExportRunError::Read(attestation, error))?;
     let manifest = Manifest {
         attestation_sha256: Digest::of(&attestation),
         format: FORMAT.to_owned(),
@@ -131,7 +132,7 @@ fn gather(source: &ExportSource<'_>) -> Result<Gathered, ExportRunError> {
     let carried = with_baseline.filter(|_| !in_bundle).map(|harness| carry_baseline(harness, bundle));
     let baseline = carried.transpose().map_err(ExportRunError::Baseline)?;
     if let Some(CarriedBaseline { path, .. }) = &baseline {
-        let stat = fs::metadata(path).map_err(|error| ExportRunError::Read(path.clone(), error))?;
+        let stat = own_files::metadata(path).map_err(|error| ExportRunError::Read(path.clone(), error))?;
         files.insert(bundle_names::BASELINE.to_owned(), Content::File(path.clone(), stat.len()));
     }
     Ok(Gathered { files, statements, with_baseline: in_bundle || baseline.is_some(), _baseline: baseline })
@@ -139,7 +140,7 @@ fn gather(source: &ExportSource<'_>) -> Result<Gathered, ExportRunError> {
 
 fn walk(dir: &Path, below: &str, files: &mut BTreeMap<String, Content>) -> Result<(), ExportRunError> {
     let failed = |error| ExportRunError::Read(dir.to_owned(), error);
-    for entry in fs::read_dir(dir).map_err(failed)? {
+    for entry in own_files::read_dir(dir).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let name = format!("{below}/{}", entry.file_name().to_string_lossy());
         let stat = entry.metadata().map_err(failed)?;
@@ -161,13 +162,13 @@ fn statements(
     let came_with = source.home.imported().join(source.run_id.as_str()).join(STATEMENTS);
     let before = files.len();
     for folder in [came_with, source.home.statements(source.run_id)] {
-        let listed = match fs::read_dir(&folder) {
+        let listed = match own_files::read_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             listed => listed.map_err(|error| ExportRunError::Read(folder.clone(), error))?,
         };
         for entry in listed {
             let path = entry.map_err(|error| ExportRunError::Read(folder.clone(), error))?.path();
-            let bytes = fs::read(&path).map_err(|error| ExportRunError::Read(path.clone(), error))?;
+            let bytes = own_files::read(&path).map_err(|error| ExportRunError::Read(path.clone(), error))?;
             statement::check(&bytes, attestation, source.keys)
                 .map_err(|why| ExportRunError::Verify(format!("the statement {} {why}; it", path.display())))?;
             let name = format!("{STATEMENTS}/{}", path.file_name().unwrap_or_default().to_string_lossy());
@@ -180,7 +181,7 @@ fn statements(
 /// Gives the size of what was written.
 fn write(files: &BTreeMap<String, Content>, aside: &Path, to: &Path) -> Result<u64, ExportRunError> {
     let place = |error| ExportRunError::Place(to.to_owned(), error);
-    let file = OpenOptions::new().write(true).create_new(true).open(aside).map_err(place)?;
+    let file = OpenOptions::new().write(true).create_new(true).own_open(aside).map_err(place)?;
     let mut out = Encoder::new(io::BufWriter::new(file), LEVEL).map_err(place)?;
     out.include_checksum(true).map_err(place)?;
     for (name, content) in files {
@@ -199,7 +200,7 @@ fn write(files: &BTreeMap<String, Content>, aside: &Path, to: &Path) -> Result<u
 /// Exactly as many bytes as were announced.
 fn copy(path: &Path, size: u64, out: &mut Encoder<'_, io::BufWriter<File>>, to: &Path) -> Result<(), ExportRunError> {
     let changed = || io::Error::other("it changed while it was read");
-    let mut file = File::open(path).map_err(|error| ExportRunError::Read(path.to_owned(), error))?.take(size + 1);
+    let mut file = own_files::open(path).map_err(|error| ExportRunError::Read(path.to_owned(), error))?.take(size + 1);
     let copied = io::copy(&mut file, out).map_err(|error| ExportRunError::Place(to.to_owned(), error))?;
     if copied == size { Ok(()) } else { Err(ExportRunError::Read(path.to_owned(), changed())) }
 }

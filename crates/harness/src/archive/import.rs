@@ -9,6 +9,7 @@ use contract::{Digest, Report, RunId, canonical_bytes};
 use evidence::{PublicKey, names as bundle_names, stop, verify};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
+use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
 
 use super::read::Reader;
 use super::{
@@ -57,7 +58,7 @@ pub fn imported_signer(home: &Home, run: &RunId) -> Option<PublicKey> {
 
 /// The runs that were taken in.
 pub fn imported_runs(home: &Home) -> io::Result<Vec<RunId>> {
-    let listed = match fs::read_dir(home.imported()) {
+    let listed = match own_files::read_dir(home.imported()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         listed => listed?,
     };
@@ -75,7 +76,7 @@ pub fn import(root: &Path, file: &Path, keys: &[PublicKey]) -> Result<Imported, 
         if let Some(folder) = path.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(written)?;
         }
-        let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(written)?;
+        let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&path).map_err(written)?;
         reader.copy(&entry, &mut out, &path)?;
     }
     stop::here("import.laid_out");
@@ -116,7 +117,7 @@ fn check(stage: &Path, keys: &[PublicKey]) -> Result<TakenIn, ImportArchiveError
         return Err(ImportArchiveError::DoesNotVerify(checked.failures));
     };
     let path = bundle.join(bundle_names::ATTESTATION);
-    let attestation = fs::read(&path).map_err(|error| ImportArchiveError::Read(path, error))?;
+    let attestation = own_files::read(&path).map_err(|error| ImportArchiveError::Read(path, error))?;
     let attestation_sha256 = Digest::of(&attestation);
     if (&manifest.run_id, manifest.attestation_sha256) != (&report.run_id, attestation_sha256) {
         return Err(refused(MANIFEST, format!("speaks of another run than the bundle, which is {}", report.run_id)));
@@ -128,7 +129,7 @@ fn check(stage: &Path, keys: &[PublicKey]) -> Result<TakenIn, ImportArchiveError
 
 /// A baseline beside the bundle is the tree that the run was signed for.
 fn check_baseline(path: &Path, report: &Report) -> Result<(), ImportArchiveError> {
-    if !path.exists() {
+    if !path.own_exists() {
         return Ok(());
     }
     let name = bundle_names::BASELINE;
@@ -140,7 +141,7 @@ fn check_baseline(path: &Path, report: &Report) -> Result<(), ImportArchiveError
 }
 
 fn manifest(path: &Path) -> Result<Manifest, ImportArchiveError> {
-    let bytes = fs::read(path).map_err(|error| ImportArchiveError::Read(path.to_owned(), error))?;
+    let bytes = own_files::read(path).map_err(|error| ImportArchiveError::Read(path.to_owned(), error))?;
     let value: serde_json::Value =
         serde_json::from_slice(&bytes).map_err(|error| refused(MANIFEST, format!("cannot be read: {error}")))?;
     if value["format"] != FORMAT || value["schema_version"] != VERSION {
@@ -158,13 +159,13 @@ fn manifest(path: &Path) -> Result<Manifest, ImportArchiveError> {
 fn statements(folder: &Path, attestation: Digest, keys: &[PublicKey]) -> Result<usize, ImportArchiveError> {
     let failed = |error| ImportArchiveError::Read(folder.to_owned(), error);
     let mut count = 0;
-    let listed = match fs::read_dir(folder) {
+    let listed = match own_files::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         listed => listed.map_err(failed)?,
     };
     for entry in listed {
         let path = entry.map_err(failed)?.path();
-        let bytes = fs::read(&path).map_err(failed)?;
+        let bytes = own_files::read(&path).map_err(failed)?;
         let name = format!("{STATEMENTS}/{}", path.file_name().unwrap_or_default().to_string_lossy());
         statement::check(&bytes, attestation, keys).map_err(|why| refused(&name, why))?;
         count += 1;
@@ -194,7 +195,7 @@ fn same_here(home: &Home, taken: &TakenIn) -> Result<Option<PathBuf>, ImportArch
         let found = untrusted_fs::read_plain(&bundle, bundle_names::ATTESTATION.as_bytes(), LARGEST_STATEMENT);
         match found.map(|bytes| Digest::of(&bytes)) {
             Some(found) if found == expected => return Ok(Some(bundle)),
-            None if fs::symlink_metadata(&bundle).is_err() => {}
+            None if own_files::symlink_metadata(&bundle).is_err() => {}
             _ => return another(format!("{} has another attestation, or none", bundle.display())),
         }
     }
@@ -230,9 +231,10 @@ impl Stage {
         let failed = |error| ImportArchiveError::Write(root.to_owned(), error);
         let root = std::path::absolute(root).map_err(failed)?;
         let folder = root.join("imported");
-        let missing: Vec<PathBuf> = folder.ancestors().take_while(|path| !path.exists()).map(Path::to_owned).collect();
+        let missing: Vec<PathBuf> =
+            folder.ancestors().take_while(|path| !path.own_exists()).map(Path::to_owned).collect();
         let path = folder.join(format!("{UNDONE}{}-{}", std::process::id(), suffix().map_err(failed)?));
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&path).and_then(|()| File::open(&path));
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&path).and_then(|()| own_files::open(&path));
         match made.and_then(|lock| lock.lock_shared().map(|()| lock)) {
             Ok(lock) => Ok(Self { path, made: missing, placed: false, lock }),
             Err(error) => {
@@ -245,7 +247,7 @@ impl Stage {
     fn keep_signer(&self, signer: Option<&PublicKey>) -> Result<(), ImportArchiveError> {
         let path = self.path.join(SIGNER);
         let text = signer.map(|key| key.openssh("cto-imported")).unwrap_or_default();
-        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&path);
         made.and_then(|mut file| file.write_all(text.as_bytes()))
             .map_err(|error| ImportArchiveError::Write(path, error))
     }
@@ -256,7 +258,7 @@ impl Stage {
         renameat_with(CWD, &self.path, CWD, to, RenameFlags::NOREPLACE).map_err(|error| failed(error.into()))?;
         self.placed = true;
         stop::here("import.placed");
-        to.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all()).map_err(failed)
+        to.parent().map_or(Ok(()), |folder| own_files::open(folder)?.sync_all()).map_err(failed)
     }
 }
 

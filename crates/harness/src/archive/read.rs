@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use contract::text::shown;
 use rustix::fs::OFlags;
 use tar::{EntryType, Header};
+use untrusted_fs::own_files::OwnOptions as _;
 use zstd::stream::read::Decoder;
 
 use super::entry::{self, BLOCK, padding};
@@ -42,7 +43,7 @@ impl Reader {
         };
         // A pipe must not keep us waiting before it is known to be one.
         let nonblocking = OFlags::NONBLOCK.bits() as i32;
-        let file = File::options().read(true).custom_flags(nonblocking).open(path).map_err(failed)?;
+        let file = File::options().read(true).custom_flags(nonblocking).own_open(path).map_err(failed)?;
         let stat = file.metadata().map_err(failed)?;
         if !stat.is_file() {
             return Err(not("it is not a regular file"));

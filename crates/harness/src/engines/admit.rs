@@ -1,13 +1,13 @@
 //! Drafting the admission of an engine's source. The copy is made; nothing is approved.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use contract::decision::Shortfall;
 use contract::record::{Found, LicenseStatus, SourceAdmission, is_temporary, placeholder};
 use contract::{MutationMode, Stamp};
 use serde::Deserialize;
+use untrusted_fs::own_files::{self, OwnPath as _};
 
 use super::equip::{admission, program};
 use super::kept::Kept;
@@ -93,9 +93,9 @@ fn lasting_path(found: &Path, kept: &Kept) -> String {
 
 fn package(executable: &Path) -> Package {
     let manifest: Option<PathBuf> =
-        executable.ancestors().skip(1).take(8).map(|dir| dir.join("package.json")).find(|file| file.is_file());
+        executable.ancestors().skip(1).take(8).map(|dir| dir.join("package.json")).find(|file| file.own_is_file());
     manifest
-        .and_then(|file| fs::read(file).ok())
+        .and_then(|file| own_files::read(file).ok())
         .and_then(|bytes| serde_json::from_slice(&bytes).ok())
         .unwrap_or_default()
 }

@@ -1,12 +1,11 @@
 //! How an engine with a result protocol ended by its own account, which can only speak against the run. Judged when it has
 //! ended, and again from the evidence when the report is made, so that what was missed once is not missed.
 
-use std::fs;
-
 use contract::Reason;
 use contract::claim::Speech;
 use sandbox::Ended;
 use testimony::ending::Ending;
+use untrusted_fs::own_files;
 
 use super::log;
 use crate::run::{Run, Stopped};
@@ -58,7 +57,7 @@ pub(crate) fn judge_again(run: &mut Run<'_>) -> Result<(), Stopped> {
 }
 
 fn kept(run: &Run<'_>, name: &str) -> Vec<u8> {
-    fs::read(run.harness.home.active_run(run.id()).join(name)).unwrap_or_default()
+    own_files::read(run.harness.home.active_run(run.id()).join(name)).unwrap_or_default()
 }
 
 fn event_logs(run: &Run<'_>) -> Vec<u8> {

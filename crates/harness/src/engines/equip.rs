@@ -1,7 +1,6 @@
 //! What an engine that is not part of the harness comes with: its program as it is kept, who says what of its gate, and
 //! whether its source is admitted. Gathers; judges nothing.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use contract::decision::Shortfall;
 use contract::engine::{EngineSetting, ProgramFact, ProgramFound};
 use contract::record::{Found, SourceAdmission};
 use contract::{Stamp, canonical_digest};
+use untrusted_fs::own_files::{self, OwnPath as _};
 
 use super::identity::{self, Pieces};
 use super::kept::{Cellar, Kept};
@@ -134,9 +134,9 @@ pub fn check_source(settings: &ModelSettings, file: &Path, now: Stamp) -> Record
 
 /// The source admissions of the workspace.
 pub fn list_sources(engines: &Engines, settings: &ModelSettings, now: Stamp) -> io::Result<Vec<RecordRow>> {
-    let Some(folder) = engines.admissions.as_ref().filter(|folder| folder.is_dir()) else { return Ok(Vec::new()) };
+    let Some(folder) = engines.admissions.as_ref().filter(|folder| folder.own_is_dir()) else { return Ok(Vec::new()) };
     let mut files: Vec<PathBuf> =
-        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
+        own_files::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
     files.retain(|file| file.extension().is_some_and(|ending| ending == "yaml"));
     files.sort();
     Ok(files.iter().map(|file| check_source(settings, file, now)).collect())
@@ -175,7 +175,7 @@ fn manifest_version(kept: &Kept) -> Option<String> {
         .skip(1)
         .take_while(inside)
         .map(|dir| dir.join("package.json"))
-        .find(|file| file.is_file())?;
-    let manifest: Manifest = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+        .find(|file| file.own_is_file())?;
+    let manifest: Manifest = serde_json::from_slice(&own_files::read(file).ok()?).ok()?;
     identity::version_in(&manifest.version)
 }

@@ -1,6 +1,5 @@
 //! "Is this really that program?": asked in a sandbox without a bridge, once for each copy.
 
-use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -8,6 +7,7 @@ use std::time::Duration;
 use contract::engine::IdentityCheck;
 use contract::text::shown;
 use contract::{Digest, canonical_digest};
+use untrusted_fs::own_files;
 
 use super::kept::Kept;
 use super::locate::Located;
@@ -68,7 +68,7 @@ impl Pieces {
 /// What the program prints of itself, if it is the one that is meant.
 pub(super) fn confirm(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Result<String, String> {
     let memory = memory(harness, pieces, check);
-    if let Some(said) = memory.as_ref().and_then(|file| fs::read_to_string(file).ok()) {
+    if let Some(said) = memory.as_ref().and_then(|file| own_files::read_to_string(file).ok()) {
         return Ok(said);
     }
     let said = ask(harness, pieces, check)?;

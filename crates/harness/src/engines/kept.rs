@@ -1,7 +1,7 @@
 //! Engines as the harness keeps them: whole trees, read-only, under the digest of their manifest. Runs use these copies and no
 //! others, so that what was looked at is what runs.
 
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use contract::{Digest, canonical_bytes, canonical_digest};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use untrusted_fs::own_files::{self, OwnPath as _};
 
 use super::locate::Located;
 
@@ -66,7 +67,7 @@ impl Cellar {
                 digest
             }
         };
-        if !self.place(tree_sha256).exists() {
+        if !self.place(tree_sha256).own_exists() {
             self.copy(tree, tree_sha256)?;
         }
         self.check(tree_sha256, &located.below)
@@ -76,11 +77,11 @@ impl Cellar {
     pub(crate) fn check(&self, tree_sha256: Digest, below: &Path) -> io::Result<Kept> {
         let place = self.place(tree_sha256);
         let root = self.tree(tree_sha256);
-        let stat = fs::symlink_metadata(&root)?;
+        let stat = own_files::symlink_metadata(&root)?;
         let located = Located { root: root.clone(), part: None, below: below.to_owned() };
         let marks = Marks::of(Tree::whole(&root))?;
         let mark_file = place.join("marks");
-        let same = fs::read(&mark_file).is_ok_and(|bytes| bytes == marks.0.to_string().into_bytes());
+        let same = own_files::read(&mark_file).is_ok_and(|bytes| bytes == marks.0.to_string().into_bytes());
         if !same {
             let found = canonical_digest(&manifest(Tree::whole(&root))?).map_err(io::Error::other)?;
             if found != tree_sha256 {
@@ -124,7 +125,7 @@ impl Cellar {
                 other => other,
             }
         });
-        if aside.exists() {
+        if aside.own_exists() {
             remove(&aside);
         }
         made
@@ -132,7 +133,7 @@ impl Cellar {
 
     /// A digest that was made of the very same files before; a file of many megabytes is not read for each run.
     fn file_digest(&self, file: &Path) -> io::Result<Digest> {
-        let file = &fs::canonicalize(file)?;
+        let file = &own_files::canonicalize(file)?;
         let marks = Marks::of(Tree::whole(file))?;
         if let Some(known) = self.known(file, &marks) {
             return Ok(known);
@@ -148,7 +149,7 @@ impl Cellar {
     }
 
     fn known(&self, path: &Path, marks: &Marks) -> Option<Digest> {
-        let text = fs::read_to_string(self.memory(path)).ok()?;
+        let text = own_files::read_to_string(self.memory(path)).ok()?;
         let (seen, digest) = text.split_once(' ')?;
         (seen == marks.0.to_string()).then(|| digest.parse().ok()).flatten()
     }
@@ -210,14 +211,14 @@ fn walk(root: &Path, each: &mut dyn FnMut(&Path, &fs::Metadata) -> io::Result<()
         each: &mut dyn FnMut(&Path, &fs::Metadata) -> io::Result<()>,
     ) -> io::Result<()> {
         *left = left.checked_sub(1).ok_or_else(|| io::Error::other("it has too many files"))?;
-        let stat = fs::symlink_metadata(path)?;
+        let stat = own_files::symlink_metadata(path)?;
         each(path, &stat)?;
         if !stat.is_dir() {
             return Ok(());
         }
         let depth = depth.checked_sub(1).ok_or_else(|| io::Error::other("it is too deep"))?;
         let mut names: Vec<PathBuf> =
-            fs::read_dir(path)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
+            own_files::read_dir(path)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
         names.sort();
         names.iter().try_for_each(|name| below(name, depth, left, each))
     }
@@ -231,7 +232,7 @@ fn manifest(tree: Tree<'_>) -> io::Result<Vec<Entry>> {
         let kind = if stat.is_dir() {
             return Ok(());
         } else if stat.file_type().is_symlink() {
-            let target = fs::read_link(path)?.into_os_string();
+            let target = own_files::read_link(path)?.into_os_string();
             Kind::Link(target.into_string().map_err(|_| io::Error::other("a link in it is not UTF-8"))?)
         } else if stat.is_file() {
             left = left.checked_sub(stat.len()).ok_or_else(|| io::Error::other("it is too large"))?;
@@ -253,7 +254,7 @@ fn manifest(tree: Tree<'_>) -> io::Result<Vec<Entry>> {
 }
 
 fn digest_of(path: &Path) -> io::Result<Digest> {
-    let (mut file, mut digest) = (File::open(path)?, Sha256::new());
+    let (mut file, mut digest) = (own_files::open(path)?, Sha256::new());
     let mut buffer = vec![0; 1 << 18];
     loop {
         match file.read(&mut buffer)? {
@@ -268,27 +269,27 @@ fn copy_part(from: Tree<'_>, to: &Path) -> io::Result<()> {
     let Some(part) = from.part else { return copy_tree(from.root, to, DEEPEST) };
     make_private(to)?;
     copy_tree(&from.top(), &to.join(part), DEEPEST)?;
-    fs::set_permissions(to, Permissions::from_mode(0o555))
+    own_files::set_permissions(to, Permissions::from_mode(0o555))
 }
 
 /// Copies files, directories and links as they are, and takes all rights to write away.
 fn copy_tree(from: &Path, to: &Path, depth: usize) -> io::Result<()> {
-    let stat = fs::symlink_metadata(from)?;
+    let stat = own_files::symlink_metadata(from)?;
     if stat.file_type().is_symlink() {
-        return symlink(fs::read_link(from)?, to);
+        return symlink(own_files::read_link(from)?, to);
     }
     if stat.is_dir() {
         let depth = depth.checked_sub(1).ok_or_else(|| io::Error::other("it is too deep"))?;
         make_private(to)?;
-        for entry in fs::read_dir(from)? {
+        for entry in own_files::read_dir(from)? {
             let entry = entry?;
             copy_tree(&entry.path(), &to.join(entry.file_name()), depth)?;
         }
-        return fs::set_permissions(to, Permissions::from_mode(0o555));
+        return own_files::set_permissions(to, Permissions::from_mode(0o555));
     }
-    fs::copy(from, to)?;
+    own_files::copy(from, to)?;
     let executable = stat.permissions().mode() & 0o111 != 0;
-    fs::set_permissions(to, Permissions::from_mode(if executable { 0o555 } else { 0o444 }))
+    own_files::set_permissions(to, Permissions::from_mode(if executable { 0o555 } else { 0o444 }))
 }
 
 fn make_private(path: &Path) -> io::Result<()> {

@@ -1,6 +1,5 @@
 //! Finding an engine's program, and what belongs to it.
 
-use std::fs;
 use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -8,6 +7,7 @@ use std::path::{Path, PathBuf};
 use contract::decision::Shortfall;
 use contract::engine::EngineDefinition;
 use contract::text::shown;
+use untrusted_fs::own_files::{self, OwnPath as _};
 
 use super::registry::Engine;
 
@@ -68,7 +68,7 @@ pub(super) fn interpreter(engine: &Engine, path: &[PathBuf]) -> Result<Option<Lo
     let found = found.ok_or_else(|| {
         short(format!("engine `{}` runs by `{name}`, which is not on the PATH", engine.id), remedy.clone())
     })?;
-    let root = fs::canonicalize(&found).map_err(|error| {
+    let root = own_files::canonicalize(&found).map_err(|error| {
         short(format!("{} cannot be used: {error}", shown(&found.display().to_string())), remedy.clone())
     })?;
     usable(&root, false).map_err(|why| short(format!("{} {why}", shown(&root.display().to_string())), remedy))?;
@@ -87,10 +87,10 @@ fn locate(found: &Path, tree: Option<&Path>, definition: &EngineDefinition) -> R
     if let Some(located) = in_environment(found).filter(|_| tree.is_none()) {
         return Ok(located);
     }
-    let real = fs::canonicalize(found).map_err(|error| error.to_string())?;
+    let real = own_files::canonicalize(found).map_err(|error| error.to_string())?;
     let real = native(&real, definition).unwrap_or(real);
     let (root, part) = match tree {
-        Some(tree) => (fs::canonicalize(tree).map_err(|error| format!("its tree: {error}"))?, None),
+        Some(tree) => (own_files::canonicalize(tree).map_err(|error| format!("its tree: {error}"))?, None),
         None => root_of(&real),
     };
     let below = real.strip_prefix(&root).map_err(|_| "it does not lie in the tree that is configured".to_owned())?;
@@ -99,8 +99,8 @@ fn locate(found: &Path, tree: Option<&Path>, definition: &EngineDefinition) -> R
 
 /// A program of a Python environment: the interpreter there is a link that leads out of it, and is known by where the link is.
 fn in_environment(found: &Path) -> Option<Located> {
-    let bin = fs::canonicalize(found.parent()?).ok()?;
-    let root = bin.parent().filter(|root| root.join("pyvenv.cfg").is_file())?;
+    let bin = own_files::canonicalize(found.parent()?).ok()?;
+    let root = bin.parent().filter(|root| root.join("pyvenv.cfg").own_is_file())?;
     let below = bin.strip_prefix(root).ok()?.join(found.file_name()?);
     Some(Located { root: root.to_owned(), part: None, below })
 }
@@ -113,7 +113,7 @@ fn native(real: &Path, definition: &EngineDefinition) -> Option<PathBuf> {
         _ => ("x64", "x86_64"),
     };
     let places = definition.native.iter().map(|place| place.replace("{arch}", arch).replace("{cpu}", cpu));
-    places.filter_map(|place| fs::canonicalize(package.join(place)).ok()).find(|file| file.is_file())
+    places.filter_map(|place| own_files::canonicalize(package.join(place)).ok()).find(|file| file.own_is_file())
 }
 
 /// What belongs to an executable: its npm package, with the packages beside it where it needs them; else it alone.
@@ -136,7 +136,7 @@ const PACKAGES: &str = "node_modules";
 fn package_of(real: &Path) -> Option<&Path> {
     let installed =
         |dir: &&Path| dir.ancestors().skip(1).any(|dir| dir.file_name().is_some_and(|name| name == PACKAGES));
-    real.ancestors().skip(1).take(12).find(|dir| dir.join("package.json").is_file()).filter(installed)
+    real.ancestors().skip(1).take(12).find(|dir| dir.join("package.json").own_is_file()).filter(installed)
 }
 
 /// Whether a package depends on others that do not lie inside it.
@@ -146,15 +146,16 @@ fn needs_others(package: &Path) -> bool {
         #[serde(default)]
         dependencies: serde_json::Map<String, serde_json::Value>,
     }
-    let bytes = fs::read(package.join("package.json")).unwrap_or_default();
+    let bytes = own_files::read(package.join("package.json")).unwrap_or_default();
     let manifest = serde_json::from_slice::<Manifest>(&bytes).ok();
-    manifest
-        .is_some_and(|manifest| manifest.dependencies.keys().any(|name| !package.join(PACKAGES).join(name).is_dir()))
+    manifest.is_some_and(|manifest| {
+        manifest.dependencies.keys().any(|name| !package.join(PACKAGES).join(name).own_is_dir())
+    })
 }
 
 /// Whether the kernel could start it.
 fn usable(file: &Path, interpreted: bool) -> Result<(), String> {
-    let stat = fs::metadata(file).map_err(|error| format!("cannot be looked at: {error}"))?;
+    let stat = own_files::metadata(file).map_err(|error| format!("cannot be looked at: {error}"))?;
     if !stat.is_file() {
         return Err("is not a file".to_owned());
     }
@@ -162,7 +163,7 @@ fn usable(file: &Path, interpreted: bool) -> Result<(), String> {
         return Err("is not executable".to_owned());
     }
     let mut head = [0; 20];
-    let read = fs::File::open(file)
+    let read = own_files::open(file)
         .and_then(|mut file| file.read(&mut head))
         .map_err(|error| format!("cannot be read: {error}"))?;
     match machine(&head[..read]) {

@@ -13,6 +13,7 @@ use contract::task::Command;
 use contract::{Digest, canonical_bytes, canonical_digest};
 use sandbox::{Ended, Stage, Upper, WorkspaceFrom};
 use serde::{Deserialize, Serialize};
+use untrusted_fs::own_files::{self, OwnPath as _};
 
 use super::proxy::{self, Proxy};
 use super::settle::{discard, settle};
@@ -264,7 +265,7 @@ fn put(part: &Path, place: &Path) -> Result<File, Stopped> {
             Ok(()) => return Ok(held),
             Err(error) => failed = error,
         }
-        if let Some(held) = hold_for_use(place).filter(|_| place.join(RECORD).is_file()) {
+        if let Some(held) = hold_for_use(place).filter(|_| place.join(RECORD).own_is_file()) {
             discard(part);
             return Ok(held);
         }
@@ -277,7 +278,7 @@ fn kept(place: &Path, key: Digest) -> Option<(SetupRecord, File)> {
     #[derive(Deserialize)]
     struct Whole(SetupRecord);
     let held = hold_for_use(place)?;
-    let Whole(record) = serde_json::from_slice(&fs::read(place.join(RECORD)).ok()?).ok()?;
+    let Whole(record) = serde_json::from_slice(&own_files::read(place.join(RECORD)).ok()?).ok()?;
     touch(&place.join(RECORD));
-    (record.key == key && place.join("upper").is_dir()).then_some((record, held))
+    (record.key == key && place.join("upper").own_is_dir()).then_some((record, held))
 }

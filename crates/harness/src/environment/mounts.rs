@@ -9,6 +9,7 @@ use contract::sandbox::MountDigest;
 use contract::task::Mount;
 use contract::{Digest, canonical_bytes};
 use serde::{Deserialize, Serialize};
+use untrusted_fs::own_files;
 
 use crate::harness::Harness;
 use crate::host::write_aside;
@@ -47,7 +48,7 @@ pub(crate) fn digests(harness: &Harness, mounts: &[Mount]) -> Result<Vec<MountDi
 fn digest(harness: &Harness, mount: &Mount) -> Result<MountDigest, Stopped> {
     let failed = |error: io::Error| Stopped::Io(PathBuf::from(&mount.source), error);
     // A sandbox shows what a link leads to.
-    let source = fs::canonicalize(&mount.source).map_err(failed)?;
+    let source = own_files::canonicalize(&mount.source).map_err(failed)?;
     let target = Placed::of(mount).target.display().to_string();
     let mut entries = Vec::new();
     list(&source, String::new(), &mut entries).map_err(failed)?;
@@ -55,7 +56,7 @@ fn digest(harness: &Harness, mount: &Mount) -> Result<MountDigest, Stopped> {
     let looks: String = entries.iter().map(|entry| format!("{}\0{}\n", entry.below, entry.stat)).collect();
     let folder = harness.home.cache().join("mounts");
     let file = folder.join(format!("{}.json", Digest::of(looks.as_bytes())));
-    let kept = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
+    let kept = own_files::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
     if let Some(Kept { digest }) = kept {
         crate::gc::touch(&file);
         return Ok(MountDigest { target, ..digest });
@@ -70,9 +71,9 @@ fn digest(harness: &Harness, mount: &Mount) -> Result<MountDigest, Stopped> {
 }
 
 fn list(path: &Path, below: String, entries: &mut Vec<Entry>) -> io::Result<()> {
-    let stat = fs::symlink_metadata(path)?;
+    let stat = own_files::symlink_metadata(path)?;
     if stat.is_dir() {
-        for entry in fs::read_dir(path)? {
+        for entry in own_files::read_dir(path)? {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
             let name = if below.is_empty() { name } else { format!("{below}/{name}") };
@@ -98,8 +99,8 @@ fn read(entries: &[Entry], target: &str) -> io::Result<MountDigest> {
     let (mut lines, mut bytes) = (String::new(), 0);
     for entry in entries {
         let content = match entry.kind {
-            Kind::File => fs::read(&entry.path)?,
-            Kind::Link => fs::read_link(&entry.path)?.into_os_string().into_encoded_bytes(),
+            Kind::File => own_files::read(&entry.path)?,
+            Kind::Link => own_files::read_link(&entry.path)?.into_os_string().into_encoded_bytes(),
             Kind::Other => Vec::new(),
         };
         bytes += content.len() as u64;

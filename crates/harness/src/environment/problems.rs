@@ -4,6 +4,7 @@ use std::path::Path;
 
 use contract::decision::Shortfall;
 use contract::task::{Environment, Mount};
+use untrusted_fs::own_files::OwnPath as _;
 
 use crate::host::Tools;
 use crate::placement::{Placed, Places, conflict, is_never_shown, is_plain};
@@ -36,7 +37,7 @@ fn problem_of(mount: &Mount) -> Option<Shortfall> {
     } else if let Some(own) = target.and_then(conflict) {
         let text = format!("has a target where the sandbox has something of its own: {}", own.display());
         (text, "leave the target out, or choose one such as /opt/NAME")
-    } else if !source.exists() {
+    } else if !source.own_exists() {
         ("has a source that is not there".to_owned(), "make it, or name another")
     } else {
         return None;
@@ -57,7 +58,7 @@ fn meeting_problem(environment: &Environment, (index, mount): (usize, &Mount)) -
                 let text = format!("has the same target as `{}`", other.source.display());
                 return Some(shortfall(mount, &text, "choose another target"));
             }
-        } else if !other.source.join(below).exists() {
+        } else if !other.source.join(below).own_exists() {
             let text = format!(
                 "lies in the mount at `{}`, which is read-only and has no `{}`",
                 other.target.display(),

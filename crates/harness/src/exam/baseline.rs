@@ -11,6 +11,7 @@ use contract::{Digest, canonical_bytes, canonical_digest};
 use serde::{Deserialize, Serialize};
 use testimony::results::TestResults;
 use tree::Listing;
+use untrusted_fs::own_files;
 
 use super::Examiner;
 use super::conduct::sort_of;
@@ -112,12 +113,14 @@ impl Examiner<'_> {
 }
 
 fn identity(program: &Path) -> String {
-    fs::metadata(program).map(|stat| format!("{} {} {}", stat.ino(), stat.size(), stat.mtime())).unwrap_or_default()
+    own_files::metadata(program)
+        .map(|stat| format!("{} {} {}", stat.ino(), stat.size(), stat.mtime()))
+        .unwrap_or_default()
 }
 
 /// What cannot be read is found out again.
 fn kept(file: &Path) -> Option<Kept> {
-    let kept: Kept = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+    let kept: Kept = serde_json::from_slice(&own_files::read(file).ok()?).ok()?;
     crate::gc::touch(file);
     (kept.version == KEPT_VERSION).then_some(kept)
 }

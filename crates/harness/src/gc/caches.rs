@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use untrusted_fs::own_files::OwnPath as _;
+
 use super::{Act, Clock, Stuff, StuffFate, lock, names_in, remove::discard};
 use crate::home::Home;
 
@@ -42,7 +44,7 @@ fn one(home: &Home, folder: &Path, stuff: Stuff, stamp: Option<&str>, clock: Clo
 /// What is not finished has no stamp: then its own time counts.
 fn stamp_of(folder: &Path, stamp: &str) -> PathBuf {
     let stamp = folder.join(stamp);
-    if stamp.exists() { stamp } else { folder.to_owned() }
+    if stamp.own_exists() { stamp } else { folder.to_owned() }
 }
 
 /// A living process makes it: its name ends in `part-PID-...` or `new-PID`.

@@ -1,12 +1,12 @@
 //! Which bundles may go: everything that speaks for one is asked first, and what is asked last is the bundle itself.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use contract::{Digest, RunId, Stamp};
 use evidence::{PublicKey, names};
 use ledger::{Ledger, RunRow, RunStatus};
+use untrusted_fs::own_files;
 
 use super::{Clock, CollectError, Kept, Retention, names_in};
 use crate::home::Home;
@@ -130,7 +130,7 @@ impl Judge<'_> {
         if let Some(failure) = checked.failures.first() {
             return Err(format!("{} {}", failure.file, failure.check));
         }
-        let attestation = fs::read(bundle.join(names::ATTESTATION)).map_err(|error| error.to_string())?;
+        let attestation = own_files::read(bundle.join(names::ATTESTATION)).map_err(|error| error.to_string())?;
         match row.attestation_sha256 == Some(Digest::of(&attestation).to_string()) {
             true => Ok(()),
             false => Err(format!("{} is not the one in the ledger", names::ATTESTATION)),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use contract::RunId;
+use untrusted_fs::own_files::OwnPath as _;
 use untrusted_fs::remove_tree;
 
 use super::{Act, Clock, Stuff, StuffFate, lock, names_in};
@@ -31,7 +32,7 @@ fn work_areas(home: &Home, clock: Clock, act: Act) -> StuffFate {
         let path = home.work().join(&name);
         let run_id = RunId::try_from(name.clone()).ok();
         let used = match &run_id {
-            Some(run_id) => home.active_run(run_id).exists(),
+            Some(run_id) => home.active_run(run_id).own_exists(),
             None => !path.is_symlink() && lock::seize(&path).is_none(),
         };
         if used || !clock.is_old_file(&path) {
@@ -66,5 +67,5 @@ fn imports(home: &Home, act: Act) -> StuffFate {
 
 /// Whether this is the number of a process that lives.
 pub(super) fn is_alive(pid: &str) -> bool {
-    !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()) && Path::new("/proc").join(pid).exists()
+    !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()) && Path::new("/proc").join(pid).own_exists()
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, OFlags, Timespec, Timestamps, UTIME_NOW, utimensat};
+use untrusted_fs::own_files::{self, OwnOptions as _};
 
 use super::CollectError;
 
@@ -36,19 +37,19 @@ pub(crate) fn seize(folder: &Path) -> Option<File> {
 /// Only a folder: opening a pipe would wait for whoever writes into it.
 fn open(folder: &Path) -> Option<File> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    File::options().read(true).custom_flags(flags.bits() as i32).open(folder).ok()
+    File::options().read(true).custom_flags(flags.bits() as i32).own_open(folder).ok()
 }
 
 fn is_at(held: &File, path: &Path) -> bool {
     let identity = |stat: fs::Metadata| (stat.dev(), stat.ino());
-    let (held, found) = (held.metadata().map(identity), fs::symlink_metadata(path).map(identity));
+    let (held, found) = (held.metadata().map(identity), own_files::symlink_metadata(path).map(identity));
     matches!((held, found), (Ok(held), Ok(found)) if held == found)
 }
 
 /// Waits until no other collection is at work.
 pub(super) fn alone(path: &Path, cancel: &AtomicBool) -> Result<File, CollectError> {
     let failed = |error: io::Error| CollectError::Io(path.to_owned(), error);
-    let file = File::options().create(true).truncate(false).write(true).open(path).map_err(failed)?;
+    let file = File::options().create(true).truncate(false).write(true).own_open(path).map_err(failed)?;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use evidence::stop;
 use ledger::{Ledger, RunCollected};
+use untrusted_fs::own_files::OwnPath as _;
 use untrusted_fs::remove_tree;
 
 use super::judge::{Judge, Present};
@@ -31,7 +32,7 @@ pub(super) fn runs(
     cancel: &AtomicBool,
 ) -> Result<Vec<RunFate>, CollectError> {
     let opened = match act {
-        Act::Remove if home.ledger_path().exists() => home.ledger().map(Some),
+        Act::Remove if home.ledger_path().own_exists() => home.ledger().map(Some),
         _ => home.ledger_to_read(),
     };
     let Some(ledger) = opened.map_err(CollectError::Home)? else { return unrecorded(home) };

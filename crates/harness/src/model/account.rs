@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use bridge::{Account, Spent};
 use serde::{Deserialize, Serialize};
+use untrusted_fs::own_files;
 
 /// Longer than the lines of all requests that a run may make.
 const LONGEST: u64 = 16 << 20;
@@ -42,8 +43,8 @@ fn write(mut file: &File, Spent { requests, tokens, money_micros }: Spent) -> io
 /// What a run had used when it died, requests that were open counted as estimated; nothing where that cannot be told.
 pub(super) fn read(work: &Path) -> Option<Spent> {
     let path = place(work);
-    let size = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?.len();
-    let text = (size <= LONGEST).then(|| fs::read_to_string(&path).ok())??;
+    let size = own_files::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?.len();
+    let text = (size <= LONGEST).then(|| own_files::read_to_string(&path).ok())??;
     // A line that is cut tells that the ones before it are not the last word.
     let last = text.strip_suffix('\n')?.rsplit('\n').next()?;
     let Line { requests, tokens, money_micros } = serde_json::from_str(last).ok()?;

@@ -1,12 +1,12 @@
 //! What the operator has put between this machine and the endpoint: certificate authorities of their own, a proxy.
 
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::Duration;
 
 use bridge::{Endpoint, Proxy, Secret, Trust, check_reach};
 use contract::Stamp;
+use untrusted_fs::own_files;
 
 use super::settings::{ModelSetting, ProxySetting};
 
@@ -44,6 +44,6 @@ impl Reach {
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(LARGEST).read_to_end(&mut bytes)?;
+    own_files::open(path)?.take(LARGEST).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

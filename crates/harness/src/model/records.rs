@@ -9,6 +9,7 @@ use contract::{Digest, ModelPair, Stamp};
 use secrets::{RuleSet, Scanner};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use untrusted_fs::own_files::{self, OwnPath as _};
 
 use super::ModelSettings;
 use super::signed::Signers;
@@ -63,7 +64,7 @@ fn search(folder: &Path, pair: &ModelPair, signers: &Signers) -> Found<ModelAdmi
 }
 
 fn json_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder)?.take(MOST).collect::<io::Result<Vec<_>>>()?;
+    let entries = own_files::read_dir(folder)?.take(MOST).collect::<io::Result<Vec<_>>>()?;
     let mut files: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
     files.retain(|file| file.extension().is_some_and(|ending| ending == "json"));
     files.sort();
@@ -113,7 +114,7 @@ fn first_line(text: &str) -> String {
 }
 
 pub(super) fn bounded(file: &Path) -> io::Result<Vec<u8>> {
-    let opened = fs::File::open(file)?;
+    let opened = own_files::open(file)?;
     if !opened.metadata()?.is_file() {
         return Err(io::Error::other("it is not a file"));
     }
@@ -148,7 +149,7 @@ pub fn list_records(settings: &ModelSettings, now: Stamp) -> io::Result<Vec<Reco
             Err(error) => return Err(error),
         }
     }
-    if let Some(file) = settings.decision.as_ref().filter(|file| file.exists()) {
+    if let Some(file) = settings.decision.as_ref().filter(|file| file.own_exists()) {
         rows.push(decision_row(file, &signers));
     }
     Ok(rows)

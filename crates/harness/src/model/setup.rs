@@ -9,6 +9,7 @@ use bridge::{
     Replay, ResponsesWire, RunToken, Secret, Source, Spent, Upstream,
 };
 use contract::model::ModelFacts;
+use untrusted_fs::own_files;
 
 use super::day::Share;
 use super::reach::Reach;
@@ -107,7 +108,7 @@ fn source(
     values: &Arc<Values>,
 ) -> Result<Source, String> {
     if let Some(path) = &ask.replay {
-        let file = File::open(path).map_err(|error| format!("the recording cannot be opened: {error}"))?;
+        let file = own_files::open(path).map_err(|error| format!("the recording cannot be opened: {error}"))?;
         let replay = Replay::read(file, redact(values)).map_err(|error| error.to_string())?;
         return Ok(Source::Replay(replay));
     }

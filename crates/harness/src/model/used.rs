@@ -1,6 +1,5 @@
 //! What of a model's use becomes evidence: events, blockers, coverage and the report's `model` block.
 
-use std::fs;
 use std::path::Path;
 
 use bridge::{ModelEvent, Requested};
@@ -12,6 +11,7 @@ use evidence::{Draft, WriteArtifactError, names};
 use gate::Judged;
 use gate::model::{admission_status, is_fallback};
 use serde_json::{Value, json};
+use untrusted_fs::own_files;
 
 use super::facts::endpoint;
 use super::link::{Left, ModelLink};
@@ -209,11 +209,11 @@ impl Run<'_> {
 
     fn keep_recording(&mut self, path: &Path) -> Result<(), Stopped> {
         let failed = |error| Stopped::Io(path.to_owned(), error);
-        let size = fs::metadata(path).map_err(failed)?.len();
+        let size = own_files::metadata(path).map_err(failed)?.len();
         if size > MOST_TRAFFIC {
             return Ok(self.trace("recording.left_out", json!({"bytes": size}))?);
         }
-        let bytes = fs::read(path).map_err(failed)?;
+        let bytes = own_files::read(path).map_err(failed)?;
         Ok(self.write(TRAFFIC, &bytes)?)
     }
 }

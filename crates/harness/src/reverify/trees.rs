@@ -6,6 +6,7 @@ use contract::TaskContract;
 use contract::report::Report;
 use evidence::names;
 use tree::{Listing, Oid, Source, Store};
+use untrusted_fs::own_files::{self, OwnPath as _};
 
 use super::ReverifyError;
 use crate::baseline;
@@ -28,7 +29,7 @@ pub(super) fn rebuild(
     let Some(result_tree) = &report.result_tree else { return Err(ReverifyError::NoResult) };
     let (store, baseline) = rebuild_baseline(harness, bundle, report, contract, work)?;
     let path = bundle.join(names::PATCH);
-    let patch = std::fs::read(&path).map_err(|error| ReverifyError::Read(path, error.to_string()))?;
+    let patch = own_files::read(&path).map_err(|error| ReverifyError::Read(path, error.to_string()))?;
     let result = if patch.is_empty() { baseline.clone() } else { store.apply_into(&baseline, &patch)? };
     same("result", result_tree, result.tree_id())?;
     store.put_listing(&result)?;
@@ -61,7 +62,7 @@ pub(super) fn rebuild_baseline(
 /// The bundle of a case holds its baseline; an archive may have one beside the bundle.
 fn carried(bundle: &Path) -> Option<PathBuf> {
     let beside = bundle.parent().map(|folder| folder.join(names::BASELINE));
-    [Some(bundle.join(names::BASELINE)), beside].into_iter().flatten().find(|path| path.is_file())
+    [Some(bundle.join(names::BASELINE)), beside].into_iter().flatten().find(|path| path.own_is_file())
 }
 
 pub(super) fn same(what: &'static str, expected: &str, found: Oid) -> Result<(), ReverifyError> {

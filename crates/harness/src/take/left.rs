@@ -15,6 +15,7 @@ use contract::{Digest, RunId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tree::{BranchName, Source, SourceProblem, TreeError};
+use untrusted_fs::own_files;
 
 use super::TAKEN;
 use crate::archive::check_statement;
@@ -43,7 +44,7 @@ impl Begun {
 
     /// None where nothing was begun.
     fn read(work: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(work.join(FILE)).ok()?).ok()
+        serde_json::from_slice(&own_files::read(work.join(FILE)).ok()?).ok()
     }
 }
 
@@ -84,7 +85,7 @@ fn finish_statements(harness: &Harness, run_id: &RunId) -> Result<(), String> {
     let folder = harness.home.statements(run_id);
     let Some(_alone) = seize(&folder) else { return Ok(()) };
     let entries = harness.ledger().run_entries(run_id.as_str()).map_err(|error| error.to_string())?;
-    for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+    for entry in own_files::read_dir(&folder).into_iter().flatten().flatten() {
         let file = entry.file_name().to_string_lossy().into_owned();
         let name = format!("statements/{run_id}/{file}");
         if file.starts_with(PART) {
@@ -101,7 +102,7 @@ fn finish_statements(harness: &Harness, run_id: &RunId) -> Result<(), String> {
 /// Tells the ledger of a statement of ours; one that is not is left alone.
 fn record(harness: &Harness, run_id: &RunId, path: &Path, name: String) -> Result<(), String> {
     let failed = |error: &dyn std::fmt::Display| format!("{name}: {error}");
-    let bytes = fs::read(path).map_err(|error| failed(&error))?;
+    let bytes = own_files::read(path).map_err(|error| failed(&error))?;
     let Some((taken, attestation_sha256)) = said(&bytes) else { return Ok(()) };
     if check_statement(&bytes, attestation_sha256, &[harness.key.public()]).is_err() || taken.run_id != *run_id {
         return Ok(());

@@ -6,6 +6,7 @@ use contract::taken::Person;
 use contract::{Digest, Report, TaskContract};
 use evidence::names;
 use tree::{Listing, Oid, Settings, Source, Store};
+use untrusted_fs::own_files;
 
 use super::{TakeAsk, TakeError};
 use crate::harness::Harness;
@@ -36,7 +37,7 @@ impl Scene {
         source.require_known_format(&settings).map_err(TakeError::Repository)?;
         let (base, before) = baseline(&source, &store, report)?;
         let path = ask.bundle.join(names::PATCH);
-        let patch = std::fs::read(&path).map_err(|error| TakeError::Read(path, error.to_string()))?;
+        let patch = own_files::read(&path).map_err(|error| TakeError::Read(path, error.to_string()))?;
         let after = store.apply_into(&before, &patch).map_err(TakeError::Git)?;
         same("result", report.result_tree.as_deref(), after.tree_id())?;
         store.put_listing(&after).map_err(TakeError::Git)?;

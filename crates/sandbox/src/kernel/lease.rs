@@ -32,6 +32,8 @@ fn control(file: BorrowedFd<'_>, command: c_int, argument: c_int) -> io::Result<
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests make and read files of their own")]
+
     use super::*;
     use std::fs::File;
     use std::os::fd::AsFd as _;

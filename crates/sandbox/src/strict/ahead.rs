@@ -7,6 +7,8 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::Path;
 
+use untrusted_fs::own_files::OwnPath as _;
+
 use super::birth::bear;
 use super::build::{give_output, rlimits};
 use super::cell::Cell;
@@ -35,7 +37,7 @@ pub(crate) struct Ahead {
 impl Ahead {
     /// `None` where it cannot be begun; who then gets an order finds out why.
     pub(crate) fn begin() -> Option<Self> {
-        let identity = Identity::choose(None).ok().filter(|_| Path::new(STAGING).is_dir())?;
+        let identity = Identity::choose(None).ok().filter(|_| Path::new(STAGING).own_is_dir())?;
         give_output(&identity).ok()?;
         let live = |channel: &_| init::run_ahead(identity, channel, Path::new(STAGING));
         let cell = bear(&identity, Cgroup::begin(), live).ok()?;

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::fchown;
 use rustix::process::{Gid, Uid};
+use untrusted_fs::own_files;
 
 use super::ahead::Ahead;
 use super::all_refused;
@@ -57,7 +58,7 @@ fn begin(
     stdin: Option<File>,
     ahead: Option<Ahead>,
 ) -> Result<Cell, ConfineFailure> {
-    let stdin = stdin.map_or_else(|| File::open("/dev/null"), Ok).at(ConfineStep::Devices, "/dev/null")?;
+    let stdin = stdin.map_or_else(|| own_files::open("/dev/null"), Ok).at(ConfineStep::Devices, "/dev/null")?;
     let rules = asked(order, confinement);
     if let Some(ahead) = ahead.filter(|ahead| ahead.fits(confinement, &rules))
         && let Some(cell) = ahead.go_on(order, confinement, &stdin, &rules)?

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use untrusted_fs::own_files;
 
 use super::canary::{CanaryLog, LOOK};
 use super::cgroup::Cgroup;
@@ -63,7 +64,7 @@ impl Cell {
             init: Some(init),
             death: death::descriptor_of(init),
             // While nothing has happened inside: later an ordinary user may not look at this process.
-            mounts: File::open(format!("/proc/{}/ns/mnt", init.as_raw_pid())).ok(),
+            mounts: own_files::open(format!("/proc/{}/ns/mnt", init.as_raw_pid())).ok(),
             channel,
             calls: None,
             canaries: None,

@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::fs::{Access, access};
 use rustix::process::{Pid, getpid};
 use serde::Serialize;
+use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
 
 use crate::{LimitBy, LimitKind, LimitRule};
 
@@ -100,8 +101,8 @@ impl Cgroup {
 
     pub(crate) fn door(&self) -> io::Result<Door> {
         match self.version {
-            CgroupVersion::One => File::options().write(true).open(self.path.join("tasks")).map(Door::Open),
-            CgroupVersion::Two => File::open(&self.path).map(Door::Birth),
+            CgroupVersion::One => File::options().write(true).own_open(self.path.join("tasks")).map(Door::Open),
+            CgroupVersion::Two => own_files::open(&self.path).map(Door::Birth),
         }
     }
 
@@ -113,9 +114,9 @@ impl Cgroup {
     /// True if no process is in it, by the kernel's own word; a group that cannot be read is not known to be empty.
     pub(crate) fn is_empty(&self) -> bool {
         match self.version {
-            CgroupVersion::One => fs::read(self.path.join("tasks")).is_ok_and(|tasks| tasks.is_empty()),
+            CgroupVersion::One => own_files::read(self.path.join("tasks")).is_ok_and(|tasks| tasks.is_empty()),
             CgroupVersion::Two => {
-                let events = fs::read_to_string(self.path.join("cgroup.events")).unwrap_or_default();
+                let events = own_files::read_to_string(self.path.join("cgroup.events")).unwrap_or_default();
                 events.lines().any(|line| line == "populated 0")
             }
         }
@@ -150,7 +151,7 @@ impl Cgroup {
     }
 
     fn counter(&self, file: &str, key: &str) -> u64 {
-        let text = fs::read_to_string(self.path.join(file)).unwrap_or_default();
+        let text = own_files::read_to_string(self.path.join(file)).unwrap_or_default();
         let value = |line: &str| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok();
         text.lines().find_map(value).unwrap_or(0)
     }
@@ -173,9 +174,9 @@ impl Drop for Cgroup {
 
 /// A stage that was killed could not remove its group. One that holds processes cannot be removed, whoever tries.
 fn remove_abandoned(place: &Path) {
-    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+    for entry in own_files::read_dir(place).into_iter().flatten().flatten() {
         let stage = entry.file_name().to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
-        if stage.is_some_and(|stage| !Path::new(&format!("/proc/{stage}")).exists()) {
+        if stage.is_some_and(|stage| !Path::new(&format!("/proc/{stage}")).own_exists()) {
             let _ = fs::remove_dir(entry.path());
         }
     }
@@ -183,8 +184,10 @@ fn remove_abandoned(place: &Path) {
 
 /// Where this process may make groups, the better version first.
 pub(crate) fn places() -> Vec<GroupPlace> {
-    let (mounts, membership) =
-        (fs::read_to_string(MOUNTS).unwrap_or_default(), fs::read_to_string(MEMBERSHIP).unwrap_or_default());
+    let (mounts, membership) = (
+        own_files::read_to_string(MOUNTS).unwrap_or_default(),
+        own_files::read_to_string(MEMBERSHIP).unwrap_or_default(),
+    );
     let two = mounted(&mounts, "cgroup2", None).zip(member(&membership, ""));
     let one = mounted(&mounts, "cgroup", Some("memory")).zip(member(&membership, "memory"));
     let two = two.into_iter().flat_map(|(mount, own)| second_version(&mount, &own));
@@ -198,7 +201,7 @@ fn second_version(mount: &Path, own: &str) -> Vec<GroupPlace> {
     let own = mount.join(own.trim_start_matches('/'));
     let above = own.parent().filter(|above| above.starts_with(mount)).map(Path::to_owned);
     let place = |path: PathBuf| {
-        let controlled = fs::read_to_string(path.join("cgroup.subtree_control")).unwrap_or_default();
+        let controlled = own_files::read_to_string(path.join("cgroup.subtree_control")).unwrap_or_default();
         let controls = |name: &str| controlled.split_whitespace().any(|controller| controller == name);
         let kinds = [("memory", LimitKind::Memory), ("pids", LimitKind::Processes)];
         let kinds: Vec<_> = kinds.into_iter().filter_map(|(name, kind)| controls(name).then_some(kind)).collect();

@@ -1,8 +1,9 @@
 //! `/etc` as programs need it: made up where it names people and machines, copied where it only says how things work here.
 
-use std::fs;
 use std::io::{self, Read, Write};
 use std::path::Path;
+
+use untrusted_fs::own_files;
 
 use super::failure::{At, ConfineFailure, ConfineStep};
 use super::identity::INNER;
@@ -45,7 +46,7 @@ pub(crate) fn build(root: &mut Root, home: &Path) -> Result<(), ConfineFailure> 
     for path in COPIED {
         copy(root, Path::new(path)).at(ConfineStep::System, path)?;
     }
-    for entry in fs::read_dir(LOADER_DIRECTORY).into_iter().flatten().flatten() {
+    for entry in own_files::read_dir(LOADER_DIRECTORY).into_iter().flatten().flatten() {
         copy(root, &entry.path()).at(ConfineStep::System, LOADER_DIRECTORY)?;
     }
     Ok(())
@@ -72,7 +73,7 @@ fn made_up(home: &Path) -> [(&'static str, String); 8] {
 
 /// What is absent, too large or not a plain file is left out.
 fn copy(root: &mut Root, path: &Path) -> io::Result<()> {
-    let Ok(file) = fs::File::open(path) else { return Ok(()) };
+    let Ok(file) = own_files::open(path) else { return Ok(()) };
     let known = file.metadata()?;
     if !known.is_file() || known.len() > COPY_MAX {
         return Ok(());

@@ -10,6 +10,7 @@ use rustix::process::{Pid, getegid, geteuid, getgroups};
 use rustix::thread::{
     CapabilitySet, Gid, Uid, capabilities, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
+use untrusted_fs::own_files;
 
 use super::failure::{At, ConfineFailure, ConfineStep};
 use crate::applied::{Ids, Ownership};
@@ -83,7 +84,7 @@ impl Identity {
 }
 
 fn own_uid(asked: Option<u32>) -> Result<u32, ConfineFailure> {
-    let map = fs::read_to_string("/proc/self/uid_map").at(ConfineStep::Identity, "reading the own uid map")?;
+    let map = own_files::read_to_string("/proc/self/uid_map").at(ConfineStep::Identity, "reading the own uid map")?;
     let extents = extents(&map);
     let mut random = [0; 4];
     rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())

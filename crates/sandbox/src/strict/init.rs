@@ -17,6 +17,7 @@ use rustix::process::{
 };
 use rustix::system::sethostname;
 use rustix::thread::UnshareFlags;
+use untrusted_fs::own_files::{self, OwnOptions as _};
 
 use super::channel::{Built, Channel, InnerEnd, Said, Told};
 use super::failure::{At, ConfineFailure, ConfineStep};
@@ -71,7 +72,7 @@ fn say_and_exit(channel: &Channel, done: Result<(), ConfineFailure>) -> ! {
 }
 
 fn start_ahead(identity: Identity, channel: &Channel, staging: &Path) -> Result<(), ConfineFailure> {
-    let null = File::open("/dev/null").at(ConfineStep::Devices, "/dev/null")?;
+    let null = own_files::open("/dev/null").at(ConfineStep::Devices, "/dev/null")?;
     begin(&identity, channel, &null)?;
     let furnished = Furnished::ahead(staging)?;
     let (Told { order, rlimits }, stdin) = channel.hear().at(ConfineStep::Lost, "waiting for the order")?;
@@ -150,7 +151,7 @@ impl Init<'_> {
         root.enter().at(ConfineStep::Pivot, "entering the new root")?;
         let decoys = canary::guard(&confinement.home, &confinement.canaries).map_err(|error| error.to_string());
         // Opened here it stays the list of this ipc namespace, whoever reads it.
-        let segments = File::open(SEGMENTS).ok();
+        let segments = own_files::open(SEGMENTS).ok();
         let said = Said::Built(Built {
             mounts: std::mem::take(&mut root.mounts),
             ownership,
@@ -215,7 +216,7 @@ fn is_alone() -> bool {
 
 /// The program alone holds its output, so that its end is the end of it.
 fn release_output() -> io::Result<()> {
-    let null = File::options().write(true).open("/dev/null")?;
+    let null = File::options().write(true).own_open("/dev/null")?;
     rustix::stdio::dup2_stdout(&null)?;
     rustix::stdio::dup2_stderr(&null)?;
     Ok(())

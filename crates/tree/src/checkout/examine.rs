@@ -4,6 +4,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::{FileType, Stat, readlinkat};
+use untrusted_fs::own_files;
 
 use crate::error::{Doing, TreeError};
 use crate::fsdir::{kind, lstat, names, open_dir, open_regular, open_root};
@@ -86,7 +87,7 @@ impl Examination<'_> {
 
     /// A path of the manifest that is not in the checkout.
     fn missing(&self) -> Vec<u8> {
-        let gone = |path: &&Vec<u8>| std::fs::symlink_metadata(self.at(path)).is_err();
+        let gone = |path: &&Vec<u8>| own_files::symlink_metadata(self.at(path)).is_err();
         self.manifest.recorded.keys().filter(gone).min().cloned().unwrap_or_default()
     }
 

@@ -10,6 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use untrusted_fs::own_files::{self, OwnPath as _};
 use untrusted_fs::remove_tree;
 
 use super::stamp::{self, Stamp};
@@ -66,7 +67,7 @@ fn alone(file: &File) -> io::Result<bool> {
 
 fn is_at(file: &File, path: &Path) -> bool {
     let identity = |meta: fs::Metadata| (meta.dev(), meta.ino());
-    let (held, found) = (file.metadata().map(identity), fs::symlink_metadata(path).map(identity));
+    let (held, found) = (file.metadata().map(identity), own_files::symlink_metadata(path).map(identity));
     matches!((held, found), (Ok(held), Ok(found)) if held == found)
 }
 
@@ -124,7 +125,7 @@ fn free_name(cache: &Path) -> PathBuf {
 
 /// Removes what dead builders left. What cannot be removed is left for another time.
 pub(super) fn sweep(cache: &Path) {
-    for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
+    for entry in own_files::read_dir(cache).into_iter().flatten().flatten() {
         let path = entry.path();
         let aside = entry.file_name().to_string_lossy().starts_with(ASIDE);
         if aside && let Ok(Some(_alone)) = open_locked(&path, alone) {
@@ -136,7 +137,7 @@ pub(super) fn sweep(cache: &Path) {
 /// Removes a checkout nobody uses; from its name by one rename, so that nobody finds half of it.
 pub(super) fn set_aside(cache: &Path, folder: &Path) -> Result<(), TreeError> {
     let Some(lock) = open_locked(folder, alone)? else {
-        return match folder.exists() {
+        return match folder.own_exists() {
             true => Err(TreeError::Damaged { path: folder.to_path_buf(), problem: "is to be removed, but is in use" }),
             false => Ok(()),
         };

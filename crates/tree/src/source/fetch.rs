@@ -12,6 +12,7 @@ use crate::git::{Call, Input, alternates_value};
 use crate::object::Kind;
 use crate::oid::Oid;
 use crate::store::Store;
+use untrusted_fs::own_files;
 
 const PATIENCE: Duration = Duration::from_secs(900);
 
@@ -45,7 +46,7 @@ impl Source {
             args.push("--check-self-contained-and-connected");
         }
         let mut call = Call::new("indexing a source's objects", &store.dir, &args);
-        call.input = Input::File(File::open(&pack).doing("opening", &pack)?);
+        call.input = Input::File(own_files::open(&pack).doing("opening", &pack)?);
         call.patience = PATIENCE;
         store.git.run(call).map(drop)
     }
@@ -70,7 +71,7 @@ impl Source {
             return Ok(());
         }
         let path = store.dir.join("shallow");
-        let known = fs::read_to_string(&path).unwrap_or_default();
+        let known = own_files::read_to_string(&path).unwrap_or_default();
         let all: BTreeSet<Oid> =
             known.lines().filter_map(|l| l.parse().ok()).chain(self.shallow.iter().copied()).collect();
         fs::write(&path, all.iter().map(|oid| format!("{oid}\n")).collect::<String>()).doing("writing", &path)

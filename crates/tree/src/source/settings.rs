@@ -10,6 +10,7 @@ use crate::error::TreeError;
 use crate::fsdir::read_beneath;
 use crate::git::{Call, Input};
 use crate::store::Store;
+use untrusted_fs::own_files::OwnPath as _;
 
 const LARGEST: u64 = 1 << 20;
 const LIST: &[&str] = &["config", "--null", "--list"];
@@ -85,7 +86,7 @@ impl Source {
 
 /// A configuration file of the operator's own, with what it includes; empty where there is none.
 pub fn operator_settings(store: &Store, file: &Path) -> Result<Settings, TreeError> {
-    if !file.is_file() {
+    if !file.own_is_file() {
         return Ok(Settings::default());
     }
     let mut call = Call::new("reading the operator's git configuration", store.dir(), LIST);

@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Timespec, Timestamps, futimens};
+use untrusted_fs::own_files::OwnOptions as _;
 
 use super::problem::Reading as _;
 use super::{Source, SourceProblem};
@@ -112,7 +113,7 @@ impl IndexCopy {
     fn write(&self, path: &Path) -> Result<(), TreeError> {
         fs::write(path, index::encode(&self.entries, &[])?).doing("writing index", path)?;
         let Some(written) = self.written else { return Ok(()) };
-        let file = fs::File::options().write(true).open(path).doing("opening index", path)?;
+        let file = fs::File::options().write(true).own_open(path).doing("opening index", path)?;
         futimens(&file, &Timestamps { last_access: written, last_modification: written }).doing("dating index", path)
     }
 

@@ -1,5 +1,6 @@
 //! Everything here meets real git and real directories.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+#![expect(clippy::disallowed_methods, reason = "tests make and read files of their own")]
 
 mod capture;
 mod checkout;

@@ -76,6 +76,9 @@ const MARKS: &[(&str, &[u8])] = &[
     ("user.other", b"1"),
 ];
 
+/// The names of a path.
+type Names = Vec<&'static [u8]>;
+
 /// A tree that is being made hostile. Everything is made below open directories without following a link, since its own links
 /// lead out of it. What a deed cannot do, because another one was there first, is not done.
 struct Tree<'a> {
@@ -83,14 +86,14 @@ struct Tree<'a> {
     host: &'a Path,
     random: Random,
     /// Directories that things are put into, from the root.
-    directories: Vec<Vec<&'static [u8]>>,
+    directories: Vec<Names>,
     /// Modes that are set at last, so that everything could be made.
     modes: Vec<(OwnedFd, u32)>,
 }
 
 impl Tree<'_> {
     /// A directory and a name in it; none where the directory was removed or replaced.
-    fn place(&mut self) -> Option<(Vec<&'static [u8]>, OwnedFd, &'static [u8])> {
+    fn place(&mut self) -> Option<(Names, OwnedFd, &'static [u8])> {
         let name = *self.random.pick(NAMES);
         let path = self.random.pick(&self.directories).clone();
         let root = open_dir(&self.root, b".").ok()?;
@@ -132,19 +135,20 @@ impl Tree<'_> {
         }
     }
 
-    fn make_directory(&mut self, mut path: Vec<&'static [u8]>, dir: &OwnedFd, name: &'static [u8]) {
+    fn make_directory(&mut self, mut path: Names, dir: &OwnedFd, name: &'static [u8]) {
         if mkdirat(dir, name, 0o755.into()).is_ok() {
             path.push(name);
             self.directories.push(path);
         }
     }
 
-    fn make_deep(&mut self, mut path: Vec<&'static [u8]>, mut dir: OwnedFd, name: &'static [u8]) {
+    fn make_deep(&mut self, mut path: Names, mut dir: OwnedFd, name: &'static [u8]) {
         let depth = *self.random.pick(&[3, 20, 127, 128, 200]);
         for name in [name].into_iter().chain(std::iter::repeat_n(&b"d"[..], depth)) {
             self.make_directory(path.clone(), &dir, name);
             let Ok(below) = open_dir(&dir, name) else { return };
-            (path.push(name), dir = below);
+            path.push(name);
+            dir = below;
         }
     }
 

@@ -1,5 +1,5 @@
 //! Attacks on the door to untrusted files, each with a control that shows what a reader by path falls for.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on must stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 mod race;
 mod read;

@@ -59,7 +59,7 @@ const ROWS: &[(&str, Plant)] = &[
                 fs::set_permissions(shut, Permissions::from_mode(mode)).unwrap();
             }
         }
-        fs::set_permissions(at, Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(at, Permissions::from_mode(0o000)).unwrap();
     }),
     ("more names than are held at a time", |at, _| {
         fs::create_dir(at).unwrap();

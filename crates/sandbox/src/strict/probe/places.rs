@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+use untrusted_fs::own_files::{self, OwnOptions as _};
 
 use super::{failing, nothing};
 use crate::applied::Probe;
@@ -67,12 +68,12 @@ pub(super) fn probe(confinement: &Confinement, word: u64) -> Vec<Probe> {
 }
 
 fn open_to_write(path: &str) -> io::Result<File> {
-    OpenOptions::new().write(true).open(path)
+    OpenOptions::new().write(true).own_open(path)
 }
 
 fn create(directory: &Path) -> Probe {
     let path = directory.join(PROBE_FILE);
-    let made = OpenOptions::new().write(true).create_new(true).open(&path);
+    let made = OpenOptions::new().write(true).create_new(true).own_open(&path);
     if made.is_ok() {
         let _ = fs::remove_file(&path);
     }
@@ -80,12 +81,12 @@ fn create(directory: &Path) -> Probe {
 }
 
 fn look(path: &str) -> io::Result<()> {
-    if fs::metadata(path)?.is_dir() { fs::read_dir(path).map(drop) } else { first_byte(path) }
+    if own_files::metadata(path)?.is_dir() { own_files::read_dir(path).map(drop) } else { first_byte(path) }
 }
 
 /// Fails if there is none.
 fn first_byte(path: &str) -> io::Result<()> {
-    io::Read::read_exact(&mut File::open(path)?, &mut [0])
+    io::Read::read_exact(&mut own_files::open(path)?, &mut [0])
 }
 
 fn set_uid_file(word: u64) -> io::Result<()> {
@@ -109,7 +110,7 @@ fn device_node() -> io::Result<()> {
 /// Entries of a directory that neither belong there nor lead to what the caller named.
 fn surplus(directory: &str, expected: &[&str], confinement: &Confinement) -> Vec<String> {
     let leads: BTreeSet<PathBuf> = targets(confinement).iter().filter_map(|path| step(directory, path)).collect();
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let entries = own_files::read_dir(directory).into_iter().flatten().flatten();
     let names =
         entries.filter(|entry| !leads.contains(&entry.path())).filter_map(|entry| entry.file_name().into_string().ok());
     names.filter(|name| !expected.contains(&name.as_str())).collect()
@@ -130,7 +131,7 @@ fn targets(confinement: &Confinement) -> Vec<PathBuf> {
 fn other_mounts(confinement: &Confinement) -> Vec<String> {
     let known = ["/bin", "/dev", "/etc", "/lib", "/proc", "/sbin", "/tmp", "/usr", "/var/tmp"].map(PathBuf::from);
     let known: Vec<PathBuf> = known.into_iter().chain(targets(confinement)).collect();
-    let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_else(|error| format!("0 0 0 0 {error}"));
+    let text = own_files::read_to_string("/proc/self/mountinfo").unwrap_or_else(|error| format!("0 0 0 0 {error}"));
     let places = text.lines().filter_map(|line| line.split(' ').nth(4)).map(unescaped);
     let belongs = |place: &String| {
         let path = Path::new(place);

@@ -1,9 +1,8 @@
 //! What this process is and holds, and whom it can see.
 
-use std::fs;
-
 use rustix::process::{getegid, geteuid, getpid};
 use rustix::thread::{CapabilitySet, Uid, capabilities, no_new_privs, set_thread_res_uid};
+use untrusted_fs::own_files;
 
 use super::{failing, nothing};
 use crate::applied::Probe;
@@ -47,7 +46,10 @@ fn new_privileges() -> Vec<String> {
 /// Only the first process and this one are here.
 fn other_processes() -> Vec<String> {
     let me = getpid().as_raw_pid().to_string();
-    let names =
-        fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let names = own_files::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok());
     names.filter(|name| name.parse::<u32>().is_ok() && *name != "1" && *name != me).collect()
 }

@@ -2,12 +2,12 @@
 //!
 //! A record and no permission: the program can put something else there before the kernel looks.
 
-use std::fs;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
+use untrusted_fs::own_files;
 
 use super::likeness::{Content, KnownPrograms, is_read_only};
 use super::memory::cut;
@@ -113,7 +113,7 @@ impl Caller {
             PathStart::WorkingDirectory => "cwd".to_owned(),
             PathStart::Descriptor(number) => format!("fd/{number}"),
         };
-        fs::read_link(self.proc(&start)).ok().map(|start| start.join(path))
+        own_files::read_link(self.proc(&start)).ok().map(|start| start.join(path))
     }
 
     /// What the kernel holds for the process.
@@ -139,7 +139,7 @@ fn describe(opened: &OwnedFd) -> Option<ExecutedFile> {
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return None;
     }
-    let link = fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd())).ok()?;
+    let link = own_files::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd())).ok()?;
     let link = link.to_string_lossy();
     let kind = match stat.st_nlink {
         0 if link.starts_with(MEMORY) => FileKind::Memory,

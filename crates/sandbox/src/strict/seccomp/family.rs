@@ -1,6 +1,6 @@
 //! Threads and children of a process, by the numbers that they have in its own pid namespace.
 
-use std::fs;
+use untrusted_fs::own_files;
 
 /// True if `named`, a number in the caller's pid namespace, is a thread of the caller's process or, where children count, one of
 /// its children. `caller` is a thread, by its number here.
@@ -13,18 +13,18 @@ pub(super) fn is_own_process(caller: u32, named: i32, with_children: bool) -> bo
 }
 
 fn threads_of(leader: u32) -> Vec<u32> {
-    let entries = fs::read_dir(format!("/proc/{leader}/task")).into_iter().flatten().flatten();
+    let entries = own_files::read_dir(format!("/proc/{leader}/task")).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 fn children_of(leader: u32, thread: u32) -> Vec<u32> {
-    let children = fs::read_to_string(format!("/proc/{leader}/task/{thread}/children")).unwrap_or_default();
+    let children = own_files::read_to_string(format!("/proc/{leader}/task/{thread}/children")).unwrap_or_default();
     children.split_whitespace().filter_map(|child| child.parse().ok()).collect()
 }
 
 /// The last word of a line of a process's status: of `NSpid`, the number in the innermost namespace.
 fn status_field(process: u32, name: &str) -> Option<String> {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let status = own_files::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().last().map(str::to_owned)
 }

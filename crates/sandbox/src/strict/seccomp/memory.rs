@@ -5,6 +5,8 @@ use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::unix::fs::FileExt;
 
+use untrusted_fs::own_files;
+
 const TEXT_MAX: usize = 256;
 /// The longest path that the kernel takes.
 const PATH_MAX: usize = 4096;
@@ -19,7 +21,7 @@ pub(super) struct Memory {
 
 impl Memory {
     pub(super) fn of(pid: u32) -> Option<Self> {
-        File::open(format!("/proc/{pid}/mem")).ok().map(|file| Self { file })
+        own_files::open(format!("/proc/{pid}/mem")).ok().map(|file| Self { file })
     }
 
     /// Text up to its end, cut.

@@ -1,10 +1,10 @@
 //! The stage's side of the filter: each call that is passed on gets its answer and is counted.
 
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use untrusted_fs::own_files;
 
 use super::executed::{Caller, PathStart};
 use super::executions::Executions;
@@ -156,6 +156,6 @@ fn abandoned(listener: BorrowedFd<'_>) -> bool {
 
 /// The kernel's name of a process, at most 15 bytes.
 fn comm(pid: u32) -> String {
-    let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let name = own_files::read(format!("/proc/{pid}/comm")).unwrap_or_default();
     String::from_utf8_lossy(name.trim_ascii_end()).into_owned()
 }
