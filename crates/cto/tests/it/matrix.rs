@@ -244,6 +244,7 @@ rows! {
     made_source_missing: made::SOURCE_MISSING,
     made_source_good: made::SOURCE_GOOD,
     made_program_missing: made::PROGRAM_MISSING,
+    made_oversize: made::OVERSIZE,
     made_sandbox_landlock: made::SANDBOX_LANDLOCK,
     made_violation: made::VIOLATION,
     made_forbidden_action: made::FORBIDDEN_ACTION,

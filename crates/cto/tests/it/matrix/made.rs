@@ -135,6 +135,21 @@ pub(super) const PROGRAM_MISSING: Row = Row {
     ..Row::blocked("program-missing")
 };
 
+/// Refused by the sizes of its files: nothing of it is compared.
+pub(super) const OVERSIZE: Row = Row {
+    reasons: &[("budget_exceeded", "run.completed")],
+    set: |world| {
+        let steps = "{steps: [{run: {argv: [truncate, -s, 70M, big.bin]}}]}";
+        of_case(world, &[("fake", steps), ("allowed_paths", "[\"**\"]")], &[])
+    },
+    evidence: |seen| {
+        assert!(seen.blocker(0).contains("the 1 changed files have 73400320 bytes"), "{}", seen.blocker(0));
+        assert_eq!(seen.text("patch.diff"), "");
+        assert!(seen.text("test.log").contains("too large for a patch"));
+    },
+    ..Row::blocked("oversize")
+};
+
 pub(super) const SANDBOX_LANDLOCK: Row = Row {
     reasons: &[("sandbox_unavailable", "backend.gate.blocked")],
     markers: &["fake-gate.log"],
