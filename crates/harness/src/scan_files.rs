@@ -173,7 +173,6 @@ impl LinePlaces {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -57,5 +57,8 @@ fn how_to_allow(output: Output, hit: &FileSecret) -> String {
         "  secret_allowances:\n    - {{rule: {}, path: \"{path}\", value_sha256: {digest}, reason: \"why it is none\"}}",
         hit.rule
     );
-    format!("\nA value that is no secret is allowed in the contract, at its path in the repository:\n{}\n", output.paint.command(&entry))
+    format!(
+        "\nA value that is no secret is allowed in the contract, at its path in the repository:\n{}\n",
+        output.paint.command(&entry)
+    )
 }

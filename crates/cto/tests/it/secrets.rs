@@ -284,7 +284,7 @@ fn digest_of_key(world: &World) -> String {
 fn a_contract_can_allow_one_value_in_one_file() {
     const RULE: &str = "aws-access-key-id";
     let printed = "{print: {text: \"key KEY\"}}, {write: {path: a.txt, text: \"two\\nkey = KEY\\n\"}}";
-    let twice = "{write: {path: a.txt, text: \"KEY\\n\"}}, {write: {path: b.txt, text: \"KEY\\n\"}}";
+    let twice = "{write: {path: a.txt, text: \"two\\nKEY\\n\"}}, {write: {path: b.txt, text: \"KEY\\n\"}}";
     for (what, rule, path, steps, passes) in [
         ("allowed", RULE, "a.txt", printed, true),
         ("allowed in another file", RULE, "b.txt", printed, false),
@@ -328,7 +328,12 @@ fn a_decoys_secret_cannot_be_allowed() {
 #[test]
 fn scan_tells_where_and_never_what() {
     let world = world();
-    let pem = [concat!("-----BEGIN RSA PRIV", "ATE KEY-----"), BODY[0], BODY[1], concat!("-----END RSA PRIV", "ATE KEY-----")];
+    let pem = [
+        concat!("-----BEGIN RSA PRIV", "ATE KEY-----"),
+        BODY[0],
+        BODY[1],
+        concat!("-----END RSA PRIV", "ATE KEY-----"),
+    ];
     let file = world.write("tree/a.py", format!("x = 1\n  KEY = '{KEY}'\n"));
     world.write("tree/sub/key.pem", pem.join("\n"));
     world.write("tree/blob.bin", [&[0, 159, 146, 150][..], KEY.as_bytes(), &[0; 9]].concat());
