@@ -12,7 +12,8 @@ const LINE: usize = 16;
 /// How much may stand before the base64 on its line.
 const PREFIX: usize = 120;
 
-/// How long a key is at least whose closing line is not there: less is what documentation leaves of one.
+/// How long a key is at least after which something else stands than its closing line: less is what documentation leaves of
+/// one. Where the text ends more of the key may come.
 const UNCLOSED: usize = 128;
 
 /// Lines without base64 that may stand before it: headers of the block, and empty ones.
@@ -22,7 +23,7 @@ const HEADERS: usize = 8;
 /// `shortest` characters of it.
 pub(crate) fn key_block(bytes: &[u8], opening: usize, from: usize, shortest: usize) -> Option<Secret> {
     let mark = line_mark(bytes, opening);
-    let (mut parts, mut value, mut empty, mut is_closed) = (Vec::new(), Vec::new(), 0, false);
+    let (mut parts, mut value, mut empty, mut is_closed) = (Vec::new(), Vec::new(), 0, true);
     let mut at = from;
     while at < bytes.len() {
         let end = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |len| at + len);
@@ -41,7 +42,6 @@ pub(crate) fn key_block(bytes: &[u8], opening: usize, from: usize, shortest: usi
             }
         }
         if line.ends_block {
-            is_closed = true;
             break;
         }
         at = end + 1;

@@ -53,7 +53,7 @@ const MADE_UP: [&str; 13] = [
 ];
 
 /// Words that stand in values nobody keeps secret. Too short for values where any letters may meet.
-const TELLING: [&str; 31] = [
+const TELLING: [&str; 33] = [
     "test",
     "fake",
     "mock",
@@ -81,6 +81,8 @@ const TELLING: [&str; 31] = [
     "hunter2",
     "s3cret",
     "s3cr3t",
+    "sekret",
+    "pa$$",
     "p@ss",
     "passw0rd",
     "changeit",

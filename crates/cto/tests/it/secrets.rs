@@ -284,7 +284,7 @@ fn digest_of_key(world: &World) -> String {
 fn a_contract_can_allow_one_value_in_one_file() {
     const RULE: &str = "aws-access-key-id";
     let printed = "{print: {text: \"key KEY\"}}, {write: {path: a.txt, text: \"two\\nkey = KEY\\n\"}}";
-    let twice = "{write: {path: a.txt, text: \"KEY\\n\"}}, {write: {path: b.txt, text: \"KEY\\n\"}}";
+    let twice = "{write: {path: a.txt, text: \"two\\nKEY\\n\"}}, {write: {path: b.txt, text: \"KEY\\n\"}}";
     for (what, rule, path, steps, passes) in [
         ("allowed", RULE, "a.txt", printed, true),
         ("allowed in another file", RULE, "b.txt", printed, false),

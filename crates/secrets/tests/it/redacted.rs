@@ -107,3 +107,14 @@ fn every_planted_secret_is_gone_and_stays_gone() {
         }
     }
 }
+
+/// Lines are shown before the next one is there; what documentation leaves out of a key is no key.
+#[test]
+fn a_key_is_found_by_its_first_line_unless_something_else_follows() {
+    let begin = ["-----BEGIN RSA PRIV", "ATE KEY-----"].concat();
+    let line = "MIIEpAIBAAKCAQEAq7Xv0ZrT2mB9cKfW4hNjL5sD8gY1uE3oR6tI0pA2wQ9xC7vB";
+    for (after, found) in [("\n", 1), ("\n.\n-----END RSA", 0), ("\nand so on\n", 0)] {
+        let text = format!("{begin}\n{line}{after}");
+        assert_eq!(scanner().scan(text.as_bytes()).len(), found, "{text}");
+    }
+}
