@@ -158,7 +158,7 @@ fn a_record_that_cannot_be_read_is_a_switch_that_is_set() {
         ("another document", |path| fs::write(path, "{\"set_at\":7}").unwrap()),
         ("more than any record", |path| fs::write(path, vec![b' '; 1 << 20]).unwrap()),
         ("a directory", |path| fs::create_dir(path).unwrap()),
-        ("a link to nothing", |path| symlink("/nonexistent", path).unwrap()),
+        ("a link to nothing", |path| symlink("/nonexistent/nothing", path).unwrap()),
         ("a pipe", |path| assert!(program("mkfifo", Path::new("/")).arg(path).status().unwrap().success())),
     ];
     for (what, put) in put {

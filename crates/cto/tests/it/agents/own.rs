@@ -360,9 +360,9 @@ const WRONG: &[Wrong] = &[
     },
     Wrong { make: |scene| scene.unplaced("case"), reason: "provider_unavailable", says: "is a word of the shell" },
     Wrong {
-        make: |scene| scene.unplaced("toy"),
+        make: |scene| scene.unplaced("cto-no-such-program"),
         reason: "provider_unavailable",
-        says: "there is no program `toy` on the PATH",
+        says: "there is no program `cto-no-such-program` on the PATH",
     },
 ];
 
