@@ -13,7 +13,12 @@ const NAME: &str = "qvzwkx";
 fn results(runner: Runner, passed: &[&str]) -> TestResults {
     let tests: BTreeMap<String, Outcome> = passed.iter().map(|name| ((*name).to_owned(), Outcome::Passed)).collect();
     let executed = (tests.len() as u64).max(1);
-    TestResults { runner, tests, counts: TestCounts { executed, passed: executed, failed: 0, skipped: 0 } }
+    TestResults {
+        runner,
+        tests,
+        counts: TestCounts { executed, passed: executed, failed: 0, skipped: 0 },
+        standing: BTreeMap::new(),
+    }
 }
 
 fn control(runner: Runner, argv: &str, passed: &[&str], files: &[(&str, &str)]) -> Option<ControlTest> {
@@ -207,7 +212,12 @@ fn seen_to_fail() {
     let control = ControlTest { path: String::new(), content: Vec::new(), name: NAME.to_owned() };
     let with = |tests: &[(&str, Outcome)], failed| {
         let tests = tests.iter().map(|(name, outcome)| ((*name).to_owned(), *outcome)).collect();
-        TestResults { runner: Runner::Go, tests, counts: TestCounts { executed: 9, passed: 0, failed, skipped: 0 } }
+        TestResults {
+            runner: Runner::Go,
+            tests,
+            counts: TestCounts { executed: 9, passed: 0, failed, skipped: 0 },
+            standing: BTreeMap::new(),
+        }
     };
     for (results, expected) in [
         (with(&[("p::TestQvzwkx", Outcome::Failed)], 1), true),
