@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use super::pattern::{Patterns, function};
 use super::{Compared, MOST_LISTED, Sameness, Weakness, compare};
 use crate::results::{Outcome, Runner, TestResults};
@@ -17,7 +19,7 @@ fn named(tests: &str) -> TestResults {
     let number = |wanted| tests.values().filter(|outcome| **outcome == wanted).count() as u64;
     let (passed, failed, skipped) = (number(Outcome::Passed), number(Outcome::Failed), number(Outcome::Skipped));
     let counts = TestCounts { executed: passed + failed, passed, failed, skipped };
-    TestResults { runner: Runner::Pytest, tests, counts, standing: std::collections::BTreeMap::new() }
+    TestResults { runner: Runner::Pytest, tests, counts, standing: BTreeMap::new() }
 }
 
 fn numbered(executed: u64) -> TestResults {
