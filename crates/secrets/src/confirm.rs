@@ -91,20 +91,39 @@ pub(crate) fn deserves_a_try(rule: &Rule, hay: &Hay<'_>) -> bool {
             let len = run(shortest);
             len == shortest || escaped(len)
         }
-        Glance::Name => {
+        Glance::Name | Glance::NamedValue => {
             const LONGEST: usize = 32;
             let len = run(LONGEST);
             let is_it = |literal: &&str| {
                 let (name, suffix) = after[..len].split_at(literal.len().min(len));
                 literal.as_bytes().eq_ignore_ascii_case(name) && is_harmless_suffix(suffix)
             };
-            rule.literals.iter().any(is_it) || escaped(len)
+            escaped(len) || rule.literals.iter().any(is_it) && has_value(rule.glance, &after[len..])
         }
         Glance::Assigned => {
             const FARTHEST: usize = 64;
             let between = |byte: &u8| matches!(byte, b'"' | b'\'' | b']' | b')' | 0x0b) || byte.is_ascii_whitespace();
             let next = after.iter().take(FARTHEST).skip_while(is_word).find(|byte| !between(byte));
             next.is_none_or(|byte| matches!(byte, b'=' | b':' | b'>' | b'%' | b'\\') || !byte.is_ascii())
+        }
+    }
+}
+
+/// Whether what follows a name gives it a value: `=`, `:`, `>` or `,`, or the word `value`.
+fn has_value(glance: Glance, after: &[u8]) -> bool {
+    const FARTHEST: usize = 48;
+    let between = |byte: &u8| matches!(byte, b'"' | b'\'' | b']' | b',' | 0x0b) || byte.is_ascii_whitespace();
+    let gap = after.iter().take(FARTHEST).take_while(|byte| between(byte)).count();
+    match glance {
+        Glance::NamedValue => {
+            after[gap..].get(..5).is_none_or(|word| word.eq_ignore_ascii_case(b"value") || !word.is_ascii())
+        }
+        _ => {
+            let is_listed = after[..gap].contains(&b',');
+            is_listed
+                || after
+                    .get(gap)
+                    .is_none_or(|byte| matches!(byte, b'=' | b':' | b'>' | b'%' | b'\\') || !byte.is_ascii())
         }
     }
 }

@@ -22,14 +22,14 @@ const GRAM: usize = 4;
 const BLOCK: usize = 2 * GRAM;
 
 /// How many bits of a gram's hash choose its byte in the table. Three more choose the bit.
-pub(crate) const TABLE_BITS: u32 = 16;
+pub(crate) const TABLE_BITS: u32 = 18;
 
 /// Which grams occur in any literal, by hash.
 #[derive(Clone)]
 pub(crate) struct Grams(pub(crate) Cow<'static, [u8]>);
 
 /// How many bits of a gram's hash choose its entries. Few, so that all of it stays in the cache.
-const HEAD_BITS: u32 = 12;
+const HEAD_BITS: u32 = 14;
 
 /// The literals themselves, by their grams. Made here, or when this crate was built.
 pub(crate) struct Index<T: Clone + 'static> {

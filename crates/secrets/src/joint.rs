@@ -59,7 +59,11 @@ fn blanks_and_breaks(text: &[u8], at: usize) -> usize {
 /// Calls `found` with each joint that begins in `from..to`.
 pub(crate) fn each_joint(text: &[u8], from: usize, to: usize, mut found: impl FnMut(Range<usize>)) {
     let quotes = memchr::memchr3_iter(b'"', b'\'', b'`', &text[from..to]).map(|at| from + at);
-    quotes.filter_map(|at| joint_at(text, at)).for_each(&mut found);
+    let may_go_on = |at: &usize| {
+        let next = text.get(at + 1).copied().unwrap_or_default();
+        next.is_ascii_whitespace() || b"+&~.|<\\\"'`".contains(&next)
+    };
+    quotes.filter(may_go_on).filter_map(|at| joint_at(text, at)).for_each(&mut found);
     let slashes = memchr::memchr_iter(b'\\', &text[from..to]).map(|at| from + at);
     slashes.filter_map(|at| joint_at(text, at)).for_each(&mut found);
 }

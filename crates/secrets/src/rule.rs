@@ -46,8 +46,11 @@ pub enum Glance {
     Anything,
     /// So many letters, digits, dashes and underscores in a row.
     Run(usize),
-    /// One of the literals and nothing more of a word, but for a number or the name of an environment behind it.
+    /// One of the literals and nothing more of a word, but for a number or the name of an environment behind it; then what gives
+    /// it a value.
     Name,
+    /// As `Name`, and then the word `value`.
+    NamedValue,
     /// A word and then, behind quotes, brackets and blanks at most, what gives it a value: `=`, `:` or `>`.
     Assigned,
 }

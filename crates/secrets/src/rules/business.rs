@@ -30,33 +30,17 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "asana-token",
         what: "Asana token",
-        literals: &[
-            "1/10", "1/11", "1/12", "1/13", "1/14", "1/15", "1/16", "1/17", "1/18", "1/19", "2/10", "2/11", "2/12",
-            "2/13", "2/14", "2/15", "2/16", "2/17", "2/18", "2/19",
-        ],
-        pattern: "[12]/1[0-9]{11,19}(?:/[0-9]{12,20})?:[a-f0-9]{32}",
+        literals: &["1/11", "1/12", "2/11", "2/12"],
+        pattern: "[12]/1[12][0-9]{10,18}(?:/[0-9]{12,20})?:[a-f0-9]{32}",
         span: 120,
         yes: &[&["1/", "1250987628602282:2b496ce793e32a3d80a9a979b6d9fd41"]],
         no: &[&["1/12/2024"]],
         ..RULE
     },
     Rule {
-        id: "mandrill-key",
-        what: "Mandrill key",
-        literals: &["md-"],
-        pattern: "md-[A-Za-z0-9_-]{22}",
-        after: After::NoToken,
-        check: Check::Generated,
-        glance: Glance::Run(25),
-        span: 120,
-        yes: &[&["md", "-zrvqwkKrxAp9HyT_lvt8n7"]],
-        no: &[&["md-short"]],
-        ..RULE
-    },
-    Rule {
         id: "clickup-key",
         what: "ClickUp token",
-        literals: &["pk_"],
+        literals: &["pk_0", "pk_1", "pk_2", "pk_3", "pk_4", "pk_5", "pk_6", "pk_7", "pk_8", "pk_9"],
         pattern: "pk_[0-9]{5,9}_[A-Z0-9]{32}",
         glance: Glance::Run(38),
         span: 120,
@@ -67,7 +51,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "klaviyo-key",
         what: "Klaviyo private key",
-        literals: &["pk_"],
+        literals: &[
+            "pk_0", "pk_1", "pk_2", "pk_3", "pk_4", "pk_5", "pk_6", "pk_7", "pk_8", "pk_9", "pk_a", "pk_b", "pk_c",
+            "pk_d", "pk_e", "pk_f",
+        ],
         pattern: "pk_[a-f0-9]{34}",
         glance: Glance::Run(37),
         span: 120,
@@ -196,7 +183,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "instagram-token",
         what: "Instagram token",
-        literals: &["IGQ"],
+        literals: &["IGQV", "IGQW"],
         pattern: "IGQ[A-Za-z0-9_-]{100,}",
         after: After::NoToken,
         glance: Glance::Run(103),
@@ -218,17 +205,6 @@ pub(super) const RULES: &[Rule] = &[
         span: 120,
         yes: &[&["WP", "L_AP1.VVOlxrwOnds7p15e.HtqRoj=="]],
         no: &[&["WPL_AP1.short"]],
-        ..RULE
-    },
-    Rule {
-        id: "onepassword-secret-key",
-        what: "1Password secret key",
-        literals: &["A3-"],
-        pattern: "A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}",
-        glance: Glance::Run(38),
-        span: 120,
-        yes: &[&["A3", "-6Z1H1D-5O07B1U998K-MTZVZ-KX8O2-GD8U9"]],
-        no: &[&["A3-short"]],
         ..RULE
     },
     Rule {

@@ -40,7 +40,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "yandex-token",
         what: "Yandex OAuth token",
-        literals: &["y0_", "y1_", "y2_", "y3_"],
+        literals: &["y0_"],
         pattern: "y[0-3]_[A-Za-z0-9_-]{50,64}",
         after: After::NoToken,
         glance: Glance::Run(53),
@@ -240,11 +240,14 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "nats-seed",
         what: "NATS seed",
-        literals: &["SUA", "SAA", "SNA", "SOA", "SCA"],
-        pattern: "S[AUNOC]A[A-Z2-7]{55}",
+        literals: &[
+            "SUAA", "SUAB", "SUAC", "SUAD", "SUAE", "SUAF", "SUAG", "SUAH", "SUAI", "SUAJ", "SUAK", "SUAL", "SUAM",
+            "SUAN", "SUAO", "SUAP",
+        ],
+        pattern: "SUA[A-P][A-Z2-7]{54}",
         glance: Glance::Run(58),
         span: 120,
-        yes: &[&["SU", "AAAMKMNFV4U2CED6LJJVPEU3KJVMXUSRIMRMWUP2SPGRNN7BUCBJAHGF"]],
+        yes: &[&["SU", "ABAMKMNFV4U2CED6LJJVPEU3KJVMXUSRIMRMWUP2SPGRNN7BUCBJAHGF"]],
         no: &[&["SUAshort"]],
         ..RULE
     },

@@ -106,7 +106,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "firecrawl-key",
         what: "Firecrawl key",
-        literals: &["fc-"],
+        literals: &[
+            "fc-0", "fc-1", "fc-2", "fc-3", "fc-4", "fc-5", "fc-6", "fc-7", "fc-8", "fc-9", "fc-a", "fc-b", "fc-c",
+            "fc-d", "fc-e", "fc-f",
+        ],
         pattern: "fc-[a-f0-9]{32}",
         glance: Glance::Run(35),
         span: 120,
@@ -178,19 +181,6 @@ pub(super) const RULES: &[Rule] = &[
         span: 120,
         yes: &[&["ke", "y_01a2a2639c27235fe87deb5f2466ce3d4caa831cea224454bd6405eb8fe982e2"]],
         no: &[&["key_short"]],
-        ..RULE
-    },
-    Rule {
-        id: "nomic-key",
-        what: "Nomic key",
-        literals: &["nk-"],
-        pattern: "nk-[A-Za-z0-9_-]{43}",
-        after: After::NoToken,
-        check: Check::Generated,
-        glance: Glance::Run(46),
-        span: 120,
-        yes: &[&["nk", "-f7_TBHUTBdC2QZ9M9XZRk6p8CMe6d_163Vwow_ndyBT"]],
-        no: &[&["nk-short"]],
         ..RULE
     },
     Rule {

@@ -155,7 +155,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "adyen-key",
         what: "Adyen key",
-        literals: &["AQE"],
+        literals: &["AQEy", "AQEx", "AQEh", "AQEk", "AQEm"],
         pattern: r#"AQE[a-z][a-z0-9][A-Za-z0-9+/]{80,160}={0,2}-[^\s"']{20,60}"#,
         after: After::Anything,
         glance: Glance::Run(60),

@@ -26,7 +26,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         fold: true,
         pattern: r#"(?:p(?:ass(?:w(?:or)?d|phrase)|rivate_key)|secret(?:_key)?|token|a(?:pi[_-]?key|(?:ccess|uth)_key)|credentials|_p(?:ass|wd))["']?[,\s]{1,40}["']?value["']?\s{0,3}[:=]\s{0,3}["']?([^\s"'`<>(){}\[\]\\,;$&|*]{8,})"#,
-        glance: Glance::Name,
+        glance: Glance::NamedValue,
         before: Before::Anything,
         unless_after: &["csrf", "xsrf", "csrfmiddleware", "next", "page", "public"],
         after: After::NoCall,
