@@ -73,7 +73,7 @@ impl ScannedFiles {
         let mut left = vec![given.to_path_buf()];
         while let Some(path) = left.pop() {
             let name = path.display().to_string();
-            let kind = match path.symlink_metadata() {
+            let kind = match own_files::symlink_metadata(&path) {
                 Ok(metadata) => metadata.file_type(),
                 Err(error) => {
                     self.unread(name, &error);

@@ -13,6 +13,8 @@ use crate::run::Stopped;
 
 /// Where Node's package managers put programs, in a tree or a setup layer.
 const NODE_PROGRAMS: &str = "node_modules/.bin";
+/// Names that are looked at in it.
+const MOST_PROGRAMS: usize = 10_000;
 
 /// Ages of the files of a tree that are not as in the baseline.
 pub(super) struct Ages(BTreeMap<Vec<u8>, FileAge>);
@@ -50,7 +52,11 @@ impl Examiner<'_> {
         let path = self.setting.path();
         let installed = |program: &str| {
             let layers = self.furnished.layer.iter().map(|layer| &layer.files);
-            layers.into_iter().any(|files| files.join(NODE_PROGRAMS).join(program).symlink_metadata().is_ok())
+            layers.into_iter().any(|files| {
+                untrusted_fs::plain_names(files, NODE_PROGRAMS.as_bytes(), MOST_PROGRAMS)
+                    .iter()
+                    .any(|name| name == program.as_bytes())
+            })
         };
         let found =
             |program: &&&str| quarters.find_program(program, &path, quarters.tree()).is_some() || installed(program);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use contract::RunId;
-use untrusted_fs::own_files::OwnPath as _;
+use untrusted_fs::own_files::{self, OwnPath as _};
 use untrusted_fs::remove_tree;
 
 use super::{Act, Clock, Stuff, StuffFate, lock, names_in};
@@ -33,7 +33,9 @@ fn work_areas(home: &Home, clock: Clock, act: Act) -> StuffFate {
         let run_id = RunId::try_from(name.clone()).ok();
         let used = match &run_id {
             Some(run_id) => home.active_run(run_id).own_exists(),
-            None => !path.is_symlink() && lock::seize(&path).is_none(),
+            None => {
+                !own_files::symlink_metadata(&path).is_ok_and(|stat| stat.is_symlink()) && lock::seize(&path).is_none()
+            }
         };
         if used || !clock.is_old_file(&path) {
             fate.kept += 1;

@@ -7,12 +7,12 @@
 use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::json;
-use testkit::{Who, end_marked, times};
+use testkit::{Who, end_marked, program, times};
 
 use super::check::harmless;
 use super::row::Row;
@@ -128,7 +128,7 @@ struct Load(Vec<Child>);
 impl Load {
     fn begin(wanted: bool) -> Self {
         let spin = || {
-            let mut command = Command::new("/bin/sh");
+            let mut command = program("/bin/sh", Path::new("/"));
             command.args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().unwrap()
         };
         Self((0..if wanted { 6 } else { 0 }).map(|_| spin()).collect())
