@@ -47,3 +47,21 @@ fn lints() -> Outcome {
 fn documentation() -> Outcome {
     run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    /// Clippy reads the nearest clippy.toml alone, so those of single crates repeat the workspace's.
+    #[test]
+    fn crates_with_bans_of_their_own_keep_those_of_the_workspace() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+        let common = read("clippy.toml");
+        let crates = ["harness", "sandbox", "tree"].map(|name| read(&format!("crates/{name}/clippy.toml")));
+        for own in &crates {
+            assert!(own.contains(common.trim()), "clippy.toml of the workspace stands in each: {own}");
+            assert_eq!(own, &crates[0], "they are alike");
+        }
+    }
+}
