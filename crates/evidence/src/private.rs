@@ -111,6 +111,10 @@ fn judge(path: &Path, found: &Metadata, wanted: Privacy) -> Result<(), Exposed> 
     if found.is_symlink() {
         return refuse(Exposure::Link);
     }
+    if wanted == Privacy::OwnFile && !found.is_file() {
+        // Whoever opens it says better what is wrong with it.
+        return Ok(());
+    }
     if wanted.is_folder() != found.is_dir() || !(found.is_dir() || found.is_file()) {
         return refuse(Exposure::Kind(if wanted.is_folder() { "folder" } else { "regular file" }));
     }

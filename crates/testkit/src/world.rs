@@ -162,7 +162,7 @@ impl World {
     }
 
     /// Writes a file of the home that is the user's alone, whatever the umask says.
-    pub fn write_own(&self, name: &str, text: &str) {
+    pub fn write_own(&self, name: &str, text: impl AsRef<[u8]>) {
         let path = self.home().join(name);
         fs::write(&path, text).expect("a file");
         fs::set_permissions(path, fs::Permissions::from_mode(0o600)).expect("permissions");
@@ -222,6 +222,13 @@ impl World {
         let path = self.here().join(name);
         fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
         fs::write(&path, text).expect("a file");
+        path
+    }
+
+    /// The same for a file that nobody else may read.
+    pub fn write_secret(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.write(name, text);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("permissions");
         path
     }
 

@@ -188,7 +188,7 @@ fn ledgers_and_keys() {
     fs::create_dir(&ledger).unwrap();
     stops("directory");
     fs::remove_dir(&ledger).unwrap();
-    fs::write(&ledger, good).unwrap();
+    world.write_own("ledger.db", good);
     fs::write(world.home().join("keys/harness.pem"), "garbage\n").unwrap();
     said += &check(&world, &[row("key: run", 3, &["run", "fail-no-diff"]), row("key: verify", 3, &["verify", "@"])]);
     insta::assert_snapshot!(said, @"

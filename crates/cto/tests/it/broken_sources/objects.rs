@@ -233,8 +233,8 @@ fn objects_that_are_absent_or_damaged() {
 fn odd_but_readable() {
     let world = world();
     world.case("made", &[]);
-    type Damage = fn(&Path);
-    let rows: &[(&str, Damage)] = &[
+    type Change = fn(&Path);
+    let rows: &[(&str, Change)] = &[
         ("replaced", |r| {
             let other = git(r, ["commit-tree", "-m", "other", &subtree(r)]);
             fs::create_dir_all(r.join(".git/refs/replace")).unwrap();

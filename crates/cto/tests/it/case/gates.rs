@@ -178,8 +178,9 @@ fn content_that_comes_late_is_content() {
 #[test]
 fn a_login_is_passed_on_when_the_operator_says_so() {
     let mut scene = Scene::new(good());
-    let login =
-        scene.world.write("auth.json", json!({"tokens": {"access_token": KEY, "refresh_token": "r"}}).to_string());
+    let login = scene
+        .world
+        .write_secret("auth.json", json!({"tokens": {"access_token": KEY, "refresh_token": "r"}}).to_string());
     scene.classes["credential_sources"]["login"] = json!({"oauth_file": login});
     codex(&mut scene);
     scene.set("CTO_HARNESS_CASE_OPENAI_CODEX_AUTH_BRIDGE", "1");

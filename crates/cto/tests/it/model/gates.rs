@@ -1,5 +1,7 @@
 //! Every status of an admission and every provider decision, each blocking before anything starts or letting through.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::{Value, json};
 
 use super::scene::{KEY, PAIR, Scene, ask, asking, events};
@@ -75,6 +77,7 @@ const BLOCKED: &[(&str, Change, &str, &str, &str)] = &[
     ),
     ("no credential", |it| it.environment.clear(), "provider_auth_unavailable", AUTH, "UPSTREAM_KEY is not set"),
     ("an expired login", expire_login, "provider_auth_unavailable", AUTH, "log in again"),
+    ("an exposed credential", expose_credential, "provider_auth_unavailable", AUTH, "chmod 600"),
     (
         "an unmapped network",
         |it| it.config["network_classes"] = json!({}),
@@ -126,8 +129,14 @@ fn decide_classes(it: &mut Scene) {
 }
 
 fn expire_login(it: &mut Scene) {
-    let file = it.world.write("login.json", r#"{"access_token":"tok-0123456789","expires_at":1}"#);
+    let file = it.world.write_secret("login.json", r#"{"access_token":"tok-0123456789","expires_at":1}"#);
     it.config["credential_sources"]["key"] = json!({"oauth_file": file});
+}
+
+fn expose_credential(it: &mut Scene) {
+    let file = it.world.write_secret("credential", "tok-0123456789");
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o640)).unwrap();
+    it.config["credential_sources"]["key"] = json!({"file": file});
 }
 
 /// A whole provider decision.
