@@ -18,7 +18,7 @@ pub(super) struct Peers {
 }
 
 /// ripgrep's program: the one of this machine, or one that cargo builds. Of the other scanners that people use, gitleaks and
-/// the current trufflehog are in no registry of packages, so they are not measured.
+/// the current trufflehog could not be had from the registries of packages, so they are not measured.
 pub(super) fn ripgrep() -> Outcome<PathBuf> {
     if is_there("rg") {
         return Ok("rg".into());
