@@ -112,8 +112,11 @@ fn environment(world: &World, dir: &Path, played: &Played) -> Vec<(String, Strin
         found.and_then(|value| value.to_str()).unwrap_or_default().to_owned()
     };
     let contract = &played.contract.environment;
-    let path =
-        [contract.path.clone(), vec!["/usr/local/bin:/usr/bin:/bin".to_owned(), known("PATH")]].concat().join(":");
+    // The system may have another Rust than the one that runs the tests.
+    let cargo = testkit::cargo().parent().map(|dir| text(dir.to_owned())).unwrap_or_default();
+    let path = [contract.path.clone(), vec![cargo, "/usr/local/bin:/usr/bin:/bin".to_owned(), known("PATH")]]
+        .concat()
+        .join(":");
     let mut variables = vec![
         ("PATH".to_owned(), path),
         ("HOME".to_owned(), text(dir.join("home"))),
