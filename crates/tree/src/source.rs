@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FileType};
+use rustix::fs::FileType;
 use rustix::io::Errno;
 use untrusted_fs::own_files;
 
@@ -53,7 +53,7 @@ impl Source {
             found => found.reading(path, b"")?,
         };
         let refuse = |problem| TreeError::Source { path: root.clone(), problem };
-        let open = |path: &Path| open_dir(CWD, path.as_os_str().as_bytes()).reading(&root, path.as_os_str().as_bytes());
+        let open = |path: &Path| untrusted_fs::open_root(path).reading(&root, path.as_os_str().as_bytes());
         let top = open(&root)?;
         let (git_path, common_path) = match lstat(&top, b".git").map(|stat| kind(&stat)) {
             Ok(FileType::Directory) => (root.join(".git"), root.join(".git")),
@@ -123,7 +123,7 @@ impl Source {
 fn linked_worktree(root: &Path, top: &OwnedFd) -> Result<(PathBuf, PathBuf), TreeError> {
     let elsewhere = || TreeError::Source { path: root.to_path_buf(), problem: SourceProblem::GitFilePointsElsewhere };
     let found = follow(top, b".git", root, b"gitdir: ")?.and_then(|git_dir| {
-        let inner = open_dir(CWD, git_dir.as_os_str().as_bytes()).ok()?;
+        let inner = untrusted_fs::open_root(&git_dir).ok()?;
         let back = follow(&inner, b"gitdir", &git_dir, b"").ok()??;
         let common = follow(&inner, b"commondir", &git_dir, b"").ok()??;
         let holds = back == root.join(".git") && git_dir.parent() == Some(&common.join("worktrees"));

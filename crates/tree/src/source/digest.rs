@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use rustix::fs::{CWD, FileType, Stat, readlinkat};
+use rustix::fs::{FileType, Stat, readlinkat};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
@@ -39,7 +38,7 @@ impl PartialEq for SourceDigest {
 impl Source {
     /// The digest of the source as it is now; with an earlier one, only files whose stat moved are read again.
     pub fn digest(&self, earlier: Option<&SourceDigest>) -> Result<SourceDigest, TreeError> {
-        let top = open_dir(CWD, self.root.as_os_str().as_bytes()).reading(&self.root, b"")?;
+        let top = untrusted_fs::open_root(&self.root).reading(&self.root, b"")?;
         let trust = Trust::of(&top, &self.root)?;
         let mut walk = Walk { root: &self.root, earlier, files: HashMap::new(), trust, hash: Sha256::new() };
         let now = head::resolve(&self.git_dir, &self.common, &self.root)?;
