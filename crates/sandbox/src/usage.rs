@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_mount_is_told_from_a_directory() {
-        for (parent, name, mount) in [("/", c"proc", true), ("/proc/self", c"task", false)] {
+        for (parent, name, mount) in [("/", c"proc", true), ("/proc/self/.", c"task", false)] {
             let root = Root::open(Path::new(parent)).unwrap();
             let above = look(root.directory.as_fd(), c"", AtFlags::EMPTY_PATH).unwrap();
             let stat = look(root.directory.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW).unwrap();

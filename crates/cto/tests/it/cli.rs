@@ -70,6 +70,7 @@ fn every_command_is_explained_and_built() {
     diff
     logs
     verify
+    scan
     reverify
     replay
     export

@@ -254,7 +254,7 @@ fn the_patch_of_odd_files_applies_with_plain_git() {
         printf 'two\n' > a.txt
     "#;
     let fake = json!({"steps": [{"run": {"argv": ["sh", "-ec", change]}}]}).to_string();
-    let changes = [("fake", fake.as_str()), ("allowed_paths", "[\"**\"]")];
+    let changes = [("fake", fake.as_str()), ("allowed_paths", "[\"**\", \"binary\", \"new-binary\"]")];
     let (report, bundle) = check(&world, &source, &changes, 0);
     assert_eq!(report["changed_files"].as_array().unwrap().len(), 20, "{:#}", report["changed_files"]);
 

@@ -76,7 +76,7 @@ fn killed_at_every_place() {
 /// In a mount namespace of its own, with a home of a few megabytes that is filled to the last byte at the place.
 const FULL: &str = r#"
 set -u
-mount -t tmpfs -o size=24m none "$CTO_HOME" || exit 90
+mount -t tmpfs -o size=24m,mode=700 none "$CTO_HOME" || exit 90
 "$CTO" run "$CASE" >/dev/null 2>&1 || exit 91
 CTO_STOP_AT="$PLACE" CTO_STOP_DO="fill:$CTO_HOME" "$CTO" run "$CASE" > "$OUT/run.out" 2> "$OUT/run.err"
 echo $? > "$OUT/run.code"

@@ -28,8 +28,9 @@ pub(crate) fn hold_for_use(folder: &Path) -> Option<File> {
     (held.lock_shared().is_ok() && is_at(&held, folder)).then_some(held)
 }
 
-/// The folder for oneself; None while somebody holds it, or where it is gone.
+/// The folder for oneself; None while somebody holds it, or where it is gone. One that a program shut to its owner is opened up.
 pub(crate) fn seize(folder: &Path) -> Option<File> {
+    let _ = untrusted_fs::grant_owner(folder);
     let held = open(folder)?;
     (held.try_lock().is_ok() && is_at(&held, folder)).then_some(held)
 }

@@ -140,7 +140,7 @@ pub(super) const OVERSIZE: Row = Row {
     reasons: &[("budget_exceeded", "run.completed")],
     set: |world| {
         let steps = "{steps: [{run: {argv: [truncate, -s, 70M, big.bin]}}]}";
-        of_case(world, &[("fake", steps), ("allowed_paths", "[\"**\"]")], &[])
+        of_case(world, &[("fake", steps), ("allowed_paths", "[big.bin]")], &[])
     },
     evidence: |seen| {
         assert!(seen.blocker(0).contains("the 1 changed files have 73400320 bytes"), "{}", seen.blocker(0));

@@ -40,7 +40,16 @@ fn two_runs_that_want_one_name_do_not_overwrite_each_other() {
 #[test]
 fn killed_at_every_place() {
     let Some(binary) = stoppable("take::together::killed_at_every_place") else { return };
-    let places = ["take.built", "take.objects", "take.branch", "take.stated", "take.recorded"];
+    let places = [
+        "take.begun",
+        "take.locked",
+        "take.built",
+        "take.objects",
+        "take.branch",
+        "stated.written",
+        "take.stated",
+        "take.recorded",
+    ];
     let passed = |scene: &Scene| {
         let list = scene.world.path().join("places");
         let branch = ["take", scene.run_id(), "--branch", "listed"];
@@ -58,7 +67,11 @@ fn killed_at_every_place() {
         assert_eq!(super::all_but(&scene.repository, "cto"), before, "{place}");
         git(&scene.repository, ["fsck", "--strict", "--full"]);
         let was_there = scene.repository.join(".git/refs/heads").join(scene.branch()).exists();
-        assert_eq!(was_there, !matches!(place, "take.built" | "take.objects"), "{place}");
+        assert_eq!(
+            was_there,
+            !matches!(place, "take.begun" | "take.locked" | "take.built" | "take.objects"),
+            "{place}"
+        );
         let document = scene.take(&[], 0);
         assert_eq!(document["was_there"], json!(was_there), "{place}");
         check_branch(&scene.repository, &scene.branch(), &scene.report, &document);
