@@ -144,7 +144,7 @@ impl PathRules {
         sets.any(|set| set.is_match(path)) && !self.released.is_match(path)
     }
 
-    /// Whether the contract names this very path among those that may change, and not by a glob.
+    /// True if the contract names this very path among those that may change, and not by a glob.
     pub fn names_literally(&self, path: &[u8]) -> bool {
         let is_plain = |glob: &&String| !glob.contains(['*', '?', '[', ']', '{', '}', '\\']);
         self.allowed.globs().iter().filter(is_plain).any(|glob| glob.as_bytes() == path)

@@ -111,7 +111,7 @@ impl Censor {
         self.patch_redacted
     }
 
-    /// Whether the patch holds a shape that the contract allows there.
+    /// True if the patch holds a shape that the contract allows there.
     pub fn is_secret_allowed(&self) -> bool {
         self.secret_allowed
     }

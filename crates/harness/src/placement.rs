@@ -86,12 +86,12 @@ impl Placed {
         (self.is_moved && conflict(&self.source).is_none()).then_some(&self.source)
     }
 
-    /// Whether the program finds it by the path that the host has it at.
+    /// True if the program finds it by the path that the host has it at.
     pub(crate) fn is_lost(&self) -> bool {
         self.is_moved && self.own_path().is_none()
     }
 
-    /// Whether every sandbox has it there anyway.
+    /// True if every sandbox has it there anyway.
     fn is_shown_anyway(&self) -> bool {
         is_system(&self.source) && self.source == self.target
     }

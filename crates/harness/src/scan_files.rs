@@ -63,7 +63,7 @@ pub fn scan_files(paths: &[PathBuf], stdin: impl Fn() -> Box<dyn Read>) -> Scann
 }
 
 impl ScannedFiles {
-    /// Whether every file was looked at and holds nothing.
+    /// True if every file was looked at and holds nothing.
     pub fn is_clean(&self) -> bool {
         self.hits.is_empty() && self.unread.is_empty()
     }

@@ -95,7 +95,7 @@ impl Holders {
         look.found
     }
 
-    /// Whether a process holds a removed file by a mapping alone, or descriptors wait in a socket. Asked only in doubt, because it
+    /// True if a process holds a removed file by a mapping alone, or descriptors wait in a socket. Asked only in doubt, because it
     /// takes longer than a look.
     pub(crate) fn may_hide(&self) -> bool {
         self.processes()
@@ -158,7 +158,7 @@ struct Look<'a> {
     looked: u64,
     /// Device and number.
     met: HashSet<(u64, u64)>,
-    /// Whether files of a device count.
+    /// True if files of a device count.
     devices: HashMap<u64, bool>,
 }
 

@@ -20,12 +20,12 @@ pub(crate) fn value_digest(value: &[u8]) -> [u8; 32] {
     Sha256::digest(bare(value)).into()
 }
 
-/// Whether one of them is for this value, in whatever file.
+/// True if one of them is for this value, in whatever file.
 pub(crate) fn allows_somewhere(allowances: &[Allowance], rule: &str, digest: &[u8; 32]) -> bool {
     allowances.iter().any(|allowance| allowance.rule == rule && allowance.value_sha256 == *digest)
 }
 
-/// Whether one of them is for this value in this file.
+/// True if one of them is for this value in this file.
 pub(crate) fn allows_at(allowances: &[Allowance], rule: &str, digest: &[u8; 32], path: &str) -> bool {
     let is_it =
         |allowance: &Allowance| allowance.path == path && allowance.rule == rule && allowance.value_sha256 == *digest;

@@ -67,7 +67,7 @@ struct BlockLine {
     ends_block: bool,
 }
 
-/// Whether the line that begins here is the closing line of a block.
+/// True if the line that begins here is the closing line of a block.
 fn closes_block(bytes: &[u8], at: usize) -> bool {
     let rest = bytes.get(at..).unwrap_or_default();
     let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];

@@ -109,7 +109,7 @@ pub(crate) fn deserves_a_try(rule: &Rule, hay: &Hay<'_>) -> bool {
     }
 }
 
-/// Whether what follows a name gives it a value: `=`, `:`, `>` or `,`, or the word `value`.
+/// True if what follows a name gives it a value: `=`, `:`, `>` or `,`, or the word `value`.
 fn has_value(glance: Glance, after: &[u8]) -> bool {
     const FARTHEST: usize = 48;
     let between = |byte: &u8| matches!(byte, b'"' | b'\'' | b']' | b',' | 0x0b) || byte.is_ascii_whitespace();

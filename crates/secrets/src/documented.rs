@@ -3,7 +3,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-/// Whether the value is one of the published examples, or a JSON web token that carries the payload of one.
+/// True if the value is one of the published examples, or a JSON web token that carries the payload of one.
 pub(crate) fn is_documented(value: &[u8]) -> bool {
     let payload = value.starts_with(b"eyJ").then(|| value.split(|byte| *byte == b'.').nth(1)).flatten();
     is_listed(value) || payload.is_some_and(is_listed)

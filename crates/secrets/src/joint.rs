@@ -99,7 +99,7 @@ impl JoinedText {
         joined
     }
 
-    /// Whether a stretch of it lies on both sides of the joint.
+    /// True if a stretch of it lies on both sides of the joint.
     pub(crate) fn spans(&self, stretch: &Range<usize>) -> bool {
         stretch.start < self.at && self.at < stretch.end
     }

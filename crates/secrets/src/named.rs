@@ -37,7 +37,7 @@ fn is_spoken_name(secret: &[u8]) -> bool {
     is_name && (names_a_key || words_of(secret, 4, 3) * 2 >= letters)
 }
 
-/// Whether it changes so seldom between digits and letters, and between cases, that somebody named it.
+/// True if it changes so seldom between digits and letters, and between cases, that somebody named it.
 pub(crate) fn is_plain(part: &[u8]) -> bool {
     let kind = |byte: u8| match byte {
         b'0'..=b'9' => 1,

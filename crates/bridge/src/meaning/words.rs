@@ -45,12 +45,12 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// How many bytes from the start are of a kind.
+/// Counts the bytes of a kind at the start.
 fn count(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|byte| is(**byte)).count()
 }
 
-/// Whether the start is a pattern: `9` is a digit, `h` a hexadecimal one, all else stands for itself.
+/// True if the start is a pattern: `9` is a digit, `h` a hexadecimal one, all else stands for itself.
 fn fits(bytes: &[u8], pattern: &str) -> Option<usize> {
     let fits = pattern.bytes().zip(bytes.iter().chain([&0; 1]).copied()).all(|(wanted, byte)| match wanted {
         b'9' => byte.is_ascii_digit(),
@@ -185,7 +185,7 @@ fn prefixed_id(bytes: &[u8]) -> Option<usize> {
     (length >= 8 && rest[..length].iter().any(u8::is_ascii_digit)).then_some(prefix + length)
 }
 
-/// What Codex calls a piece of a command's output.
+/// Codex's name for a piece of a command's output.
 fn chunk_id(bytes: &[u8]) -> Option<usize> {
     let label = unit_word(bytes, "Chunk ID: ")?;
     let digits = count(&bytes[label..], |byte| byte.is_ascii_hexdigit());

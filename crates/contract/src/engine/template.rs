@@ -82,7 +82,7 @@ pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether every name in a text can stand there.
+/// True if every name in a text can stand there.
 pub(super) fn check(text: &str, place: Place) -> Result<(), RenderError> {
     names(text)
         .find(|name| !place.allows(name))

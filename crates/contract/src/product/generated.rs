@@ -5,7 +5,7 @@
 pub struct Generator {
     /// Endings of its sources.
     sources: &'static [&'static str],
-    /// What stands behind a source's stem in the names of what it makes.
+    /// Endings that follow a source's stem in the names of generated files.
     makes: &'static [&'static str],
     /// Programs, any of which will do.
     pub programs: &'static [&'static str],

@@ -39,11 +39,11 @@ const INERT: &[InertKind] = &[
     kind(&["pdf"], &[(0, b"%PDF-")]),
 ];
 
-/// What ends a zip archive, and how far from the end of a file programs look for it.
+/// Marker at the end of a zip archive, and the distance from the end within which programs look for it.
 const ZIP_END: &[u8] = b"PK\x05\x06";
 const ZIP_REACH: usize = 22 + 65535;
 
-/// Whether ending and bytes agree on an inert kind. A file with the directory of a zip archive at its end is one of those too,
+/// True if ending and bytes agree on an inert kind. A file with the directory of a zip archive at its end is one of those too,
 /// whatever it begins with.
 pub(super) fn is_inert(path: &[u8], bytes: &[u8]) -> bool {
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);

@@ -1,6 +1,6 @@
-//! What machines and interpreters run, by magic number.
+//! Magic numbers of files that machines and interpreters run.
 
-/// Where the number stands, the number, and what it stands for.
+/// Offset of the number, the number, and the kind of file it marks.
 const MAGIC: &[(usize, &[u8], &str)] = &[
     (0, b"\x7fELF", "an ELF file"),
     (0, b"MZ", "a Windows executable"),

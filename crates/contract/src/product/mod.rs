@@ -89,7 +89,7 @@ pub fn tool_leftover(path: &[u8]) -> Option<&'static str> {
 /// Signature that begins a `CACHEDIR.TAG`.
 const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
 
-/// Whether a file marks the folder it lies in as what a tool keeps for itself: a `.gitignore` that ignores everything beside
+/// True if a file marks the folder it lies in as what a tool keeps for itself: a `.gitignore` that ignores everything beside
 /// it, or a cache tag.
 pub fn marks_cache_folder(name: &[u8], bytes: &[u8]) -> bool {
     match name {

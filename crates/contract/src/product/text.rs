@@ -1,6 +1,6 @@
 //! Text, in whatever encoding.
 
-/// Whether bytes are text: UTF-8 without NUL, UTF-16 behind its byte order mark, or another encoding without control bytes.
+/// True if bytes are text: UTF-8 without NUL, UTF-16 behind its byte order mark, or another encoding without control bytes.
 pub(super) fn is_text(bytes: &[u8]) -> bool {
     match std::str::from_utf8(bytes) {
         Ok(text) => !text.contains('\0'),

@@ -85,7 +85,7 @@ impl Opened {
 /// Folders of a run that only the harness and its git write to.
 const OWN: &[&str] = &["store.git", "linger", "ignore-", "scratch-", "engine/script.json", "engine/task.md"];
 
-/// Whether an engine, a check or a setup could have made what is opened.
+/// True if an engine, a check or a setup could have made what is opened.
 fn is_foreign(path: &str, home: &str, run_id: &str) -> bool {
     let memory = format!("/dev/shm/cto-{run_id}/");
     let work = format!("{home}/work/{run_id}/");

@@ -91,7 +91,7 @@ fn lost_names(task: &Task) -> Vec<Shortfall> {
     problems
 }
 
-/// Whether a text holds this path and not one that it is only a part of.
+/// True if a text holds this path and not one that it is only a part of.
 fn names_path(text: &str, path: &Path) -> bool {
     let path = path.display().to_string();
     let in_name = |character: char| character.is_alphanumeric() || matches!(character, '.' | '_' | '-');

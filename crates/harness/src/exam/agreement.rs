@@ -15,7 +15,7 @@ impl Ran {
         self.tests.as_ref().map_or(0, |tests| tests.standing_failures(runner))
     }
 
-    /// Whether the command says that the exam was not passed, by its exit code or by its results.
+    /// True if the command says that the exam was not passed, by its exit code or by its results.
     pub(super) fn refuses(&self) -> bool {
         let failed =
             self.exit.is_some_and(|exit| exit != 0) || self.exit == Some(0) && self.standing_failures(None) > 0;

@@ -81,7 +81,7 @@ pub(crate) struct Examiner<'a> {
     furnished: Furnished,
     /// What the baseline's own tests try, by command.
     tried_before: Vec<Vec<String>>,
-    /// Whether each command ends in time on the baseline.
+    /// True if each command ends in time on the baseline.
     baseline_ends: Vec<bool>,
     found: Examined,
 }
@@ -210,7 +210,7 @@ impl<'a> Examiner<'a> {
         self.found.blocks.extend(found.into_iter().filter_map(|(reason, text)| Some((reason, text?))));
     }
 
-    /// Whether the command of a check ends in time on the baseline. Of controls and blind checks nobody knows.
+    /// True if the command of a check ends in time on the baseline. Of controls and blind checks nobody knows.
     fn ends_in_baseline(&self, name: &str) -> bool {
         let mut ends = self.baseline_ends.iter().enumerate();
         ends.any(|(index, ends)| {

@@ -20,7 +20,7 @@ const NAMED: usize = 5;
 pub(crate) struct Products {
     /// Path, and what it is.
     refused: Vec<(Vec<u8>, &'static str)>,
-    /// Whether the contract names one that is carried.
+    /// True if the contract names one that is carried.
     pub(crate) carried: bool,
 }
 

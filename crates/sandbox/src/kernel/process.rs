@@ -49,7 +49,7 @@ pub(crate) fn fork_into_group(namespaces: c_int, group: BorrowedFd<'_>) -> io::R
     Ok(Pid::from_raw(pid).map_or(Forked::Child, Forked::Parent))
 }
 
-/// Whether two tasks have one table of descriptors. False also where the kernel does not say.
+/// True if two tasks have one table of descriptors. False also where the kernel does not say.
 #[expect(unsafe_code, reason = "no wrapper compares tasks")]
 pub(crate) fn share_descriptors(one: Pid, other: Pid) -> bool {
     const KCMP_FILES: c_int = 2;

@@ -54,7 +54,7 @@ fn numstat(patch: &[u8]) -> Result<String, String> {
     }
 }
 
-/// Whether the line is the other one with markers in the place of some of it.
+/// True if the line is the other one with markers in the place of some of it.
 fn is_line_with_markers(line: &str, original: &str) -> bool {
     let mut rest = original;
     let mut pieces = line.split("[redacted:").enumerate();

@@ -70,7 +70,7 @@ impl Sealed {
         self.sandbox["attempts"].as_array().unwrap()
     }
 
-    /// Whether the report says that something is not proven.
+    /// True if the report says that something is not proven.
     pub(super) fn covers(&self, code: &str) -> bool {
         self.report["coverage"].as_array().unwrap().iter().any(|known| known == code)
     }
