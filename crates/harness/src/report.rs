@@ -186,7 +186,7 @@ pub(crate) fn ledger_entry(sealed: &Sealed, time: &str) -> RunSealed {
 
 /// Removes what a run worked in. It is scratch and nothing depends on it, so what cannot be removed now may stay.
 pub(crate) fn remove_work(home: &Home, run_id: &RunId) {
-    for path in [home.work_run(run_id), memory_path(run_id)] {
+    for path in [home.work_run(run_id), memory_path(&run_id.mark())] {
         let _ = untrusted_fs::remove_tree(&path);
     }
 }

@@ -160,8 +160,9 @@ pub(crate) struct Run<'a> {
 /// Where Linux keeps files in memory.
 const MEMORY: &str = "/dev/shm";
 
-pub(crate) fn memory_path(run_id: &RunId) -> PathBuf {
-    Path::new(MEMORY).join(format!("cto-{run_id}"))
+/// A place in memory for the run of this mark.
+pub(crate) fn memory_path(mark: &str) -> PathBuf {
+    Path::new(MEMORY).join(format!("cto-{mark}"))
 }
 
 fn is_memory(path: &Path) -> bool {
@@ -312,7 +313,7 @@ impl<'a> Run<'a> {
     /// Makes the work area. A small case that is not to be kept works in memory, where there is such a place, and its
     /// entry under `work/` is a link to it: what lives for milliseconds need not reach a disk.
     pub(crate) fn make_work(&mut self) -> Result<(), Stopped> {
-        let memory = memory_path(self.id());
+        let memory = memory_path(&self.id().mark());
         let wanted = self.task.is_small() && !self.ask.keep_workspace && is_memory(Path::new(MEMORY));
         if wanted && DirBuilder::new().mode(0o700).create(&memory).is_ok() {
             symlink(&memory, &self.work).map_err(|error| Stopped::Io(self.work.clone(), error))?;
