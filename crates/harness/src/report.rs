@@ -210,7 +210,8 @@ fn without_engine(run: &mut Run<'_>, why: &str) -> Result<(), Stopped> {
     } else {
         why
     };
-    Ok(run.write(names::TEST_LOG, format!("{sentence}\n").as_bytes())?)
+    let log = [std::mem::take(&mut run.baseline_log), format!("{sentence}\n").into_bytes()].concat();
+    Ok(run.write(names::TEST_LOG, &log)?)
 }
 
 fn common_coverage(run: &mut Run<'_>) {

@@ -21,6 +21,7 @@ use crate::clock::RunClock;
 use crate::decide::Ask;
 use crate::engines::Equipped;
 use crate::environment::Layer;
+use crate::exam::BaselineExam;
 use crate::findings::Findings;
 use crate::halt::Halted;
 use crate::harness::Harness;
@@ -150,6 +151,9 @@ pub(crate) struct Run<'a> {
     pub(crate) canary: String,
     /// What setup made of the baseline, where the contract has one.
     pub(crate) layer: Option<Layer>,
+    /// The baseline's exam, and what its commands printed.
+    pub(crate) baseline_exam: Option<BaselineExam>,
+    pub(crate) baseline_log: Vec<u8>,
     /// The engine's program, where it is not part of the harness.
     pub(crate) equipped: Option<Equipped>,
     /// The way to the model, while there is one.
@@ -232,6 +236,8 @@ impl<'a> Run<'a> {
             stages: VecDeque::new(),
             canary,
             layer: None,
+            baseline_exam: None,
+            baseline_log: Vec::new(),
             equipped: None,
             link: None,
             reserve: Some(reserve),
