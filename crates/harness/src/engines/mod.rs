@@ -39,11 +39,11 @@ use sandbox::{Confined, Ended, Spec, Stage, SuperviseError};
 use serde_json::json;
 
 use crate::decide::AdmittedRun;
+use crate::posture;
 use crate::run::{Run, Stopped};
 use crate::supervise::wall;
 use crate::target::{Copy, Target};
 use crate::watch::{Step, StepState};
-use crate::posture;
 use ending::has_protocol;
 use follow::{record_end, supervise};
 use linger::Linger;
