@@ -36,7 +36,8 @@ FACTS = """backend.gate.blocked eligibility.decided workspace.prepared sandbox.a
 # Reasons that make a run `blocked`. harness_interrupted does so before the engine started; every other one is `fail`.
 BLOCKED = """reviewer_rejected timeout budget_exceeded halted contract_invalid gate_missing stage_not_earned
     missing_test_command source_not_admitted executable_digest_mismatch license_unresolved model_not_admitted
-    provider_auth_unavailable local_provider_config_missing provider_response_shape source_missing target_not_admitted
+    provider_auth_unavailable local_provider_config_missing provider_response_shape environment_broken
+    contract_premise_false source_missing target_not_admitted
     unowned_repository critical_repository approval_missing approval_expired approval_consumed approval_mismatch
     approval_denied sandbox_unavailable dirty_starting_tree provider_unavailable missing_operator_outcome""".split()
 
@@ -336,19 +337,28 @@ def check_status(report):
     result = "not_run" if not passes else "pass" if results == {"pass"} else "fail"
     same(REPORT, "verification_result", result, report["verification"]["result"])
     same(REPORT, "tests_passed", {"pass": True, "fail": False}.get(result), report["tests_passed"])
-    exams = [one for one in passes if one["kind"] == "exam" and one["result"] == "pass"]
+    # A baseline without any test leaves only what the patch brings.
+    proving = "change" if "exam" not in kinds and "tests_not_compared" in coverage else "exam"
+    exams = [one for one in passes if one["kind"] == proving and one["result"] == "pass"]
     excused = report["stage"] == 1 or "no_verification" in coverage or status != "pass"
     check(exams or excused, REPORT, "verification", "an exam that passed, or a reason why there is none", "neither")
-    check(all(one["exit"] == 0 for one in exams), REPORT, "verification", "exit 0 where the exam passed", "another")
+    excuses = {"known_failure": "known_failures", "flaky": "flaky_tests"}
+    def excused(one):
+        """Every failing test has an excuse that the coverage names."""
+        tests = one["tests"].get("failed", [])
+        covered = all(excuses.get(test.get("excused")) in coverage for test in tests)
+        return tests and covered and len(tests) == (one["tests"]["result"] or {}).get("failed", 0)
+    holds = all(one["exit"] == 0 or one["exit"] is not None and excused(one) for one in exams)
+    check(holds, REPORT, "verification", "exit 0 where the exam passed", "another")
     failed = [one["name"] for one in passes if one["kind"] in ("exam", "change") and one["result"] == "pass"
-              and (one["tests"]["result"] or {}).get("failed", 0)]
+              and (one["tests"]["result"] or {}).get("failed", 0) and not excused(one)]
     check(not failed, REPORT, "verification_tests", "no failed test where a check passed", failed)
     check(status != "pass" or "fail" not in results, REPORT, "verification", "no failed check in a pass", "one failed")
     for code, unproven in (("sandbox_none", started and report["sandbox"]["profile"] == "none"),
-                           ("tests_not_compared", any(one["kind"] == "exam" and not (one["tests"]["baseline"] or {}).get("executed")
+                           ("tests_not_compared", any(one["kind"] == proving and not (one["tests"]["baseline"] or {}).get("executed")
                                                       for one in passes)),
-                           ("exam_in_process", "exam" in kinds and "blind" not in kinds),
-                           ("exam_without_control", "exam" in kinds and "control" not in kinds)):
+                           ("exam_in_process", proving in kinds and "blind" not in kinds),
+                           ("exam_without_control", proving in kinds and "control" not in kinds)):
         check(not unproven or code in coverage, REPORT, "coverage", code, "not listed")
     classes = {hit.get("class", "leak") for hit in report["secret_scan"]["hits"]}
     for kind, reason in [("leak", "secret_leak"), ("canary", "canary_touched")]:

@@ -156,7 +156,7 @@ pub fn reverify(
         examined.coverage.insert(Coverage::NoVerification);
     } else {
         let mounts = crate::environment::digests(harness, &contract.environment.mounts)?;
-        let furnished = Furnished { mounts, layer: None };
+        let furnished = Furnished { mounts, layer: None, baseline: None };
         let trees = Trees { store, baseline, result, rules: &rules };
         examined = Examiner::new(setting, watch.cancel, trees, None, furnished).examine()?;
     }

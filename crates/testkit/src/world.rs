@@ -133,6 +133,15 @@ impl World {
         command
     }
 
+    /// A command of this world's, started by another program: `strace -o file`, for example.
+    pub fn under(&self, command: &Command, wrapper: &[&str]) -> Command {
+        let mut wrapped = self.program(wrapper.first().copied().unwrap_or_default());
+        wrapped.args(wrapper.iter().skip(1)).arg(command.get_program()).args(command.get_args());
+        wrapped.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        wrapped.current_dir(command.get_current_dir().map_or_else(|| self.here(), Path::to_path_buf));
+        wrapped
+    }
+
     /// A world that all tests of a program share. A static is never dropped, so a child removes the folder when the
     /// program is gone, however it ended.
     #[expect(clippy::disallowed_methods, reason = "a test cleans up behind itself")]

@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
-use crate::run_view;
+use crate::run_view::{self, failed_test};
 use crate::seek::{Runs, Sought, trusted};
 
 pub(crate) fn show(context: &Context, run: &str) -> Result<u8, CommandError> {
@@ -125,6 +125,7 @@ fn verification(report: &Report) -> Vec<String> {
             let (result, baseline) = (counts_text(pass.tests.result), counts_text(pass.tests.baseline));
             lines.push(format!("           tests: {result}; in the baseline: {baseline}"));
         }
+        lines.extend(pass.tests.failed.iter().map(|test| format!("           {}", failed_test(test))));
         let missing = pass.tests.missing.iter().map(|test| ("did not run", test));
         let skipped = pass.tests.newly_skipped.iter().map(|test| ("was skipped", test));
         lines.extend(missing.chain(skipped).map(|(what, test)| format!("           {what}: {}", shown(test))));

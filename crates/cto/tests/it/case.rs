@@ -15,3 +15,4 @@ mod pi_inside;
 mod plain;
 mod scene;
 mod stages;
+mod traced;

@@ -79,6 +79,8 @@ impl<'a> Scene<'a> {
             canary: String::new(),
             layer: None,
             posture: None,
+            baseline_exam: None,
+            baseline_log: Vec::new(),
             link: None,
             equipped: None,
             reserve: None,
@@ -186,6 +188,7 @@ fn settle_decision(run: &mut Run<'_>, restored: Option<Decision>) -> Result<(), 
         settings: unknown_settings(run.ask.sandbox),
         target: None,
         answer: None,
+        baseline_exam: None,
     };
     let decision = match restored {
         Some(decision) => decision,
