@@ -37,8 +37,9 @@ pub(super) fn supervise(
     let (clock, cancel) = (run.clock, run.watch.cancel);
     let over = run.link.as_ref().map(ModelLink::over);
     let (stop, shared) = (AtomicBool::new(false), Shared::new());
+    let journal = run.journal();
     let (link, usage) = (run.link.as_ref(), &mut run.findings.usage);
-    let log = RefCell::new(EventLog { draft: &mut run.draft, clock, failed: None });
+    let log = RefCell::new(EventLog { draft: &mut run.draft, clock, journal, failed: None });
     let mut on_line = |line: Line<'_>| {
         let mut log = log.borrow_mut();
         stirred.set(true);

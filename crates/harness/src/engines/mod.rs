@@ -167,7 +167,12 @@ impl<'a> AdmittedRun<'a> {
             Ready::Confined(confined) => confined.applied().probes.len(),
         };
         let applied = json!({"asked": run.ask.sandbox, "probes_refused": refused, "profile": run.ask.sandbox});
+        run.posture = match &cell {
+            Ready::Open(..) => None,
+            Ready::Confined(confined) => Some(posture::posture(confined.applied())?),
+        };
         run.event(EventKind::SandboxApplied, applied)?;
+        run.note_findings();
         let commit = run.findings.baseline_commit.clone().unwrap_or_default();
         let detail = format!("{files} files from baseline {}", commit.get(..7).unwrap_or(&commit));
         run.step(Step::Workspace, StepState::Ended, &detail)?;
@@ -245,12 +250,13 @@ impl<'a> Workspace<'a> {
         record_end(&mut run, &ended, &log)?;
         conduct(&mut run, &ended, &git, &git::state(&copy.root, layers.as_ref()))?;
         state::collect(&mut run, &ended, &log, &state)?;
+        run.note_findings();
         stop::here("engine.collected");
-        if ended.cancelled {
-            return Err(Stopped::Cancelled);
+        if !ended.cancelled {
+            let exit =
+                run.findings.engine.exit.map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
+            run.step(Step::Engine, StepState::Ended, &exit)?;
         }
-        let exit = run.findings.engine.exit.map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
-        run.step(Step::Engine, StepState::Ended, &exit)?;
         Ok(Worked { run, copy, layers })
     }
 }
