@@ -34,6 +34,7 @@ coverage! {
     TestsNotCompared "tests_not_compared" "Tests were not compared by name with those of the baseline.",
     ProductNotRebuilt "product_not_rebuilt" "The patch carries a product of a build that the contract names and nothing here made again.",
     NoVerification "no_verification" "Nothing was verified; the contract says why.",
+    EngineEndedByHarness "engine_ended_by_harness" "The engine did not end itself; the harness ended it, and the report says why.",
     EngineWithoutBridge "engine_without_bridge" "The engine's model traffic did not cross the bridge.",
     ModelScripted "model_scripted" "A scripted model answered.",
     ModelUnpriced "model_unpriced" "The model has no price.",

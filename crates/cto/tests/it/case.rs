@@ -15,3 +15,6 @@ mod pi_inside;
 mod plain;
 mod scene;
 mod stages;
+mod stayer;
+mod table;
+mod workspace;
