@@ -128,6 +128,30 @@ pub struct TestComparison {
     pub result: Option<TestCounts>,
     pub missing: Vec<String>,
     pub newly_skipped: Vec<String>,
+    /// Tests that failed, each with what its runner says of it; the first of many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<FailedTest>,
+}
+
+/// A test that failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FailedTest {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// Why it does not count against the patch, if it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excused: Option<Excuse>,
+}
+
+/// Why a failing test does not count against the patch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Excuse {
+    /// It failed in the baseline, and `may_stay_red` names it.
+    KnownFailure,
+    /// It fails now and then in the baseline too, and passed with the patch when it was held again.
+    Flaky,
 }
 
 /// One command of the verification.

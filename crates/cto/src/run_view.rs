@@ -1,9 +1,10 @@
 //! A run for people: verdict, why, what to do next. The same for `run` and `show`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use contract::report::{CheckResult, PassKind, Report};
+use contract::report::{CheckResult, Excuse, FailedTest, PassKind, Report};
 use contract::text::shown;
 use contract::{Reason, Stage, Status};
 use evidence::render::{counts_text, model_text, verdict_sentence};
@@ -83,6 +84,11 @@ fn facts(out: &mut String, output: Output, report: &Report) {
     if report.engine.process_started {
         line("diff", &diff_text(report));
         line("verified", &verification_text(report));
+        for test in failed_tests(report) {
+            for (index, text) in wrap(&test, output.width.saturating_sub(14)).iter().enumerate() {
+                line("", &format!("{}{text}", if index == 0 { "" } else { "  " }));
+            }
+        }
         line(
             "sandbox",
             &format!(
@@ -105,6 +111,24 @@ fn facts(out: &mut String, output: Output, report: &Report) {
             line(if index == 0 { "unproven" } else { "" }, text);
         }
     }
+}
+
+/// A failing test with what its runner says of it, and why it does not count where it does not.
+pub(crate) fn failed_test(test: &FailedTest) -> String {
+    let message = if test.message.is_empty() { String::new() } else { format!(": {}", shown(&test.message)) };
+    let excuse = match test.excused {
+        None => "",
+        Some(Excuse::KnownFailure) => " (a known failure)",
+        Some(Excuse::Flaky) => " (flaky)",
+    };
+    format!("failed{excuse} {}{message}", shown(&test.name))
+}
+
+/// Failing tests of exam and change, each once.
+fn failed_tests(report: &Report) -> Vec<String> {
+    let checks = report.verification.passes.iter().filter(|pass| pass.kind != PassKind::Control);
+    let tests: BTreeSet<String> = checks.flat_map(|pass| &pass.tests.failed).map(failed_test).collect();
+    tests.into_iter().collect()
 }
 
 fn diff_text(report: &Report) -> String {
@@ -177,6 +201,9 @@ fn lines(report: &Report, bundle: &Path) -> String {
             let result = if pass.result == CheckResult::Pass { "pass" } else { "fail" };
             let _ =
                 writeln!(out, "check {} {result} exit={exit} took={}ms", pass.name.replace(' ', "-"), pass.duration_ms);
+        }
+        for test in failed_tests(report) {
+            let _ = writeln!(out, "test {test}");
         }
         for judged in &report.claims {
             let verdict = judged.verdict.as_str();

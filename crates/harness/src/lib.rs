@@ -7,6 +7,7 @@ mod archive;
 mod audit;
 mod availability;
 mod baseline;
+mod bound;
 mod claims;
 mod clock;
 mod collection;
@@ -54,6 +55,7 @@ pub use archive::{
 };
 pub use audit::{AuditLedgerError, LedgerAudit, audit};
 pub use availability::availability;
+pub use bound::{BindBundleError, BoundBundle, asked_run};
 pub use clock::{ReadClockError, RunClock};
 pub use collection::{Collection, seal_collection};
 pub use decide::{Answer, Ask, DecideError, ExamFiles, decide};

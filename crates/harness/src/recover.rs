@@ -123,7 +123,12 @@ pub fn left_work(home: &Home) -> bool {
 fn work_folders(home: &Home) -> impl Iterator<Item = (String, PathBuf)> {
     let entries = own_files::read_dir(home.work()).into_iter().flatten().flatten();
     let named = entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())));
-    named.filter(|(name, _)| RunId::try_from(name.clone()).is_err())
+    named.filter(|(name, _)| !is_of_run(name))
+}
+
+/// Older versions named the folder by the run's id.
+fn is_of_run(folder: &str) -> bool {
+    RunId::is_mark(folder) || RunId::try_from(folder.to_owned()).is_ok()
 }
 
 fn clear_work(harness: &Harness, done: &mut Recovered) {
@@ -276,7 +281,7 @@ fn seal_dead(
     stopped: Option<&Stopped>,
 ) -> Result<Sealed, RecoverError> {
     let failed = |error: String| RecoverError::Seal(run_id.to_string(), error);
-    sandbox::sweep(&(MARKER.to_owned(), run_id.to_string()));
+    sandbox::sweep(&(MARKER.to_owned(), run_id.mark()));
     Reserve::release(&harness.home, run_id);
     let entries = entries(harness, run_id)?;
     let started = entries

@@ -186,7 +186,7 @@ pub(crate) fn ledger_entry(sealed: &Sealed, time: &str) -> RunSealed {
 
 /// Removes what a run worked in. It is scratch and nothing depends on it, so what cannot be removed now may stay.
 pub(crate) fn remove_work(home: &Home, run_id: &RunId) {
-    for path in [home.work_run(run_id), memory_path(run_id)] {
+    for path in [home.work_run(run_id), memory_path(&run_id.mark())] {
         let _ = untrusted_fs::remove_tree(&path);
     }
 }
@@ -210,7 +210,8 @@ fn without_engine(run: &mut Run<'_>, why: &str) -> Result<(), Stopped> {
     } else {
         why
     };
-    Ok(run.write(names::TEST_LOG, format!("{sentence}\n").as_bytes())?)
+    let log = [std::mem::take(&mut run.baseline_log), format!("{sentence}\n").into_bytes()].concat();
+    Ok(run.write(names::TEST_LOG, &log)?)
 }
 
 fn common_coverage(run: &mut Run<'_>) {

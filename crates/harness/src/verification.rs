@@ -27,7 +27,11 @@ impl<'a> Captured<'a> {
         let no_command = run.task.contract.verification_commands.is_empty();
         let skipped = unverifiable.or_else(|| no_command.then_some("the contract says why there is no test"));
         let stage = run.stages.pop_front();
-        let furnished = Furnished { mounts: run.findings.environment.mounts.clone(), layer: run.layer.take() };
+        let furnished = Furnished {
+            mounts: run.findings.environment.mounts.clone(),
+            layer: run.layer.take(),
+            baseline: run.baseline_exam.take(),
+        };
         let (patch, examined) = std::thread::scope(|scope| {
             let patch = scope.spawn(|| match oversize {
                 Some(why) => Ok(Err(why)),
@@ -82,6 +86,7 @@ fn record(run: &mut Run<'_>, examined: Examined) -> Result<(), Stopped> {
     run.findings.cells.extend(cells);
     run.clean_cells()?;
     posture::hold_against(run, attempts)?;
+    let log = [std::mem::take(&mut run.baseline_log), log].concat();
     run.write(names::TEST_LOG, &log)?;
     for check in &late {
         run.trace("timeout", json!({"at": check.name, "timeout_seconds": check.seconds}))?;

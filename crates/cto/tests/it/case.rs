@@ -17,4 +17,5 @@ mod scene;
 mod stages;
 mod stayer;
 mod table;
+mod traced;
 mod workspace;

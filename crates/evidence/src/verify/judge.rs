@@ -47,6 +47,8 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
         if let (Some(contract), Some(decision)) = (&contract, &decision) {
             check_decision(tree, &report, contract, decision, checks);
             check_blind(&report, contract, checks);
+            exam::check_controls(&report, contract, checks);
+            exam::check_excuses(&report, contract, checks);
         }
         check_status(&report, checks);
         if let Some(document) = parse(tree, names::SANDBOX, checks) {
@@ -375,7 +377,7 @@ fn check_secrets(report: &Report, checks: &mut Checks) {
 
 /// Blind checks that compare no output leave the exam to the word of its own process.
 fn check_blind(report: &Report, contract: &TaskContract, checks: &mut Checks) {
-    let examined = report.verification.passes.iter().any(|pass| pass.kind == PassKind::Exam);
+    let examined = report.verification.passes.iter().any(|pass| pass.kind == exam::proving(report));
     let compared = contract.blind_checks.iter().any(BlindCheck::compares_output);
     let listed = report.coverage.contains(&Coverage::ExamInProcess);
     let holds = !examined || compared || listed;
@@ -385,7 +387,8 @@ fn check_blind(report: &Report, contract: &TaskContract, checks: &mut Checks) {
 /// What the report itself shows to be unproven is in its coverage.
 fn check_coverage(report: &Report, checks: &mut Checks) {
     let ran = |kind: PassKind| report.verification.passes.iter().any(|pass| pass.kind == kind);
-    let exam = |pass: &&VerificationPass| pass.kind == PassKind::Exam;
+    let proving = exam::proving(report);
+    let exam = |pass: &&VerificationPass| pass.kind == proving;
     let uncompared = report
         .verification
         .passes
@@ -395,8 +398,8 @@ fn check_coverage(report: &Report, checks: &mut Checks) {
     let unsandboxed = report.engine.process_started && report.sandbox.profile == Profile::None;
     for (unproven, coverage) in [
         (unsandboxed, Coverage::SandboxNone),
-        (ran(PassKind::Exam) && !ran(PassKind::Blind), Coverage::ExamInProcess),
-        (ran(PassKind::Exam) && !ran(PassKind::Control), Coverage::ExamWithoutControl),
+        (ran(proving) && !ran(PassKind::Blind), Coverage::ExamInProcess),
+        (ran(proving) && !ran(PassKind::Control), Coverage::ExamWithoutControl),
         (uncompared, Coverage::TestsNotCompared),
     ] {
         let listed = report.coverage.contains(&coverage);

@@ -43,7 +43,7 @@ use crate::run::{Run, Stopped};
 use crate::supervise::wall;
 use crate::target::{Copy, Target};
 use crate::watch::{Step, StepState};
-use crate::{environment, posture};
+use crate::posture;
 use ending::has_protocol;
 use follow::{record_end, supervise};
 use linger::Linger;
@@ -141,11 +141,7 @@ impl<'a> AdmittedRun<'a> {
         let files = announce(&mut run, &copy)?;
         run.trace("admitted", json!({"decision_id": admission.decision().decision_id}))?;
         stop::here("workspace.announced");
-        let layers = match environment::prepare(&mut run, &copy)? {
-            Ok(layers) => layers,
-            Err(why) => return blocked(run, Reason::ProviderUnavailable, &why).map(Box::new).map(Prepared::Unconfined),
-        };
-        stop::here("environment.prepared");
+        let layers = run.layer.iter().map(|layer| layer.files.clone()).collect::<Vec<_>>();
         let state = run.work_dir("engine/state")?;
         let spec = match order(&mut run, &copy, &layers, &state)? {
             Ok(spec) => spec,

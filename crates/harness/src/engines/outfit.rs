@@ -9,6 +9,8 @@ use contract::{Digest, Reason, TaskContract};
 use sandbox::Access;
 use serde_json::json;
 
+use untrusted_fs::own_files;
+
 use super::case;
 use super::equip::Equipped;
 use crate::model::ModelLink;
@@ -76,7 +78,7 @@ pub(super) fn dress(
 fn values(run: &mut Run<'_>, equipped: &Equipped, quarters: &mut Quarters, state: &Path) -> Result<Values, Stopped> {
     let brief = brief(&run.task.contract, equipped.engine.id == case::CASE);
     let task = run.work_dir("engine")?.join(TASK);
-    fs::write(&task, &brief).map_err(|error| Stopped::Io(task.clone(), error))?;
+    own_files::write(&task, &brief).map_err(|error| Stopped::Io(task.clone(), error))?;
     run.write("backend/task.md", brief.as_bytes())?;
     Ok(Values::from([
         ("state", text(state)),
@@ -171,7 +173,7 @@ fn write_files(files: &[(String, String)], state: &Path) -> Result<Vec<(String, 
         let path = state.join(below);
         let failed = |error| Stopped::Io(path.clone(), error);
         fs::create_dir_all(path.parent().unwrap_or(state)).map_err(failed)?;
-        fs::write(&path, text).map_err(failed)?;
+        own_files::write(&path, text).map_err(failed)?;
         let back = untrusted_fs::read_plain(state, below.as_bytes(), text.len() as u64);
         let Some(back) = back.filter(|back| back == text.as_bytes()) else {
             return Err(failed(std::io::Error::other("what was written is not what is read")));

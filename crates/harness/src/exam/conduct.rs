@@ -19,7 +19,7 @@ impl Examiner<'_> {
 
     /// Keeps what was tried by the command of this index, as far as the same command did not try it on the baseline.
     pub(super) fn hold_conduct_against(&mut self, index: usize) {
-        let known = self.tried_before.get(index);
+        let known = self.before.commands.get(index).map(|before| &before.tried);
         let new = self.tried().into_iter().filter(|attempt| {
             attempt.judged != AttemptVerdict::Note && !known.is_some_and(|known| known.contains(&sort_of(attempt)))
         });

@@ -38,7 +38,7 @@ pub(super) struct Ran {
     pub(super) stdout_sha256: Option<Digest>,
     pub(super) tests: Option<TestResults>,
     duration_ms: u64,
-    output: Vec<u8>,
+    pub(super) output: Vec<u8>,
 }
 
 impl Ran {

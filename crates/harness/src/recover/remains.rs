@@ -80,6 +80,8 @@ impl<'a> Scene<'a> {
         let mut run = Run {
             canary: String::new(),
             layer: None,
+            baseline_exam: None,
+            baseline_log: Vec::new(),
             link: None,
             equipped: None,
             reserve: None,
@@ -179,6 +181,7 @@ fn settle_decision(run: &mut Run<'_>, engine: Option<&Entry>) -> Result<(), Stop
         settings: unknown_settings(run.ask.sandbox),
         target: None,
         answer: None,
+        baseline_exam: None,
     });
     let decision = gate::decide(&run.task.contract, inputs)?;
     let at = run.clock.now();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use testkit::left_running;
+use testkit::{left_running, work_areas};
 
 use super::scene::{Scene, events, reasons};
 
@@ -167,7 +167,8 @@ impl Scene {
     /// No process of the run, no work folder, nothing unsealed.
     fn nothing_left(&self, name: &str, run_id: &str) {
         assert_eq!(left_running(run_id), Vec::<String>::new(), "{name}");
-        assert!(!self.world.home().join("work").join(run_id).exists(), "{name}: its work folder is left");
+        let area = work_areas(&self.world.home(), run_id).into_iter().find(|area| area.exists());
+        assert_eq!(area, None, "{name}: its work folder is left");
         let unsealed = fs::read_dir(self.world.home().join("active")).map_or(0, Iterator::count);
         assert_eq!(unsealed, 0, "{name}");
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::LazyLock;
 
 use fixtures::scripted::{Reply, Script, ScriptedServer, Step, When};
@@ -138,6 +139,16 @@ impl Scene {
     }
 
     pub(super) fn cto(&self, arguments: &[&str]) -> Ran {
+        let output = self.command(arguments).output().unwrap();
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            stdout: output.stdout,
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// A call of the binary with the configuration and the variables of this scene.
+    pub(super) fn command(&self, arguments: &[&str]) -> Command {
         let mut config = self.classes.clone();
         config["engines"] = self.engines.clone();
         config["engines"]["case"] = self.engine.clone();
@@ -146,12 +157,7 @@ impl Scene {
         fs::write(folder.join("config.yaml"), config.to_string()).unwrap();
         let mut command = self.world.command(arguments.iter().copied());
         command.env("UPSTREAM_KEY", KEY).envs(self.environment.iter().map(|(name, value)| (name, value)));
-        let output = command.output().unwrap();
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            stdout: output.stdout,
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        command
     }
 
     /// A governed run; the report and the bundle, which must verify.

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use contract::statement::{Envelope, PAYLOAD_TYPE};
 use evidence::dsse::pre_authentication;
-use evidence::names::{ATTESTATION, CONTRACT, DECISION, EVENTS, PATCH, REPORT, REPORT_MD};
+use evidence::names::{ATTESTATION, CONTRACT, DECISION, EVENTS, PATCH, REPORT, REPORT_MD, SANDBOX, TRACE};
 use serde_json::{Value, json};
 use testkit::Forger;
 
@@ -147,6 +147,11 @@ const LIES: &[Lie] = &[
     // The index.
     lie("report.md replaced", "pass", |f| f.write(REPORT_MD, b"# pass\n"), same, REPORT_MD, "rendered"),
     lie("written before the run", "pass", |f| f.report(|r| r["freshness"][PATCH]["written_at"] = json!("2020-01-01T00:00:00.000000Z")), same, REPORT, "freshness"),
+    lie("a leap second", "pass", |f| f.report(|r| r["freshness"][PATCH]["written_at"] = json!("2016-12-31T23:59:60.000000Z")), same, REPORT, "shape"),
+    lie("a float in the trace", "pass", |f| { let mut trace = std::fs::read(f.bundle.join(TRACE)).unwrap(); trace.extend(b"{\"data\":0.5}\n"); f.write(TRACE, &trace); }, same, TRACE, "canonical"),
+    lie("a number beyond what every reader reads alike", "pass", |f| { let mut trace = std::fs::read(f.bundle.join(TRACE)).unwrap(); trace.extend(b"{\"data\":18446744073709552000}\n"); f.write(TRACE, &trace); }, same, TRACE, "canonical"),
+    lie("a recorder that was full, not said", "pass", |f| f.json(SANDBOX, |s| s["cells"][0]["seen"]["executions_total"] = json!(1_000_000)), same, SANDBOX, "recorder_full"),
+    lie("another sandbox told of", "pass", |f| f.json(SANDBOX, |s| s["asked"] = json!("none")), same, SANDBOX, "sandbox_asked"),
     lie("a file without freshness", "pass", |f| f.report(|r| drop(r["freshness"].as_object_mut().unwrap().remove(PATCH))), same, REPORT, "freshness"),
     lie("another digest of the report itself", "pass", |f| raw_report(f, |r| r["artifact_digests"][REPORT] = json!("0".repeat(64))), same, REPORT, "own_digest"),
     lie("a report without a field", "pass", |f| f.edit_report(|r| drop(r.as_object_mut().unwrap().remove("coverage"))), same, REPORT, "shape"),
