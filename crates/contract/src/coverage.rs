@@ -37,6 +37,7 @@ coverage! {
     FlakyTests "flaky_tests" "Tests failed that fail now and then in the baseline as well, and passed when they were held again.",
     ProductNotRebuilt "product_not_rebuilt" "The patch carries a product of a build that the contract names and nothing here made again.",
     NoVerification "no_verification" "Nothing was verified; the contract says why.",
+    EngineEndedByHarness "engine_ended_by_harness" "The engine did not end itself; the harness ended it, and the report says why.",
     EngineWithoutBridge "engine_without_bridge" "The engine's model traffic did not cross the bridge.",
     ModelScripted "model_scripted" "A scripted model answered.",
     ModelUnpriced "model_unpriced" "The model has no price.",

@@ -173,6 +173,9 @@ pub struct Verification {
     pub result: CheckResult,
 }
 
+/// Entry of `not_applicable` where it is not known what an engine changed.
+pub const CHANGED_FILES: &str = "changed_files";
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineFacts {
     pub id: String,
@@ -190,6 +193,12 @@ pub struct EngineFacts {
     pub duration_ms: Option<u64>,
     /// Processes the engine left behind and the harness ended.
     pub leftover_processes: Vec<String>,
+    /// Why the harness ended it, where it did not end itself although it was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_by_harness: Option<String>,
+    /// Remarks of its own log that decide nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -157,7 +157,7 @@ impl Setup<'_> {
             return Ok(Err(FailedSetup { why: format!("what it wrote cannot be kept: {error}"), record }));
         }
         let bytes = canonical_bytes(&record)?;
-        fs::write(part.join(RECORD), bytes).map_err(|error| Stopped::Io(part.join(RECORD), error))?;
+        own_files::write(part.join(RECORD), bytes).map_err(|error| Stopped::Io(part.join(RECORD), error))?;
         Ok(Ok(record))
     }
 
