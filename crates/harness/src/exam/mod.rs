@@ -216,7 +216,7 @@ impl<'a> Examiner<'a> {
         if !names.is_empty() {
             let tests = failed.iter().flat_map(|pass| &pass.tests.failed).filter(|test| test.excused.is_none());
             let tests: BTreeSet<String> = tests.map(in_one_line).collect();
-            let tests = listed(tests.into_iter(), NAMED);
+            let tests = listed(tests, NAMED);
             let tests = if tests.is_empty() { tests } else { format!("; failing: {tests}") };
             let hint = self.release_hint();
             let text = format!("does not pass on baseline + patch: {}{tests}{hint}", names.join(", "));
