@@ -158,9 +158,14 @@ fn sessions_within_a_session() {
     check(&out(&outer("\n")), &both);
     check(&out(&outer(&format!("\n{inner}"))), &both);
     check(&out(&outer(&format!("\n{inner}{inner}"))), &both);
-    // One that never came to its end takes names away, and never a failure.
+    // One that never came to its end takes the rest of the words with it; the report still has the names.
     let cut = outer("\n=== test session starts ===\n");
-    check(&out(&cut), &["pytest 2/1/0"]);
+    check(&out(&cut), &["pytest 1/1/0"]);
+    let files = &[(
+        "pytest.xml",
+        "<testsuites name=\"pytest tests\"><testcase classname=\"a\" name=\"test_a\" file=\"a.py\"/><testcase classname=\"a\" name=\"test_b\" file=\"a.py\"/></testsuites>",
+    )];
+    check(&Left { stdout: &cut, files, ..Left::default() }, &both);
     let captured = format!(
         "=== test session starts ===\na.py::test_a FAILED [100%]\n=== FAILURES ===\n--- Captured stdout call ---\n{inner}=== 1 failed in 0.05s ===\n"
     );
