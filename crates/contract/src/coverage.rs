@@ -33,6 +33,7 @@ coverage! {
     ExamWithoutControl "exam_without_control" "No altered exam was run that must fail.",
     TestsNotCompared "tests_not_compared" "Tests were not compared by name with those of the baseline.",
     ProductNotRebuilt "product_not_rebuilt" "The patch carries a product of a build that the contract names and nothing here made again.",
+    ChangeNotExercised "change_not_exercised" "The exam passes with a changed file replaced by what cannot compile: nothing here read that change.",
     NoVerification "no_verification" "Nothing was verified; the contract says why.",
     EngineWithoutBridge "engine_without_bridge" "The engine's model traffic did not cross the bridge.",
     ModelScripted "model_scripted" "A scripted model answered.",

@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 mod agreement;
+mod built;
 mod contract;
+mod poison;
 mod products;
 
 use serde_json::json;

@@ -402,4 +402,8 @@ fn check_coverage(report: &Report, checks: &mut Checks) {
         let listed = report.coverage.contains(&coverage);
         checks.check(!unproven || listed, names::REPORT, "coverage", coverage.code(), "not listed");
     }
+    let unread = report.verification.not_exercised().next();
+    let listed = report.coverage.contains(&Coverage::ChangeNotExercised);
+    let expected = "change_not_exercised exactly where a poisoned file is not exercised";
+    checks.check(unread.is_some() == listed, names::REPORT, "coverage", expected, unread.unwrap_or("no such file"));
 }

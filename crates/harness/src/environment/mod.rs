@@ -1,22 +1,27 @@
 //! What a repository needs to build and test beside its own files: mounts, a search path, setup.
 
+mod fit;
+mod inputs;
 mod layer;
 mod mounts;
 mod problems;
 mod proxy;
 mod settle;
+mod steps;
+mod withdraw;
 
 use std::path::PathBuf;
 
 use contract::Coverage;
 
-use crate::posture::Cells;
 use crate::run::{Run, Stopped};
 use crate::target::Copy;
 
-pub(crate) use layer::{Layer, Made, Setup};
+pub(crate) use layer::{JudgedTree, Layer, Made, Setup};
 pub(crate) use mounts::digests;
 pub(crate) use problems::problems;
+pub(crate) use settle::uncover;
+pub(crate) use withdraw::ExamFiles;
 
 /// What setup printed, in the bundle.
 pub(crate) const SETUP_LOG: &str = "setup.log";
@@ -38,14 +43,8 @@ pub(crate) fn prepare(run: &mut Run<'_>, copy: &Copy) -> Result<Result<Vec<PathB
         run.findings.coverage.insert(Coverage::SetupWithNetwork);
     }
     let mounts = run.findings.environment.mounts.clone();
-    let mut setup = Setup {
-        setting: run.setting(),
-        cancel: run.watch.cancel,
-        mounts: &mounts,
-        cells: Cells::default(),
-        log: Vec::new(),
-    };
-    let made = setup.layer(&copy.baseline.tree.to_string(), &copy.root)?;
+    let mut setup = Setup::new(run.setting(), run.watch.cancel, &mounts, &copy.baseline.store);
+    let made = setup.baseline_layer(&copy.baseline.listing)?;
     let Setup { cells, log, .. } = setup;
     run.findings.cells.extend(cells);
     run.write(SETUP_LOG, &log)?;
@@ -57,9 +56,10 @@ pub(crate) fn prepare(run: &mut Run<'_>, copy: &Copy) -> Result<Result<Vec<PathB
         }
         Made::Layer(layer) => {
             run.findings.environment.setup.push(layer.record.clone());
-            let files = layer.files.clone();
+            let folder = run.setting().dir("setup-restored")?;
+            let layers = fit::fit_layer(&copy.baseline.store, &copy.baseline.listing, &layer, folder)?;
             run.layer = Some(layer);
-            Ok(Ok(vec![files]))
+            Ok(Ok(layers))
         }
     }
 }

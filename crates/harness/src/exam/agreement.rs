@@ -19,7 +19,7 @@ impl Ran {
     pub(super) fn refuses(&self) -> bool {
         let failed =
             self.exit.is_some_and(|exit| exit != 0) || self.exit == Some(0) && self.standing_failures(None) > 0;
-        failed && !self.timed_out
+        self.unready || failed && !self.timed_out
     }
 
     /// What the exit code and the results say, where they contradict each other.

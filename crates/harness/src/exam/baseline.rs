@@ -83,7 +83,7 @@ impl Examiner<'_> {
         let ran = self.command(room, command, None, &format!("baseline {}", index + 1))?;
         // That the baseline is slow or cannot be run is nothing the patch did.
         self.found.late.truncate(late);
-        let tried: Vec<String> = self.tried().iter().map(sort_of).collect();
+        let tried: Vec<String> = room.attempts.iter().chain(&self.tried()).map(sort_of).collect();
         self.tried_before.push(tried.clone());
         self.baseline_ends.push(!ran.timed_out && ran.exit.is_some());
         if ran.timed_out || ran.exit.is_none() {

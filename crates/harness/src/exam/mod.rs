@@ -7,16 +7,18 @@ mod ages;
 mod agreement;
 mod baseline;
 mod blind;
+mod built;
 mod conduct;
 mod control;
 mod furnish;
+mod poison;
 mod room;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use contract::paths::{PathRules, PathVerdict};
-use contract::report::{CheckResult, PassKind, TestComparison, VerificationPass};
+use contract::report::{CheckResult, PassKind, PoisonedFile, TestComparison, VerificationPass};
 use contract::sandbox::{Attempt, MountDigest, SetupRecord};
 use contract::text::{listed, shown};
 use contract::{Coverage, Reason};
@@ -29,6 +31,7 @@ use crate::environment::Layer;
 use crate::posture::Cells;
 use crate::run::Stopped;
 use crate::supervise::Setting;
+pub(crate) use conduct::sort_of;
 use room::Ran;
 
 /// What is examined.
@@ -61,6 +64,10 @@ pub(crate) struct Examined {
     pub(crate) attempts: Vec<Attempt>,
     /// Setup layers that were made for trees other than the baseline.
     pub(crate) setup: Vec<SetupRecord>,
+    /// Changed files that were replaced by text that cannot compile.
+    pub(crate) poisoned: Vec<PoisonedFile>,
+    /// True if the build makes every product that the patch carries, with the same bytes.
+    pub(crate) products_rebuilt: bool,
 }
 
 /// What the contract's environment came to before the exam.
@@ -83,6 +90,10 @@ pub(crate) struct Examiner<'a> {
     tried_before: Vec<Vec<String>>,
     /// True if each command ends in time on the baseline.
     baseline_ends: Vec<bool>,
+    /// Time that setup, builds and commands took so far.
+    spent_ms: u64,
+    /// Files of the exam's tree that its build wrote.
+    rewritten: Vec<Vec<u8>>,
     found: Examined,
 }
 
@@ -102,6 +113,8 @@ impl<'a> Examiner<'a> {
             furnished,
             tried_before: Vec::new(),
             baseline_ends: Vec::new(),
+            spent_ms: 0,
+            rewritten: Vec::new(),
             found: Examined::default(),
         }
     }
@@ -109,17 +122,25 @@ impl<'a> Examiner<'a> {
     /// Exam, change, control and blind, each in a tree of its own.
     pub(crate) fn examine(mut self) -> Result<Examined, Stopped> {
         let exam = self.exam_listing()?;
-        if let Some(why) = self.cannot_set_up(&exam)? {
+        if let Some(why) = self.cannot_set_up()? {
             self.found.blocks.push((Reason::VerificationFailed, why));
             return Ok(self.found);
         }
         let before = self.baselines()?;
+        let spent = self.spent_ms;
         let ran = self.commands(PassKind::Exam, &exam, &before, self.exam_sameness())?;
+        let exam_ms = self.spent_ms - spent;
+        if ran.iter().any(|ran| ran.unready) {
+            self.found.coverage.extend([Coverage::ExamInProcess, Coverage::ExamWithoutControl]);
+            self.conclude();
+            return Ok(self.found);
+        }
         if exam != *self.trees.result {
             self.commands(PassKind::Change, self.trees.result, &before, Sameness::Function)?;
         }
         self.control(&exam, &ran)?;
         self.blind(&exam)?;
+        self.poison(&exam, &ran, exam_ms)?;
         self.conclude();
         Ok(self.found)
     }
@@ -163,6 +184,14 @@ impl<'a> Examiner<'a> {
         sameness: Sameness,
     ) -> Result<Vec<Ran>, Stopped> {
         let room = self.room(listing, kind.as_str())?;
+        self.hold_room_conduct(&room);
+        if let Some(why) = &room.unready {
+            let text = format!("{}: baseline + patch cannot be set up and built: {why}", kind.as_str());
+            self.found.blocks.push((Reason::VerificationFailed, text));
+        }
+        if kind == PassKind::Exam {
+            self.rewritten.clone_from(&room.rewritten);
+        }
         let mut all = Vec::new();
         for (index, command) in self.setting.contract.verification_commands.iter().enumerate() {
             let name = pass_name(kind, index);
