@@ -23,6 +23,9 @@ const LARGEST: u64 = 64 << 20;
 /// Modules that Python runs when it starts, wherever they are installed.
 const STARTUP: &[&[u8]] = &[b"sitecustomize.py", b"usercustomize.py"];
 
+/// Folders of installed packages that the exam set protects as a whole.
+const INSTALLED: &[&[u8]] = &[b".venv", b"venv", b"node_modules", b"vendor", b".tox", b".nox"];
+
 /// The exam set of a judged tree.
 #[derive(Clone, Copy)]
 pub(crate) struct ExamFiles<'a> {
@@ -41,8 +44,9 @@ impl ExamFiles<'_> {
     fn is_installed(&self, path: &[u8], base: &Path) -> bool {
         let mut folders = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at]);
         let Some(own) = folders.find(|folder| !self.baseline.has_below(folder)) else { return false };
-        let inside = [own, b"/x"].concat();
-        !self.rules.is_protected(&inside) && !plain_names(base, own, 1).is_empty()
+        let name = own.rsplit(|byte| *byte == b'/').next().unwrap_or(own);
+        let is_plain = INSTALLED.contains(&name) || !self.rules.is_protected(&[own, b"/x"].concat());
+        is_plain && !plain_names(base, own, 1).is_empty()
     }
 }
 

@@ -85,7 +85,7 @@ impl Restoring<'_> {
         let is_exam = if of_tree { self.rules.is_protected(entry.path) } else { self.is_hook(entry) };
         // A file, a link or a hole where the tree has a folder of the exam.
         let covers = !is_folder && self.has_exam_below(entry.path);
-        if covers || is_exam && !(is_folder && !of_tree) {
+        if covers || is_exam && (of_tree || !is_folder) {
             remove_tree_at(entry.dir, entry.name)?;
             self.restored.push(path_text(entry.path));
             return Ok(Next::Pass);

@@ -97,3 +97,31 @@ fn a_script_is_not_poisoned() {
     };
     check(&SCRIPT, "echo two > a.txt; echo 'echo two' > say.sh", &[]);
 }
+
+/// A package in Go with a file for another system, which nothing compiles here.
+#[test]
+fn go_reads_what_is_built_for_this_system_alone() {
+    let Some(environment) = testkit::go_environment("judged::poison::go") else { return };
+    let world = crate::world();
+    let steps = json!([
+        {"write": {"path": "answer.go", "text": "package answer\n\nfunc Answer() int { return 42 }\n"}},
+        {"write": {"path": "answer_windows.go", "text": "package answer\n\nfunc onlyOnAnotherSystem() string { return \"another system\" }\n"}},
+    ]);
+    let (fake, environment) = (json!({"steps": steps}).to_string(), environment.to_string());
+    let changes = [
+        ("allowed_paths", "['*.go']"),
+        ("verification_commands", "[[go, test, -vet=off, ./...]]"),
+        ("environment", environment.as_str()),
+        ("fake", fake.as_str()),
+    ];
+    world.case("made", &changes);
+    world.write("made/files/go.mod", "module answer\n\ngo 1.21\n");
+    world.write("made/files/answer.go", "package answer\n\nfunc Answer() int { return 41 }\n");
+    let test = "package answer\n\nimport \"testing\"\n\nfunc TestAnswer(t *testing.T) {\n\tif Answer() != 42 {\n\t\tt.Fatal()\n\t}\n}\n";
+    world.write("made/files/answer_test.go", test);
+    let (report, _) = world.run("./made", 0);
+    let poisoned = &report["verification"]["poisoned"];
+    assert_eq!(poisoned[0], json!({"path": "answer_windows.go", "outcome": "not_exercised"}), "{poisoned}");
+    assert!(["exercised", "not_tried"].contains(&poisoned[1]["outcome"].as_str().unwrap()), "{poisoned}");
+    let _ = world.cto(["verify", "@"]).expect(0);
+}
