@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Checks a bundle of cto with a public key and nothing but the Python standard library (3.9 or newer).
 
-    python3 verify.py BUNDLE --key harness.pub [--key FILE ...]
+    python3 verify.py BUNDLE... --key harness.pub [--key FILE ...]
 
 Exit 0: every check holds. Exit 1: one does not; prints `fail`, then a line each. Exit 2: not a bundle, or wrong usage.
+Of several bundles each gets its line, with its path, and the worst decides.
 A key is an OpenSSH line (`ssh-ed25519 AAAA...`) or a PEM public key; a key inside the bundle is never used.
 
 Checked: kinds and names of files, RFC 8785 bytes, envelope and ed25519 signature, signed digests of every file, the
@@ -19,12 +20,14 @@ import datetime
 import hashlib
 import json
 import os
+import re
 import sys
 
 REPORT, EVENTS, TRACE, ENVELOPE = "report.json", "events.normalized.jsonl", "trace.jsonl", "attestation.dsse.json"
 CONTRACT, DECISION = "task-contract.json", "eligibility-decision.json"
 ALWAYS = [REPORT, "report.md", EVENTS, "patch.diff", "test.log", TRACE, CONTRACT, DECISION, "sandbox.json", ENVELOPE]
 RULES = "1.2"
+RUN_ID = re.compile("[0-9]{8}T[0-9]{6}Z-[A-Za-z0-9][A-Za-z0-9._-]{0,63}-[a-z0-9]+")
 # Events that stand in this order where they occur, and events that may stand anywhere.
 ORDERED = """run.started task.contract.created plan.updated approval.requested approval.granted patch.applied
     git.diff.checked verification.completed run.completed""".split()
@@ -33,7 +36,8 @@ FACTS = """backend.gate.blocked eligibility.decided workspace.prepared sandbox.a
 # Reasons that make a run `blocked`. harness_interrupted does so before the engine started; every other one is `fail`.
 BLOCKED = """reviewer_rejected timeout budget_exceeded halted contract_invalid gate_missing stage_not_earned
     missing_test_command source_not_admitted executable_digest_mismatch license_unresolved model_not_admitted
-    provider_auth_unavailable local_provider_config_missing provider_response_shape source_missing target_not_admitted
+    provider_auth_unavailable local_provider_config_missing provider_response_shape environment_broken
+    contract_premise_false source_missing target_not_admitted
     unowned_repository critical_repository approval_missing approval_expired approval_consumed approval_mismatch
     approval_denied sandbox_unavailable dirty_starting_tree provider_unavailable missing_operator_outcome""".split()
 
@@ -289,7 +293,7 @@ def check_signed(files, report, predicate):
     made = {
         "verdict": report["status"], "blockers": report["blocker_reasons"], "patch_sha256": sha256(files["patch.diff"]),
         "started_at": report["run_started_at"], "finished_at": report["run_finished_at"],
-        "engine": {"id": engine["id"], "source_id": engine["source_id"], "tree_sha256": engine["executable_sha256"],
+        "engine": {"id": engine["id"], "source_id": engine["source_id"], "tree_sha256": engine.get("tree_sha256") or engine["executable_sha256"],
                    "argv_sha256": engine["argv_sha256"], "process_started": engine["process_started"]},
         "sandbox": {"asked": sandbox["asked"], "applied": sandbox["profile"], "probe_sha256": sandbox.get("probe_sha256")},
         "model": {"requested": pair, "asked": names("asked"), "answered": names("answered"), "refused": model["refused"]},
@@ -333,23 +337,100 @@ def check_status(report):
     result = "not_run" if not passes else "pass" if results == {"pass"} else "fail"
     same(REPORT, "verification_result", result, report["verification"]["result"])
     same(REPORT, "tests_passed", {"pass": True, "fail": False}.get(result), report["tests_passed"])
-    exams = [one for one in passes if one["kind"] == "exam" and one["result"] == "pass"]
+    # A baseline without any test leaves only what the patch brings.
+    proving = "change" if "exam" not in kinds and "tests_not_compared" in coverage else "exam"
+    exams = [one for one in passes if one["kind"] == proving and one["result"] == "pass"]
     excused = report["stage"] == 1 or "no_verification" in coverage or status != "pass"
     check(exams or excused, REPORT, "verification", "an exam that passed, or a reason why there is none", "neither")
-    check(all(one["exit"] == 0 for one in exams), REPORT, "verification", "exit 0 where the exam passed", "another")
+    excuses = {"known_failure": "known_failures", "flaky": "flaky_tests"}
+    def excused(one):
+        """Every failing test has an excuse that the coverage names."""
+        tests = one["tests"].get("failed", [])
+        covered = all(excuses.get(test.get("excused")) in coverage for test in tests)
+        return tests and covered and len(tests) == (one["tests"]["result"] or {}).get("failed", 0)
+    holds = all(one["exit"] == 0 or one["exit"] is not None and excused(one) for one in exams)
+    check(holds, REPORT, "verification", "exit 0 where the exam passed", "another")
     failed = [one["name"] for one in passes if one["kind"] in ("exam", "change") and one["result"] == "pass"
-              and (one["tests"]["result"] or {}).get("failed", 0)]
+              and (one["tests"]["result"] or {}).get("failed", 0) and not excused(one)]
     check(not failed, REPORT, "verification_tests", "no failed test where a check passed", failed)
     check(status != "pass" or "fail" not in results, REPORT, "verification", "no failed check in a pass", "one failed")
     for code, unproven in (("sandbox_none", started and report["sandbox"]["profile"] == "none"),
-                           ("tests_not_compared", any(one["kind"] == "exam" and not (one["tests"]["baseline"] or {}).get("executed")
+                           ("tests_not_compared", any(one["kind"] == proving and not (one["tests"]["baseline"] or {}).get("executed")
                                                       for one in passes)),
-                           ("exam_in_process", "exam" in kinds and "blind" not in kinds),
-                           ("exam_without_control", "exam" in kinds and "control" not in kinds)):
+                           ("exam_in_process", proving in kinds and "blind" not in kinds),
+                           ("exam_without_control", proving in kinds and "control" not in kinds)):
         check(not unproven or code in coverage, REPORT, "coverage", code, "not listed")
     classes = {hit.get("class", "leak") for hit in report["secret_scan"]["hits"]}
     for kind, reason in [("leak", "secret_leak"), ("canary", "canary_touched")]:
         same(REPORT, "secret_scan", kind in classes, reason in reasons)
+
+
+def check_sandbox(sandbox, report):
+    """sandbox.json and the report tell of the same sandbox, and a recorder that ran out of room is told of."""
+    told = [report["sandbox"]["asked"], report["sandbox"]["profile"], report["engine"]["process_started"]]
+    same("sandbox.json", "sandbox", told, [sandbox["asked"], sandbox["applied"], sandbox["engine_ran"]])
+    postures = canonical(sandbox["postures"])
+    same("sandbox.json", "probe_sha256", None if postures == b"[]" else sha256(postures), report["sandbox"].get("probe_sha256"))
+    full = any(is_full(cell["seen"]) for cell in sandbox["cells"])
+    same("sandbox.json", "recorder_full", full, "recorder_full" in report["coverage"])
+
+
+def check_truth(events, sandbox, usage, report):
+    """One truth: what the events say is what sandbox.json, model-usage.jsonl and the report say, field by field."""
+    told = {
+        "run.started": {"engine": report["backend"], "purpose": report["purpose"], "stage": report["stage"],
+                        "task_id": report["task_id"]},
+        "task.contract.created": {"contract_digest": report["contract_digest"]},
+        "eligibility.decided": {"decision_id": report["decision_id"]},
+        "workspace.prepared": {"baseline_commit": report["baseline_commit"], "baseline_tree": report["baseline_tree"]},
+        "sandbox.applied": {"asked": report["sandbox"]["asked"], "profile": report["sandbox"]["profile"]},
+        "engine.started": {"engine": report["backend"], "wall_seconds": sandbox["wall_seconds"]},
+        "engine.exited": {"exit_code": report["backend_exit_code"], "duration_ms": report["engine"]["duration_ms"]},
+        "patch.applied": {"sha256": report["artifact_digests"].get("patch.diff")},
+        "git.diff.checked": {"allowed_writes_passed": report["allowed_writes_passed"], "result_tree": report["result_tree"],
+                             "forbidden_paths_passed": report["forbidden_paths_passed"]},
+        "verification.completed": {"result": report["verification"]["result"]},
+        "secret.scan.completed": {"hits": len(report["secret_scan"]["hits"]), "status": report["secret_scan"]["status"]},
+        "run.completed": {"backend_exit_code": report["backend_exit_code"], "blockers": report["blocker_reasons"]},
+    }
+    if "patch.diff" not in report["not_applicable"]:
+        told["git.diff.checked"]["changed_files"] = len(report["changed_files"])
+    kinds = {event["type"] for event in events}
+    ended = {record["seq"]: record for record in usage if record["refused"] or record["outcome"] != "local"}
+    attempts = sandbox["attempts"]
+    is_of = lambda event, attempt: all(event["data"].get(name) == value for name, value in attempt.items())
+    for event in events:
+        kind, data = event["type"], event["data"]
+        expected = told.get(kind, {})
+        if kind in ("model.answered", "model.refused"):
+            record = ended.pop(data.get("request"), {})
+            names = "model_answered model_asked outcome purpose refusal served status tokens total_ms wire".split()
+            expected = {name: record.get(name) for name in names}
+            same("model-usage.jsonl", "one_truth", kind == "model.refused", record.get("refused"))
+        if kind == "sandbox.refused":
+            check(any(is_of(event, one) for one in attempts), "sandbox.json", "one_truth", data, "no such attempt")
+        same(EVENTS, "one_truth", expected, {name: data.get(name) for name in expected})
+    check(not ended, EVENTS, "one_truth", "an event of each request that ended", sorted(ended))
+    same(REPORT, "one_truth", report["backend_exit_code"], report["engine"]["exit_code"])
+    for kind, said in (("engine.exited", report["backend_exit_code"] is not None), ("git.diff.checked", report["result_tree"]),
+                       ("git.diff.checked", report["changed_files"]), ("verification.completed", report["verification"]["passes"])):
+        check(not said or kind in kinds, REPORT, "one_truth", "an event " + kind, "none")
+    check("engine.started" not in kinds or report["engine"]["process_started"], REPORT, "one_truth", "process_started", "not")
+    check(not kinds & report["not_applicable"].keys(), REPORT, "one_truth", "no event among what is not applicable", kinds)
+    listed = lambda verdict: ["%s: %s" % (one["cell"], one["what"]) for one in attempts if one["judged"] == verdict]
+    same("sandbox.json", "one_truth", report["forbidden_actions_attempted"], listed("forbidden_action"))
+    same("sandbox.json", "one_truth", report["sandbox"]["violations"], listed("violation"))
+    same("sandbox.json", "one_truth", report["engine"]["leftover_processes"], sandbox["leftover_processes"])
+    refused = [event for event in events if event["type"] == "sandbox.refused"]
+    unsaid = [one for one in attempts if not any(is_of(event, one) for event in refused)]
+    check(not unsaid or len(attempts) > 100, EVENTS, "one_truth", "an event of every attempt", unsaid)
+
+
+def is_full(seen):
+    """A recorder met more than it had room to list: it keeps 256 entries of each list."""
+    listed = lambda name: sum(one["count"] for one in seen[name])
+    return (len(seen["refused"]) >= 256 or seen["executions_total"] > listed("executions")
+            or seen["connections_total"] > listed("connections"))
 
 
 def verify(root, files, keys):
@@ -374,8 +455,12 @@ def verify(root, files, keys):
         return None
     statement = read_statement(envelope, keys)
     predicate = statement and statement["predicate"]
+    folder = os.path.basename(os.path.realpath(root))
+    if predicate and RUN_ID.fullmatch(folder):
+        same(ENVELOPE, "run_mismatch", folder, predicate["run_id"])
     check_digests(files, report, statement)
-    check_events(*read_chain(files[EVENTS], report["run_id"]), report, predicate)
+    events = read_chain(files[EVENTS], report["run_id"])
+    check_events(*events, report, predicate)
     if predicate:
         check_signed(files, report, predicate)
     same(REPORT, "constants", [False, "not-promoted"],
@@ -383,36 +468,49 @@ def verify(root, files, keys):
     if report["rules_version"] == RULES:
         check_decision(files, report, decision)
         check_status(report)
+        check_sandbox(tops["sandbox.json"], report)
+        usage = files.get("model-usage.jsonl", b"").split(b"\n")
+        check_truth(events[0], tops["sandbox.json"], [parse("model-usage.jsonl", line) for line in usage if line], report)
     return report if statement else None
 
 
-def main():
-    usage = argparse.ArgumentParser(description="Checks a bundle of cto offline.")
-    usage.add_argument("bundle")
-    usage.add_argument("--key", required=True, action="append", help="OpenSSH line or PEM; may be repeated")
-    given = usage.parse_args()
-    keys, files, report = {}, {}, None
-    for path in given.key:
-        try:
-            keys.update([read_key(path)])
-        except (OSError, ValueError, IndexError) as error:
-            usage.error("%s is not a public key: %s" % (path, error))
-    root = given.bundle
+def judge(root, keys):
+    """The exit code of one bundle and what is to be printed of it."""
+    files, report = {}, None
     if os.path.islink(root) or not os.path.isdir(root):
-        usage.error("%s is not a bundle: it is not a directory" % root)
+        return 2, ["%s is not a bundle: it is not a directory" % root]
     if not any(os.path.lexists(os.path.join(root, name)) for name in (REPORT, ENVELOPE)):
-        usage.error("%s is not a bundle: it has neither %s nor %s" % (root, REPORT, ENVELOPE))
+        return 2, ["%s is not a bundle: it has neither %s nor %s" % (root, REPORT, ENVELOPE)]
     read_files(root, "", 0, files)
     try:
         report = verify(root, files, keys)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         check(False, root, "shape", "documents as their schemas describe them", repr(error))
     if failures or report is None:
-        print("fail", *failures, sep="\n")
-        return 1
+        return 1, ["fail", *failures]
     again = "" if report["rules_version"] == RULES else ", not judged again: made under other rules"
-    print("pass %s, verdict %s%s" % (report["run_id"], report["status"], again))
-    return 0
+    return 0, ["pass %s, verdict %s%s" % (report["run_id"], report["status"], again)]
+
+
+def main():
+    usage = argparse.ArgumentParser(description="Checks bundles of cto offline.")
+    usage.add_argument("bundle", nargs="+")
+    usage.add_argument("--key", required=True, action="append", help="OpenSSH line or PEM; may be repeated")
+    given = usage.parse_args()
+    keys, worst = {}, 0
+    for path in given.key:
+        try:
+            keys.update([read_key(path)])
+        except (OSError, ValueError, IndexError) as error:
+            usage.error("%s is not a public key: %s" % (path, error))
+    for root in given.bundle:
+        failures.clear()
+        code, lines = judge(root, keys)
+        worst = max(worst, code)
+        if len(given.bundle) > 1:
+            lines[0] = "%s: %s" % (root, lines[0])
+        print(*lines, sep="\n", file=sys.stderr if code == 2 else sys.stdout)
+    return worst
 
 
 if __name__ == "__main__":

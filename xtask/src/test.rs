@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::Outcome;
@@ -49,6 +49,12 @@ impl Counts {
         }
     }
 
+    fn join(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+
     /// A test that said it was skipped has ended well, and libtest counted it as passed.
     fn skip(&mut self, number: u64) {
         self.passed = self.passed.saturating_sub(number);
@@ -71,8 +77,9 @@ pub(crate) fn run(filter: &[&str]) -> Outcome<Counts> {
     tools::programs();
     let skips = cache()?.join("skips.txt");
     std::fs::write(&skips, "").map_err(|error| format!("cannot write {}: {error}", skips.display()))?;
+    let bundles = empty_folder("bundles")?;
     let mut command = cargo(&["test", "--workspace", "--no-fail-fast"]);
-    command.args(filter).env("CTO_TEST_SKIPS", &skips);
+    command.args(filter).env("CTO_TEST_SKIPS", &skips).env("CTO_TEST_BUNDLES", &bundles);
     for (variable, make) in tools::TOOLS {
         match make() {
             Ok(path) => drop(command.env(variable, path)),
@@ -80,12 +87,28 @@ pub(crate) fn run(filter: &[&str]) -> Outcome<Counts> {
         }
     }
     let mut counts = stream(&mut command)?;
+    // Only now is every bundle there that the suite makes.
+    let mut judge = cargo(&["test", "-p", "cto", "--test", "it", "--", "--exact", "--show-output", JUDGE]);
+    counts.join(stream(judge.env("CTO_TEST_COLLECTED", &bundles))?);
     let reasons = reasons(&skips)?;
     for reason in &reasons {
         println!("{reason}");
     }
     counts.skip(reasons.iter().filter(|reason| reason.starts_with("skipped:")).count() as u64);
     Ok(counts)
+}
+
+/// The test that lets both verifiers judge what all others left.
+const JUDGE: &str = "collected::both_verifiers_agree_on_every_bundle_of_the_suite";
+
+fn empty_folder(name: &str) -> Outcome<PathBuf> {
+    let folder = cache()?.join(name);
+    let failed = |error: std::io::Error| format!("cannot empty {}: {error}", folder.display());
+    match std::fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => std::fs::create_dir(&folder).map_err(failed)?,
+    }
+    Ok(folder)
 }
 
 fn stream(command: &mut Command) -> Outcome<Counts> {

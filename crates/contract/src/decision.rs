@@ -5,6 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::baseline_exam::BaselineExamFacts;
 use crate::digest::Digest;
 use crate::engine::EngineSetting;
 use crate::exam::Ecosystem;
@@ -56,6 +57,7 @@ gates! {
     CleanStart "clean_start",
     EndpointReachable "endpoint_reachable",
     ResponseShape "response_shape",
+    BaselineExam "baseline_exam",
 }
 
 impl fmt::Display for Gate {
@@ -220,6 +222,9 @@ pub struct Inputs {
     /// What the model answered. Absent until phase B has passed, and where no model is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerFact>,
+    /// The contract's commands on the baseline. Absent until every other gate has passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_exam: Option<BaselineExamFacts>,
 }
 
 /// `eligibility-decision.json`.

@@ -5,6 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Digest;
+
 /// Names a task; it becomes part of file names, so its alphabet is narrow.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -29,6 +31,11 @@ impl fmt::Display for ParseIdError {
 }
 
 impl std::error::Error for ParseIdError {}
+
+/// Begins the mark of a run.
+const MARK: &str = "run-";
+/// So many digits of the digest of its id follow.
+const MARK_DIGITS: usize = 16;
 
 const TASK_RULE: &str = "a task id: 1 to 64 of letters, digits, `.`, `_`, `-`, beginning with a letter or digit";
 const RUN_RULE: &str = "a run id: <yyyymmddThhmmssZ>-<task id>-<suffix>";
@@ -70,6 +77,17 @@ impl RunId {
 
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// A name for folders and processes of the run that programs inside its sandbox can see. It tells neither time nor task.
+    pub fn mark(&self) -> String {
+        format!("{MARK}{}", &Digest::of(self.0.as_bytes()).to_string()[..MARK_DIGITS])
+    }
+
+    /// True for what [`Self::mark`] makes.
+    pub fn is_mark(text: &str) -> bool {
+        let digits = text.strip_prefix(MARK).unwrap_or_default();
+        digits.len() == MARK_DIGITS && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     }
 
     /// The last part, which people use to name a run.
@@ -161,6 +179,17 @@ mod tests {
             ("../20261115T003955Z-a-b9tc", false),
         ] {
             assert_eq!(RunId::try_from(text.to_owned()).is_ok(), good, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_mark_tells_nothing_of_the_run() {
+        let run = RunId::new("20261115T003955Z", &TaskId::try_from("a-b".to_owned()).unwrap(), "b9tc").unwrap();
+        assert_eq!(run.mark(), "run-e350abbb2ebc9cc0");
+        for (text, is) in
+            [(run.mark().as_str(), true), (run.as_str(), false), ("run-e350", false), ("run-E350ABBB2EBC9CC0", false)]
+        {
+            assert_eq!(RunId::is_mark(text), is, "{text}");
         }
     }
 

@@ -3,6 +3,7 @@
 //! Pure: no clock, no file system, no network. What a person writes is loaded through [`source`]; what the program
 //! writes is a serde type here, so that its JSON Schema and its reader are the same declaration.
 
+pub mod baseline_exam;
 mod canonical;
 pub mod case;
 pub mod claim;

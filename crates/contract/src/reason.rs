@@ -96,6 +96,8 @@ reasons! {
     ProviderAuthUnavailable "provider_auth_unavailable" Blocked BackendGateBlocked "The provider's credential is not available." "configure the credential source of its class",
     LocalProviderConfigMissing "local_provider_config_missing" Blocked BackendGateBlocked "The local provider's endpoint is not configured." "configure its endpoint",
     ProviderResponseShape "provider_response_shape" Blocked BackendGateBlocked "The model's answers have no content." "use a model or a server setting that answers with content",
+    EnvironmentBroken "environment_broken" Blocked BackendGateBlocked "The contract's commands cannot be run on the baseline." "mend the environment of the contract: cto environment suggest; see the output: cto logs RUN --verification",
+    ContractPremiseFalse "contract_premise_false" Blocked BackendGateBlocked "The contract says something of the baseline's tests that is not so." "correct the entry of must_pass or may_stay_red; the names of the tests stand in: cto logs RUN --verification",
     SourceMissing "source_missing" Blocked BackendGateBlocked "The source repository is not there, or cannot be read." "mend what is named, or name another repository with --repo DIR",
     TargetNotAdmitted "target_not_admitted" Blocked BackendGateBlocked "The target repository is not admitted." "write a target admission for it",
     UnownedRepository "unowned_repository" Blocked BackendGateBlocked "Nothing says that the repository is owned." "state source_owner and source_classification: owned_local in the contract",

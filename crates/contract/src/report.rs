@@ -128,6 +128,30 @@ pub struct TestComparison {
     pub result: Option<TestCounts>,
     pub missing: Vec<String>,
     pub newly_skipped: Vec<String>,
+    /// Tests that failed, each with what its runner says of it; the first of many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<FailedTest>,
+}
+
+/// A test that failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FailedTest {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// Why it does not count against the patch, if it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excused: Option<Excuse>,
+}
+
+/// Why a failing test does not count against the patch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Excuse {
+    /// It failed in the baseline, and `may_stay_red` names it.
+    KnownFailure,
+    /// It fails now and then in the baseline too, and passed with the patch when it was held again.
+    Flaky,
 }
 
 /// One command of the verification.
@@ -172,6 +196,9 @@ pub enum PoisonOutcome {
     NotTried,
 }
 
+/// Entry of `not_applicable` where it is not known what an engine changed.
+pub const CHANGED_FILES: &str = "changed_files";
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineFacts {
     pub id: String,
@@ -189,6 +216,12 @@ pub struct EngineFacts {
     pub duration_ms: Option<u64>,
     /// Processes the engine left behind and the harness ended.
     pub leftover_processes: Vec<String>,
+    /// Why the harness ended it, where it did not end itself although it was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_by_harness: Option<String>,
+    /// Remarks of its own log that decide nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

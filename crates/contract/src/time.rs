@@ -65,10 +65,60 @@ impl Serialize for Stamp {
     }
 }
 
+/// Reads the exact form that is written, so that every reader of a document agrees on it: a leap second, an offset or
+/// another precision is refused.
 impl<'de> Deserialize<'de> for Stamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read_text(deserializer)
+        read_text(deserializer).map(|ExactStamp(stamp)| stamp)
     }
+}
+
+/// A stamp whose text is the one it is written as.
+struct ExactStamp(Stamp);
+
+/// Text that no document of ours has for a moment.
+#[derive(Debug)]
+enum ReadStampError {
+    Inexact,
+    Parse(jiff::Error),
+}
+
+impl fmt::Display for ReadStampError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Inexact => {
+                f.write_str("a time is RFC 3339 in UTC with microseconds, such as 2026-11-15T02:39:55.000000Z")
+            }
+            Self::Parse(error) => error.fmt(f),
+        }
+    }
+}
+
+impl FromStr for ExactStamp {
+    type Err = ReadStampError;
+
+    fn from_str(text: &str) -> Result<Self, ReadStampError> {
+        const FORM: &[u8] = b"dddd-dd-ddTdd:dd:dd.ddddddZ";
+        let fits = |(byte, form): (&u8, &u8)| if *form == b'd' { byte.is_ascii_digit() } else { byte == form };
+        let exact = text.len() == FORM.len() && text.as_bytes().iter().zip(FORM).all(fits);
+        // A leap second would be read as the second before it.
+        if !exact || text.as_bytes()[17] > b'5' {
+            return Err(ReadStampError::Inexact);
+        }
+        text.parse().map(Self).map_err(ReadStampError::Parse)
+    }
+}
+
+/// Reads a moment that a person wrote: any form of RFC 3339.
+pub(crate) fn read_written_stamp<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Stamp>, D::Error> {
+    struct Written(Stamp);
+
+    impl<'de> Deserialize<'de> for Written {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            read_text(deserializer).map(Self)
+        }
+    }
+    Ok(Option::<Written>::deserialize(deserializer)?.map(|Written(stamp)| stamp))
 }
 
 impl JsonSchema for Stamp {
@@ -95,5 +145,25 @@ mod tests {
         insta::assert_snapshot!(stamp, @"2026-11-15T02:39:55.000000Z");
         insta::assert_snapshot!(stamp.compact(), @"20261115T023955Z");
         assert_eq!(stamp.to_string().parse::<Stamp>().unwrap(), stamp);
+    }
+
+    #[test]
+    fn a_document_has_one_text_for_a_moment() {
+        let read = |text: &str| serde_json::from_value::<Stamp>(text.into()).ok();
+        assert!(read("2026-11-15T02:39:59.999999Z").is_some());
+        for other in [
+            "2026-06-30T23:59:60.000000Z",
+            "2026-11-15T02:39:55Z",
+            "2026-11-15T02:39:55.0000000Z",
+            "2026-11-15t02:39:55.000000z",
+            "2026-11-15 02:39:55.000000Z",
+            "2026-11-15T02:39:55.000000+00:00",
+            "2026-13-15T02:39:55.000000Z",
+            "2026-11-15T24:39:55.000000Z",
+            "-26-11-15T02:39:55.000000Z",
+            "",
+        ] {
+            assert_eq!(read(other), None, "{other}");
+        }
     }
 }

@@ -6,14 +6,14 @@ use std::sync::atomic::AtomicBool;
 
 use contract::decision::Profile;
 use contract::{Purpose, Stage};
-use harness::{Ask, FAKE, Harness, Home, LoadTaskError, Task};
+use harness::{Ask, BoundBundle, FAKE, Harness, Home, LoadTaskError, Task};
 use ledger::Ledger;
 
 use crate::args::Asked;
 use crate::config::{Config, model_ask};
 use crate::error::CommandError;
 use crate::output::Output;
-use crate::seek::{FoundRun, Runs};
+use crate::seek::{FoundRun, Runs, trusted};
 
 /// Handed to every command.
 #[derive(Debug)]
@@ -84,6 +84,13 @@ impl Context {
     /// A run by id, unique prefix, suffix, `@` or `@-N`.
     pub(crate) fn find_run(&self, reference: &str) -> Result<FoundRun, CommandError> {
         Runs::of(self)?.find(reference)
+    }
+
+    /// The same, verified with the home's keys as the run that was asked for; it is not collected while both values live.
+    pub(crate) fn bind_run(&self, reference: &str) -> Result<(FoundRun, BoundBundle), CommandError> {
+        let found = self.find_run(reference)?;
+        let bound = found.bind(&found.keys(&trusted(self, &[])?, &[]))?;
+        Ok((found, bound))
     }
 
     /// A task by case id or path.

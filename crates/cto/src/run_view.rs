@@ -1,9 +1,10 @@
 //! A run for people: verdict, why, what to do next. The same for `run` and `show`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use contract::report::{CheckResult, PassKind, PoisonOutcome, Report};
+use contract::report::{CHANGED_FILES, CheckResult, Excuse, FailedTest, PassKind, PoisonOutcome, Report};
 use contract::text::{listed, shown};
 use contract::{Reason, Stage, Status};
 use evidence::render::{counts_text, model_text, verdict_sentence};
@@ -91,6 +92,11 @@ fn facts(out: &mut String, output: Output, report: &Report) {
                 line(if index == 0 { label } else { "" }, text);
             }
         }
+        for test in failed_tests(report) {
+            for (index, text) in wrap(&test, output.width.saturating_sub(14)).iter().enumerate() {
+                line("", &format!("{}{text}", if index == 0 { "" } else { "  " }));
+            }
+        }
         line(
             "sandbox",
             &format!(
@@ -115,8 +121,29 @@ fn facts(out: &mut String, output: Output, report: &Report) {
     }
 }
 
+/// A failing test with what its runner says of it, and why it does not count where it does not.
+pub(crate) fn failed_test(test: &FailedTest) -> String {
+    let message = if test.message.is_empty() { String::new() } else { format!(": {}", shown(&test.message)) };
+    let excuse = match test.excused {
+        None => "",
+        Some(Excuse::KnownFailure) => " (a known failure)",
+        Some(Excuse::Flaky) => " (flaky)",
+    };
+    format!("failed{excuse} {}{message}", shown(&test.name))
+}
+
+/// Failing tests of exam and change, each once.
+fn failed_tests(report: &Report) -> Vec<String> {
+    let checks = report.verification.passes.iter().filter(|pass| pass.kind != PassKind::Control);
+    let tests: BTreeSet<String> = checks.flat_map(|pass| &pass.tests.failed).map(failed_test).collect();
+    tests.into_iter().collect()
+}
+
 fn diff_text(report: &Report) -> String {
     let files = count(report.changed_files.len(), "file", "files");
+    if let Some(why) = report.not_applicable.get(CHANGED_FILES) {
+        return shown(why);
+    }
     if report.changed_files.is_empty() {
         "nothing changed".to_owned()
     } else if report.allowed_writes_passed {
@@ -191,7 +218,12 @@ fn lines(report: &Report, bundle: &Path) -> String {
         );
     }
     if report.engine.process_started {
-        let _ = writeln!(out, "diff files={} inside={}", report.changed_files.len(), report.allowed_writes_passed);
+        let _ = match report.not_applicable.get(CHANGED_FILES) {
+            Some(why) => writeln!(out, "diff unknown {}", shown(why)),
+            None => {
+                writeln!(out, "diff files={} inside={}", report.changed_files.len(), report.allowed_writes_passed)
+            }
+        };
         for pass in &report.verification.passes {
             let exit = pass.exit.map_or("none".to_owned(), |exit| exit.to_string());
             let result = if pass.result == CheckResult::Pass { "pass" } else { "fail" };
@@ -203,6 +235,9 @@ fn lines(report: &Report, bundle: &Path) -> String {
             for path in report.verification.with_outcome(outcome) {
                 let _ = writeln!(out, "{label} {}", shown(path));
             }
+        }
+        for test in failed_tests(report) {
+            let _ = writeln!(out, "test {test}");
         }
         for judged in &report.claims {
             let verdict = judged.verdict.as_str();

@@ -6,11 +6,15 @@ use std::path::{Path, PathBuf};
 use contract::RunId;
 use contract::text::shown;
 use evidence::PublicKey;
-use harness::Home;
+use evidence::verify::{AskedRun, OpenBundleError};
+use harness::{BindBundleError, BoundBundle, Home, IMPORTED, asked_run};
 use ledger::{Found, Ledger, RunCollected, RunRow};
 
 use crate::context::Context;
 use crate::error::CommandError;
+
+/// The folder of a home that holds its bundles.
+const RUNS: &str = "harness-runs";
 
 /// A run's bundle, which is not collected while this value lives.
 #[derive(Debug)]
@@ -19,18 +23,39 @@ pub(crate) struct FoundRun {
     pub(crate) bundle: PathBuf,
     /// The key that an imported run was checked with when it was taken in.
     pub(crate) signer: Option<PublicKey>,
+    /// The run that the bundle must be; none for a bundle that was named by its path alone.
+    pub(crate) asked: Option<AskedRun>,
     _held: Option<File>,
 }
 
 impl FoundRun {
-    fn new(id: String, bundle: PathBuf, signer: Option<PublicKey>) -> Self {
-        Self { _held: harness::hold(&bundle), id, bundle, signer }
+    fn new(id: String, bundle: PathBuf, signer: Option<PublicKey>, asked: Option<AskedRun>) -> Self {
+        Self { _held: harness::hold(&bundle), id, bundle, signer, asked }
     }
 
     /// A bundle by its path, wherever it lies.
     pub(crate) fn at(path: &Path) -> Self {
-        Self::new(path.display().to_string(), path.to_owned(), None)
+        Self::new(path.display().to_string(), path.to_owned(), None, None)
     }
+
+    /// The keys that its signature may be by: trusted ones, and that of an import unless keys are `named`.
+    pub(crate) fn keys(&self, trusted: &[PublicKey], named: &[PathBuf]) -> Vec<PublicKey> {
+        let signer = self.signer.iter().filter(|_| named.is_empty());
+        trusted.iter().chain(signer).cloned().collect()
+    }
+
+    /// The bundle, verified, as the run that was asked for.
+    pub(crate) fn bind(&self, keys: &[PublicKey]) -> Result<BoundBundle, CommandError> {
+        BoundBundle::bind(&self.bundle, keys, self.asked.as_ref()).map_err(|error| match error {
+            BindBundleError::Open(error) => not_a_bundle(&error),
+            error => CommandError::fail(format!("the bundle of {} does not verify: {error}", shown(&self.id)))
+                .hint(format!("cto verify {}", shown(&self.id))),
+        })
+    }
+}
+
+pub(crate) fn not_a_bundle(error: &OpenBundleError) -> CommandError {
+    CommandError::usage(error).hint("give a run id, or the directory that holds report.json")
 }
 
 /// A run that a person means.
@@ -77,9 +102,71 @@ impl Runs {
         match (found, &self.ledger) {
             (Found::One(row), Some(ledger)) => found_run(home, ledger, *row),
             (Found::Many(ids), _) => Err(ambiguous(reference, &ids)),
-            _ => find_imported(home, reference)?.map(Sought::Bundle).ok_or_else(unknown),
+            (_, ledger) => find_imported(home, ledger.as_ref(), reference)?.map(Sought::Bundle).ok_or_else(unknown),
         }
     }
+}
+
+/// Where bundles are that a person names by path or as runs. The home is opened for the first that needs it, and once.
+pub(crate) struct Places<'a> {
+    context: &'a Context,
+    runs: Option<Runs>,
+    /// Of the home, opened without doing anything to it.
+    ledger: Option<Option<Ledger>>,
+}
+
+impl<'a> Places<'a> {
+    pub(crate) fn new(context: &'a Context) -> Self {
+        Self { context, runs: None, ledger: None }
+    }
+
+    /// A path where there is one, else a run.
+    pub(crate) fn locate(&mut self, bundle: &str) -> Result<FoundRun, CommandError> {
+        let path = Path::new(bundle);
+        if bundle.contains('/') || bundle == "." || bundle == ".." || path.exists() {
+            return Ok(FoundRun { asked: self.asked_at(path)?, ..FoundRun::at(path) });
+        }
+        let runs = match self.runs.take() {
+            Some(runs) => runs,
+            None => Runs::of(self.context)?,
+        };
+        self.runs.insert(runs).find(bundle)
+    }
+
+    /// The run of a bundle that lies in the home; none for one that lies elsewhere, which needs no home at all.
+    fn asked_at(&mut self, bundle: &Path) -> Result<Option<AskedRun>, CommandError> {
+        let Ok(real) = bundle.canonicalize() else { return Ok(None) };
+        let root = real.parent().filter(|runs| runs.ends_with(RUNS)).and_then(Path::parent);
+        if !self.context.config.home.canonicalize().is_ok_and(|home| root == Some(&home)) {
+            return Ok(None);
+        }
+        // A ledger that cannot be read knows nothing of a bundle that is checked by itself; `verify RUN` says what is wrong with it.
+        let read = || Home::existing(&self.context.config.home).ok()?.ledger_to_read().ok()?;
+        if self.ledger.is_none() {
+            self.ledger = Some(read());
+        }
+        let name = real.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let Ok(run_id) = RunId::try_from(name.to_owned()) else { return Ok(None) };
+        let ledger = self.ledger.as_ref().and_then(Option::as_ref);
+        match ledger.map_or(Ok(Found::None), |ledger| ledger.run_find(run_id.as_str()))? {
+            Found::One(row) => Ok(asked_run(&row)),
+            _ => Ok(Some(AskedRun { run_id, attestation_sha256: None })),
+        }
+    }
+}
+
+/// Keys given on the command line are the only ones that count; without any, those of the home.
+pub(crate) fn trusted(context: &Context, files: &[PathBuf]) -> Result<Vec<PublicKey>, CommandError> {
+    if files.is_empty() {
+        return match Home::existing(&context.config.home) {
+            Ok(home) => Ok(home.trusted_keys()?),
+            Err(_) => Ok(Vec::new()),
+        };
+    }
+    let read = |file| {
+        PublicKey::read(file).map_err(|error| CommandError::usage(error).hint("cto key show     names the files"))
+    };
+    files.iter().map(|file: &PathBuf| read(file)).collect()
 }
 
 fn found_run(home: &Home, ledger: &Ledger, row: RunRow) -> Result<Sought, CommandError> {
@@ -87,11 +174,11 @@ fn found_run(home: &Home, ledger: &Ledger, row: RunRow) -> Result<Sought, Comman
         return Err(CommandError::blocked(format!("{} is still running", row.run_id)).hint("cto runs --status running"));
     }
     let id = RunId::try_from(row.run_id.clone()).map_err(CommandError::fail)?;
-    let bundle = home.bundle(&id);
+    let (bundle, asked) = (home.bundle(&id), asked_run(&row));
     if bundle.is_dir() {
-        return Ok(Sought::Bundle(FoundRun::new(row.run_id, bundle, None)));
+        return Ok(Sought::Bundle(FoundRun::new(row.run_id, bundle, None, asked)));
     }
-    if let Some(found) = imported(home, &id) {
+    if let Some(found) = imported(home, &id, asked) {
         return Ok(Sought::Bundle(found));
     }
     if let Some(collected) = ledger.run_collection(&row.run_id)? {
@@ -101,13 +188,21 @@ fn found_run(home: &Home, ledger: &Ledger, row: RunRow) -> Result<Sought, Comman
     Err(CommandError::fail(message).hint("restore it from a backup; the ledger still knows its digest"))
 }
 
-fn imported(home: &Home, id: &RunId) -> Option<FoundRun> {
+fn imported(home: &Home, id: &RunId, asked: Option<AskedRun>) -> Option<FoundRun> {
     let bundle = harness::imported_bundle(home, id);
-    bundle.is_dir().then(|| FoundRun::new(id.to_string(), bundle, harness::imported_signer(home, id)))
+    bundle.is_dir().then(|| FoundRun::new(id.to_string(), bundle, harness::imported_signer(home, id), asked))
+}
+
+/// An imported run as the ledger recorded it when it was taken in.
+fn asked_import(ledger: Option<&Ledger>, id: &RunId) -> Result<AskedRun, CommandError> {
+    let entries = ledger.map_or(Ok(Vec::new()), |ledger| ledger.run_entries(id.as_str()))?;
+    let recorded = entries.iter().rev().find(|entry| entry.kind == IMPORTED);
+    let digest = recorded.and_then(|entry| entry.body["attestation_sha256"].as_str()?.parse().ok());
+    Ok(AskedRun { run_id: id.clone(), attestation_sha256: digest })
 }
 
 /// A whole id or last part wins over the beginning of a longer one, as in the ledger.
-fn find_imported(home: &Home, reference: &str) -> Result<Option<FoundRun>, CommandError> {
+fn find_imported(home: &Home, ledger: Option<&Ledger>, reference: &str) -> Result<Option<FoundRun>, CommandError> {
     let all = harness::imported_runs(home)?;
     let whole = |run: &&RunId| run.as_str() == reference || run.suffix() == reference;
     let begins = |run: &&RunId| run.as_str().starts_with(reference) || run.suffix().starts_with(reference);
@@ -117,7 +212,7 @@ fn find_imported(home: &Home, reference: &str) -> Result<Option<FoundRun>, Comma
     }
     match found.as_slice() {
         [] => Ok(None),
-        [one] => Ok(imported(home, one)),
+        [one] => Ok(imported(home, one, Some(asked_import(ledger, one)?))),
         many => Err(ambiguous(reference, &many.iter().map(ToString::to_string).collect::<Vec<_>>())),
     }
 }

@@ -1,9 +1,10 @@
 //! Judgement: (contract, inputs) in, Eligibility Decision out. Default deny, pure, recomputable from a bundle.
 //!
-//! Phase A needs only files and settings, phase B looks at the target, phase C talks to the model. A phase is judged only when the one before it
+//! Phase A needs only files and settings, phase B looks at the target, phase C talks to the model, phase D holds the baseline's exam. A phase is judged only when the one before it
 //! passed; what was not reached is `not_evaluated`. An [`Admission`] can be had from [`judge`] alone, so that running an
 //! ungated task does not compile. [`conduct`] judges afterwards what the recorders of a sandbox saw.
 
+mod baseline_exam;
 pub mod conduct;
 pub mod engine;
 pub mod model;

@@ -4,7 +4,7 @@ use contract::decision::{HiddenProgram, Inputs, Profile, Refusal, SettingFacts, 
 use contract::task::RiskClass;
 use contract::{Gate, MutationMode, Reason, Stage, Status, TaskContract, text};
 
-use crate::{engine, model};
+use crate::{baseline_exam, engine, model};
 
 pub(crate) struct Outcome {
     pub(crate) required: Vec<Gate>,
@@ -70,6 +70,9 @@ pub(crate) fn evaluate(contract: &TaskContract, inputs: &Inputs) -> Outcome {
     if inputs.settings.model.is_some() && inputs.stage > Stage::GATED_ENGINE {
         outcome.judge_answer(inputs);
     }
+    if inputs.stage > Stage::GATED_ENGINE {
+        outcome.judge_baseline_exam(contract, inputs);
+    }
     outcome
 }
 
@@ -100,6 +103,15 @@ impl Outcome {
                 Some(refusals) => self.record(*gate, refusals),
                 None => self.pass_over(*gate),
             }
+        }
+    }
+
+    /// Phase D, the last one: it costs time, so that every other gate has passed before.
+    fn judge_baseline_exam(&mut self, contract: &TaskContract, inputs: &Inputs) {
+        let reached = self.missing.is_empty() && self.not_evaluated.is_empty();
+        match inputs.baseline_exam.as_ref().filter(|_| reached) {
+            Some(facts) => self.record(Gate::BaselineExam, baseline_exam::judge(contract, facts)),
+            None => self.pass_over(Gate::BaselineExam),
         }
     }
 

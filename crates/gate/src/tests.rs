@@ -1,8 +1,9 @@
 //! Every gate, open and closed.
 
+use contract::baseline_exam::BaselineExamFacts;
 use contract::decision::{Inputs, Profile, SettingFacts, TargetFacts};
 use contract::task::{ForbiddenAction, RiskClass, TaskContract};
-use contract::{Digest, MutationMode, Purpose, Stage, Stamp};
+use contract::{Digest, Gate, MutationMode, Purpose, Stage, Stamp};
 
 use crate::{Judged, decide, judge};
 
@@ -56,6 +57,7 @@ pub(crate) fn inputs() -> Inputs {
             ecosystems: Vec::new(),
         }),
         answer: None,
+        baseline_exam: Some(BaselineExamFacts::default()),
     }
 }
 
@@ -199,7 +201,17 @@ fn without_the_target_nothing_is_admitted() {
     let judged = judge(&contract(), Inputs { target: None, ..inputs() }).unwrap();
     assert!(matches!(judged, Judged::Pending(_)));
     assert!(!judged.decision().is_eligible());
-    assert_eq!(judged.decision().not_evaluated.len(), 4);
+    assert_eq!(judged.decision().not_evaluated.len(), 5);
+}
+
+#[test]
+fn without_the_exam_of_the_baseline_nothing_is_admitted_above_stage_1() {
+    let judged = judge(&contract(), Inputs { baseline_exam: None, ..inputs() }).unwrap();
+    assert!(matches!(judged, Judged::Pending(_)));
+    assert_eq!(judged.decision().not_evaluated, [Gate::BaselineExam]);
+    let stage_1 = Inputs { baseline_exam: None, target: None, stage: Stage::GATED_ENGINE, ..inputs() };
+    let judged = judge(&contract(), stage_1).unwrap();
+    assert!(!judged.decision().required_gates.contains(&Gate::BaselineExam));
 }
 
 #[test]

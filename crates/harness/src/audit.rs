@@ -21,6 +21,8 @@ use crate::home::{Home, OpenHomeError};
 
 /// More than any attestation has.
 const LARGEST: u64 = 64 << 20;
+/// Bundles that are named where all of them are meant.
+const NAMED: usize = 5;
 
 /// What checking a ledger came to.
 #[derive(Debug)]
@@ -59,9 +61,9 @@ impl From<ReadLedgerError> for AuditLedgerError {
     }
 }
 
-/// Checks the ledger of a home; None where there is none.
+/// Checks the ledger of a home; None where there is none and nothing speaks of one.
 pub fn audit(home: &Home) -> Result<Option<LedgerAudit>, AuditLedgerError> {
-    let Some(ledger) = home.ledger_to_read().map_err(AuditLedgerError::Home)? else { return Ok(None) };
+    let Some(ledger) = home.ledger_to_read().map_err(AuditLedgerError::Home)? else { return audit_missing(home) };
     let ledger::LedgerCheck { entries, problems, head } = ledger.verify()?;
     let ledger_id = ledger.ledger_id().to_owned();
     let mut audit = LedgerAudit { ledger_id, entries, head, bundles: 0, problems };
@@ -75,6 +77,20 @@ pub fn audit(home: &Home) -> Result<Option<LedgerAudit>, AuditLedgerError> {
     for (name, _) in here {
         audit.problem(audit.head.seq, format!("{name} lies under harness-runs/ and no entry speaks of it"));
     }
+    Ok(Some(audit))
+}
+
+/// A ledger that is gone while bundles lie there: each of them was told to it.
+fn audit_missing(home: &Home) -> Result<Option<LedgerAudit>, AuditLedgerError> {
+    let here = bundles(home)?;
+    if here.is_empty() {
+        return Ok(None);
+    }
+    let head = Position { seq: 0, hash: Digest::ZERO.to_string() };
+    let mut audit =
+        LedgerAudit { ledger_id: String::new(), entries: 0, head, bundles: here.len(), problems: Vec::new() };
+    let some = contract::text::listed(here.keys().cloned(), NAMED);
+    audit.problem(0, format!("there is no ledger, and bundles lie under harness-runs/: {some}"));
     Ok(Some(audit))
 }
 

@@ -203,7 +203,7 @@ mod tests {
     fn read_bytes(bytes: &[u8]) -> Result<Listing, CarryBaselineError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.tar");
-        std::fs::write(&path, bytes).unwrap();
+        untrusted_fs::own_files::write(&path, bytes).unwrap();
         read(&path, |bytes| Ok(Oid::of("blob", bytes)))
     }
 

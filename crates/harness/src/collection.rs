@@ -119,6 +119,9 @@ fn task(collection: &Collection<'_>) -> Result<Task, contract::id::ParseIdError>
             money_micros: None,
         },
         evidence_expectations: Vec::new(),
+        must_pass: Vec::new(),
+        may_stay_red: Vec::new(),
+        flaky_retries: None,
         secret_allowances: Vec::new(),
     };
     let origin = Origin::Case(BTreeMap::new());

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use contract::baseline_exam::BaselineExamFacts;
 use contract::decision::{BaselineRun, Inputs, Profile, SettingFacts, TargetFacts};
 use contract::model::AnswerFact;
 use contract::{Decision, EventKind, Gate, Purpose, Reason, Stage};
@@ -11,6 +12,8 @@ use serde_json::json;
 use tree::Listing;
 
 use crate::engines::FAKE;
+use crate::environment;
+use crate::exam::{Examined, Examiner, Furnished, Trees};
 use crate::harness::Harness;
 use crate::ladder;
 use crate::model::ModelAsk;
@@ -18,7 +21,7 @@ use crate::run::{Run, Stopped};
 use crate::scan::baseline_reader;
 use crate::settings::settings;
 use crate::spine::govern;
-use crate::target::{Target, inspect};
+use crate::target::{Copy, Target, inspect};
 use crate::task::{Origin, Task};
 use crate::watch::{Quiet, Step, StepState, Watch};
 
@@ -85,6 +88,8 @@ pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Resu
         target,
         // Asking a model costs, so only a run does it: what it would answer stays not evaluated.
         answer: None,
+        // Neither does asking start a command of the baseline.
+        baseline_exam: None,
     };
     let first = gate::judge(&task.contract, inputs(None)).map_err(DecideError::Encode)?;
     let Judged::Pending(_) = first else { return Ok(Answer { decision: first.decision().clone(), exam: None }) };
@@ -128,7 +133,7 @@ impl<'a> Run<'a> {
         self.event(EventKind::RunStarted, self.started_data())?;
         let (settings, equipped) = settings(self.harness, self.task, self.ask, self.clock.started());
         self.equipped = equipped;
-        let first = self.judge(&settings, None, None)?;
+        let first = self.judge(&settings, Reached::default())?;
         let (judged, target) = match first {
             Judged::Pending(_) => {
                 self.prepare_stages()?;
@@ -141,11 +146,16 @@ impl<'a> Run<'a> {
                     self.draft.censor_mut().compare_with(baseline_reader(copy.baseline.store.clone(), copy.commit));
                 }
                 self.trace("preflight.target", json!(target.facts))?;
-                let second = self.judge(&settings, Some(&target.facts), None)?;
-                let judged = match (&second, self.ask_model(&second, &settings)?) {
-                    (Judged::Pending(_), Some(answer)) => self.judge(&settings, Some(&target.facts), Some(answer))?,
-                    _ => second,
-                };
+                let mut reached = Reached { target: Some(&target.facts), ..Reached::default() };
+                let mut judged = self.judge(&settings, reached.clone())?;
+                if let Some(answer) = self.ask_model(&judged, &settings)? {
+                    reached.answer = Some(answer);
+                    judged = self.judge(&settings, reached.clone())?;
+                }
+                if let (Judged::Pending(_), Some(copy)) = (&judged, &target.copy) {
+                    reached.baseline_exam = Some(self.hold_baseline_exam(copy, &target.facts)?);
+                    judged = self.judge(&settings, reached)?;
+                }
                 (judged, Some(target))
             }
             judged => (judged, None),
@@ -213,16 +223,39 @@ impl<'a> Run<'a> {
         })
     }
 
-    fn judge(
-        &mut self,
-        settings: &SettingFacts,
-        target: Option<&TargetFacts>,
-        answer: Option<AnswerFact>,
-    ) -> Result<Judged, Stopped> {
-        let phase = match (target, &answer) {
-            (None, _) => "A",
-            (Some(_), None) => "B",
-            (Some(_), Some(_)) => "C",
+    /// Phase D: makes the environment on the baseline and holds its exam. Every other gate has passed; nothing is consumed yet.
+    fn hold_baseline_exam(&mut self, copy: &Copy, facts: &TargetFacts) -> Result<BaselineExamFacts, Stopped> {
+        if let Err(why) = environment::prepare(self, copy)? {
+            return Ok(BaselineExamFacts { unprepared: Some(why), ..BaselineExamFacts::default() });
+        }
+        stop::here("environment.prepared");
+        let rules = self.task.contract.path_rules(&facts.ecosystems)?;
+        let listing = &copy.baseline.listing;
+        let trees = Trees { store: &copy.baseline.store, baseline: listing, result: listing, rules: &rules };
+        let mounts = self.findings.environment.mounts.clone();
+        let furnished = Furnished { mounts, layer: self.layer.clone(), baseline: None };
+        let examiner = Examiner::new(self.setting(), self.watch.cancel, trees, None, furnished);
+        let (held, Examined { log, cells, setup, blocks, .. }) = examiner.examine_baseline()?;
+        stop::here("baseline.examined");
+        self.findings.environment.setup.extend(setup);
+        self.findings.cells.extend(cells);
+        self.clean_cells()?;
+        self.baseline_log = log;
+        let mut facts = held.facts(&self.task.contract);
+        // A limit that the baseline's own tests reach is one that every result would reach.
+        facts.unprepared = blocks.into_iter().next().map(|(_, why)| why);
+        self.baseline_exam = Some(held);
+        self.trace("preflight.baseline_exam", json!(facts))?;
+        Ok(facts)
+    }
+
+    fn judge(&mut self, settings: &SettingFacts, reached: Reached<'_>) -> Result<Judged, Stopped> {
+        let Reached { target, answer, baseline_exam } = reached;
+        let phase = match (target, &answer, &baseline_exam) {
+            (None, ..) => "A",
+            (Some(_), None, None) => "B",
+            (Some(_), Some(_), None) => "C",
+            (Some(_), _, Some(_)) => "D",
         };
         let inputs = Inputs {
             contract_digest: self.contract_digest,
@@ -233,6 +266,7 @@ impl<'a> Run<'a> {
             settings: settings.clone(),
             target: target.cloned(),
             answer,
+            baseline_exam,
         };
         let inputs = self.clean(names::DECISION, inputs)?;
         let judged = gate::judge(&self.task.contract, inputs)?;
@@ -326,6 +360,14 @@ impl<'a> Run<'a> {
         }
         Ok(())
     }
+}
+
+/// Facts of the phases after the first, as far as they were reached.
+#[derive(Clone, Default)]
+struct Reached<'t> {
+    target: Option<&'t TargetFacts>,
+    answer: Option<AnswerFact>,
+    baseline_exam: Option<BaselineExamFacts>,
 }
 
 /// What lies in `backend/` when a gate refuses for one of these.

@@ -188,8 +188,9 @@ impl Home {
         self.root.join("work")
     }
 
+    /// Programs inside see the last name of it, in what the kernel says of mounts.
     pub fn work_run(&self, run: &RunId) -> PathBuf {
-        self.work().join(run.as_str())
+        self.work().join(run.mark())
     }
 
     /// Signed statements about a sealed run, made after its seal.

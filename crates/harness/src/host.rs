@@ -133,7 +133,7 @@ fn remember(file: &Path, known: &Remembered) {
 /// Writes a file whole or not at all.
 pub(crate) fn write_aside(file: &Path, bytes: &[u8]) {
     let aside = file.with_extension(format!("new-{}", std::process::id()));
-    if fs::write(&aside, bytes).and_then(|()| fs::rename(&aside, file)).is_err() {
+    if own_files::write(&aside, bytes).and_then(|()| fs::rename(&aside, file)).is_err() {
         let _ = fs::remove_file(&aside);
     }
 }
@@ -181,7 +181,7 @@ mod tests {
     fn rust_comes_where_the_operator_has_it() {
         let folder = tempfile::tempdir().unwrap();
         let rust = folder.path().to_owned();
-        fs::write(rust.join("rustup"), "").unwrap();
+        own_files::write(rust.join("rustup"), "").unwrap();
         let position = |operator_path: Vec<PathBuf>, dir: &Path| {
             let tools = Tools { operator_path, rustup_home: Some("/x".into()) };
             tools.path(&["/first".to_owned()], Profile::Strict).iter().position(|known| known == dir)

@@ -3,8 +3,9 @@
 use contract::engine::{EngineSetting, RungFact};
 use contract::report::Report;
 use contract::{ModelPair, Purpose, Reason, Stage, Status};
-use ledger::{RunFilter, RunRow, RunStatus};
+use ledger::{Found, RunFilter, RunRow, RunStatus};
 
+use crate::bound::{BoundBundle, asked_run};
 use crate::harness::Harness;
 
 /// Runs that are looked at, newest first; beyond, a rung counts as not started.
@@ -29,8 +30,8 @@ pub(crate) fn below(
 /// The report of the run that the rung below rests on.
 pub(crate) fn proof(harness: &Harness, engine: &EngineSetting) -> Option<Report> {
     let Some(RungFact::Validated { run_id, .. }) = &engine.below else { return None };
-    let bundle = harness.home.bundles().join(run_id);
-    evidence::verify::verify(&bundle, &[harness.key.public()], &[]).ok()?.report
+    let Ok(Found::One(row)) = harness.ledger().run_find(run_id) else { return None };
+    bound_report(harness, &row)
 }
 
 fn rung(harness: &Harness, engine: &str, source_id: &str, pair: Option<&ModelPair>, stage: Stage) -> RungFact {
@@ -65,13 +66,14 @@ fn rung(harness: &Harness, engine: &str, source_id: &str, pair: Option<&ModelPai
 
 /// The report of a bundle that verifies, as the ledger knows it.
 fn report(harness: &Harness, row: &RunRow) -> Option<Report> {
+    let as_told = |report: &Report| report.stage.number() == row.stage && report.purpose == Purpose::Governed;
+    bound_report(harness, row).filter(as_told)
+}
+
+fn bound_report(harness: &Harness, row: &RunRow) -> Option<Report> {
     let bundle = harness.home.root().join(row.bundle.as_ref()?);
-    let checked = evidence::verify::verify(&bundle, &[harness.key.public()], &[]).ok()?;
-    let report = checked.report?;
-    let as_told = report.run_id.as_str() == row.run_id
-        && report.stage.number() == row.stage
-        && report.purpose == Purpose::Governed;
-    as_told.then_some(report)
+    let bound = BoundBundle::bind(&bundle, &[harness.key.public()], Some(&asked_run(row)?));
+    bound.ok().map(BoundBundle::into_report)
 }
 
 fn other_identity(report: &Report, source_id: &str, pair: Option<&ModelPair>) -> Option<String> {

@@ -5,6 +5,7 @@
 //! beside the old folder and moved into place by one rename, so that a recovery that dies is simply done again.
 
 mod remains;
+mod restored;
 
 use std::fmt;
 use std::fs::File;
@@ -27,6 +28,7 @@ use crate::decide::Ask;
 use crate::gc::seize;
 use crate::harness::Harness;
 use crate::home::Home;
+use crate::journal::{Journal, sweep_journals};
 use crate::model::ModelAsk;
 use crate::report::{Evidence, ledger_entry, remove_work};
 use crate::reserve::Reserve;
@@ -111,6 +113,7 @@ pub fn recover(harness: &Harness) -> Result<Recovered, RecoverError> {
         done.note_failure(&run_id, tried);
     }
     clear_work(harness, &mut done);
+    sweep_journals(&harness.home);
     Ok(done)
 }
 
@@ -123,7 +126,12 @@ pub fn left_work(home: &Home) -> bool {
 fn work_folders(home: &Home) -> impl Iterator<Item = (String, PathBuf)> {
     let entries = own_files::read_dir(home.work()).into_iter().flatten().flatten();
     let named = entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())));
-    named.filter(|(name, _)| RunId::try_from(name.clone()).is_err())
+    named.filter(|(name, _)| !is_of_run(name))
+}
+
+/// Older versions named the folder by the run's id.
+fn is_of_run(folder: &str) -> bool {
+    RunId::is_mark(folder) || RunId::try_from(folder.to_owned()).is_ok()
 }
 
 fn clear_work(harness: &Harness, done: &mut Recovered) {
@@ -232,6 +240,7 @@ fn record_bundle(harness: &Harness, run_id: &RunId) -> Result<bool, RecoverError
         .run_sealed(&ledger_entry(&sealed, &now))
         .map_err(|error| RecoverError::Ledger(error.to_string()))?;
     remove_work(&harness.home, run_id);
+    Journal::of(&harness.home, run_id).remove();
     Ok(true)
 }
 
@@ -276,7 +285,7 @@ fn seal_dead(
     stopped: Option<&Stopped>,
 ) -> Result<Sealed, RecoverError> {
     let failed = |error: String| RecoverError::Seal(run_id.to_string(), error);
-    sandbox::sweep(&(MARKER.to_owned(), run_id.to_string()));
+    sandbox::sweep(&(MARKER.to_owned(), run_id.mark()));
     Reserve::release(&harness.home, run_id);
     let entries = entries(harness, run_id)?;
     let started = entries

@@ -9,6 +9,7 @@ use evidence::names;
 use serde::Deserialize;
 use untrusted_fs::own_files;
 
+use crate::bound::BoundBundle;
 use crate::watch::{Step, StepState, Told};
 
 /// The trace's word for a step.
@@ -57,9 +58,9 @@ pub(crate) fn sealed(report: &Report) -> Told {
     Told::new(Step::Seal, StepState::Ended, &detail, report.run_started_at, report.run_finished_at)
 }
 
-/// The steps of the bundle whose report this is, in order; empty where it was made before steps were recorded. The caller has
-/// checked the bundle.
-pub fn recorded_steps(bundle: &Path, report: &Report) -> Result<Vec<Told>, ReadStepsError> {
+/// The steps of a bundle, in order; empty where it was made before steps were recorded.
+pub fn recorded_steps(bundle: &BoundBundle) -> Result<Vec<Told>, ReadStepsError> {
+    let (bundle, report) = (bundle.dir(), bundle.report());
     if let Some(trace) = read(&bundle.join(INTERRUPTED))? {
         return Ok(steps(&trace, report));
     }

@@ -19,6 +19,7 @@ use evidence::names;
 use serde_json::json;
 
 use crate::availability;
+use crate::bound::BoundBundle;
 use crate::clock::RunClock;
 use crate::exam::{Examined, Examiner, Furnished, Trees};
 use crate::harness::Harness;
@@ -120,16 +121,15 @@ pub struct Reverified {
     pub log: Vec<u8>,
 }
 
-/// Holds the verification of the bundle at `bundle` again, under its own contract or under `contract`. The caller has
-/// checked the bundle.
+/// Holds the verification of a bundle again, under its own contract or under `contract`.
 pub fn reverify(
     harness: &Harness,
-    bundle: &Path,
+    bundle: &BoundBundle,
     contract: Option<&TaskContract>,
     profile: Profile,
     watch: Watch<'_>,
 ) -> Result<Reverified, ReverifyError> {
-    let report: Report = read(bundle, names::REPORT)?;
+    let (report, bundle) = (bundle.report(), bundle.dir());
     let own: TaskContract = read(bundle, names::CONTRACT)?;
     let decision: Decision = read(bundle, names::DECISION)?;
     let contract = contract.unwrap_or(&own);
@@ -142,7 +142,7 @@ pub fn reverify(
     }
     let clock = RunClock::start().map_err(ReverifyError::Clock)?;
     let work = work(harness)?;
-    let rebuilt = trees::rebuild(harness, bundle, &report, &own, work.path())?;
+    let rebuilt = trees::rebuild(harness, bundle, report, &own, work.path())?;
     let rules = contract.path_rules(decision.ecosystems()).map_err(|error| ReverifyError::Failed(error.to_string()))?;
     let Rebuilt { store, baseline, result } = &rebuilt;
     let changes = tree::changes(baseline, result);
@@ -156,7 +156,7 @@ pub fn reverify(
         examined.coverage.insert(Coverage::NoVerification);
     } else {
         let mounts = crate::environment::digests(harness, &contract.environment.mounts)?;
-        let furnished = Furnished { mounts, layer: None };
+        let furnished = Furnished { mounts, layer: None, baseline: None };
         let trees = Trees { store, baseline, result, rules: &rules };
         examined = Examiner::new(setting, watch.cancel, trees, None, furnished).examine()?;
     }
@@ -169,10 +169,10 @@ pub fn reverify(
     }
     blocks.extend(examined.blocks.drain(..).map(|(reason, text)| (reason, text, names::TEST_LOG)));
     let another_contract = *contract != own;
-    let blockers = blockers(&report, blocks, another_contract);
+    let blockers = blockers(report, blocks, another_contract);
     let Examined { passes, poisoned, coverage, log, .. } = examined;
     let held = Held { contract, another_contract, blockers, passes, poisoned, coverage };
-    let reverification = held.compose(harness, &report, clock)?;
+    let reverification = held.compose(harness, report, clock)?;
     // What the exam's programs said goes into both.
     let mut censor = crate::scan::censor(&canary);
     let clean = censor.document(REVERIFIED, &reverification);
@@ -190,10 +190,10 @@ pub(crate) struct CarriedBaseline {
 }
 
 /// The baseline of a run whose bundle does not hold it, from wherever it is to be had.
-pub(crate) fn carry_baseline(harness: &Harness, bundle: &Path) -> Result<CarriedBaseline, ReverifyError> {
-    let (report, own): (Report, TaskContract) = (read(bundle, names::REPORT)?, read(bundle, names::CONTRACT)?);
+pub(crate) fn carry_baseline(harness: &Harness, bundle: &BoundBundle) -> Result<CarriedBaseline, ReverifyError> {
+    let own: TaskContract = read(bundle.dir(), names::CONTRACT)?;
     let work = work(harness)?;
-    let (store, listing) = trees::rebuild_baseline(harness, bundle, &report, &own, work.path())?;
+    let (store, listing) = trees::rebuild_baseline(harness, bundle.dir(), bundle.report(), &own, work.path())?;
     let failed = |error: &dyn fmt::Display| ReverifyError::NoBaseline(format!("it cannot be carried: {error}"));
     let path = work.path().join(names::BASELINE);
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&path);

@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
+use contract::sandbox::Posture;
 use contract::statement::SignedLedger;
 use contract::{Digest, EventKind, RunId, canonical_bytes};
 use evidence::{Draft, WriteArtifactError, stop};
@@ -21,6 +22,7 @@ use crate::clock::RunClock;
 use crate::decide::Ask;
 use crate::engines::Equipped;
 use crate::environment::Layer;
+use crate::exam::BaselineExam;
 use crate::findings::Findings;
 use crate::halt::Halted;
 use crate::harness::Harness;
@@ -150,8 +152,13 @@ pub(crate) struct Run<'a> {
     pub(crate) canary: String,
     /// What setup made of the baseline, where the contract has one.
     pub(crate) layer: Option<Layer>,
+    /// The baseline's exam, and what its commands printed.
+    pub(crate) baseline_exam: Option<BaselineExam>,
+    pub(crate) baseline_log: Vec<u8>,
     /// The engine's program, where it is not part of the harness.
     pub(crate) equipped: Option<Equipped>,
+    /// The engine's sandbox as it was probed before the engine started.
+    pub(crate) posture: Option<Posture>,
     /// The way to the model, while there is one.
     pub(crate) link: Option<ModelLink>,
     pub(crate) findings: Findings,
@@ -160,8 +167,9 @@ pub(crate) struct Run<'a> {
 /// Where Linux keeps files in memory.
 const MEMORY: &str = "/dev/shm";
 
-pub(crate) fn memory_path(run_id: &RunId) -> PathBuf {
-    Path::new(MEMORY).join(format!("cto-{run_id}"))
+/// A place in memory for the run of this mark.
+pub(crate) fn memory_path(mark: &str) -> PathBuf {
+    Path::new(MEMORY).join(format!("cto-{mark}"))
 }
 
 fn is_memory(path: &Path) -> bool {
@@ -231,7 +239,10 @@ impl<'a> Run<'a> {
             stages: VecDeque::new(),
             canary,
             layer: None,
+            baseline_exam: None,
+            baseline_log: Vec::new(),
             equipped: None,
+            posture: None,
             link: None,
             reserve: Some(reserve),
             findings: Findings::default(),
@@ -312,7 +323,7 @@ impl<'a> Run<'a> {
     /// Makes the work area. A small case that is not to be kept works in memory, where there is such a place, and its
     /// entry under `work/` is a link to it: what lives for milliseconds need not reach a disk.
     pub(crate) fn make_work(&mut self) -> Result<(), Stopped> {
-        let memory = memory_path(self.id());
+        let memory = memory_path(&self.id().mark());
         let wanted = self.task.is_small() && !self.ask.keep_workspace && is_memory(Path::new(MEMORY));
         if wanted && DirBuilder::new().mode(0o700).create(&memory).is_ok() {
             symlink(&memory, &self.work).map_err(|error| Stopped::Io(self.work.clone(), error))?;

@@ -15,7 +15,7 @@ use crate::quarters::Quarters;
 use crate::run::{Run, Stopped};
 
 /// The variable by which processes of a run are found when nobody supervises them any more.
-pub(crate) const MARKER: &str = "CTO_RUN_ID";
+pub(crate) const MARKER: &str = "CTO_RUN_MARK";
 
 /// Lies in `backend/` when the engine or a check was ended for time.
 pub(crate) const TIMEOUT_MARKER: &str = "provider-timeout.txt";
@@ -112,7 +112,7 @@ impl Setting<'_> {
         let program = quarters.find_program(argv.first()?, &self.path(), &cwd)?;
         let mut full = vec![program.display().to_string()];
         full.extend(argv.iter().skip(1).cloned());
-        let mut spec = Spec::new(full, cwd, wall, (MARKER.to_owned(), self.run_id.to_string()));
+        let mut spec = Spec::new(full, cwd, wall, (MARKER.to_owned(), self.run_id.mark()));
         spec.env = self.environment(quarters);
         spec.limits = sandbox::Limits {
             memory_bytes: Some(memory_bytes),

@@ -17,6 +17,7 @@ use contract::{BUNDLE_VERSION, Coverage, Report, Stage, Status, TaskContract};
 use evidence::{names, stop};
 use tree::{BranchName, CommitSpec, Landing, Oid};
 
+use crate::bound::BoundBundle;
 use crate::clock::RunClock;
 use crate::harness::Harness;
 use crate::run::suffix;
@@ -34,8 +35,7 @@ pub const TAKEN: &str = "patch.taken";
 /// What is to be taken, and how.
 #[derive(Debug)]
 pub struct TakeAsk<'a> {
-    /// Which the caller has checked.
-    pub bundle: &'a Path,
+    pub bundle: &'a BoundBundle,
     /// The one that the contract names unless said.
     pub repository: Option<&'a Path>,
     /// As the contract's branch policy says unless said.
@@ -59,23 +59,23 @@ pub struct TookPatch {
 
 /// Puts the patch of a run on a new branch, or finds that it is there already.
 pub fn take(harness: &Harness, ask: TakeAsk<'_>) -> Result<TookPatch, TakeError> {
-    let report: Report = read(ask.bundle, names::REPORT)?;
-    let contract: TaskContract = read(ask.bundle, names::CONTRACT)?;
-    require_worth(&report)?;
+    let report = ask.bundle.report();
+    let contract: TaskContract = read(ask.bundle.dir(), names::CONTRACT)?;
+    require_worth(report)?;
     let branch = match &ask.branch {
         Some(branch) => branch.clone(),
-        None => words::default_branch(&report, &contract)?,
+        None => words::default_branch(report, &contract)?,
     };
     let work = Work::make(&harness.home, left::TAKE).map_err(TakeError::Work)?;
-    let scene = Scene::build(harness, &ask, &report, &contract, work.path())?;
+    let scene = Scene::build(harness, &ask, report, &contract, work.path())?;
     let author = scene.author(&ask)?;
     let begun =
         Begun { run_id: report.run_id.clone(), repository: scene.source.root().to_owned(), branch: branch.to_string() };
     begun.write(work.path()).map_err(TakeError::Work)?;
     stop::here("take.begun");
-    let lock = Lock::take(harness, &report)?;
+    let lock = Lock::take(harness, report)?;
     stop::here("take.locked");
-    let taking = Taking { harness, report: &report, scene: &scene, bundle: ask.bundle, branch, token: work.token() };
+    let taking = Taking { harness, report, scene: &scene, bundle: ask.bundle.dir(), branch, token: work.token() };
     let took = taking.take(author);
     lock.release();
     took

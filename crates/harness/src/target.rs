@@ -15,6 +15,8 @@ use tree::{
     SourceProblem, SourceStatus, Store, TreeError,
 };
 
+use untrusted_fs::own_files;
+
 use crate::decide::repository;
 use crate::harness::Harness;
 use crate::task::{BaselineFile, Origin, Task};
@@ -171,7 +173,7 @@ fn start_dirty(task: &Task, root: &Path) -> Result<(), TreeError> {
     for step in task.fake.iter().flat_map(|fake| &fake.steps) {
         if let Step::StartDirty { path, text } = step {
             let path = root.join(path);
-            fs::write(&path, text).map_err(|source| TreeError::Io { doing: "writing", path, source })?;
+            own_files::write(&path, text).map_err(|source| TreeError::Io { doing: "writing", path, source })?;
         }
     }
     Ok(())

@@ -12,6 +12,9 @@ use crate::kernel::process::is_inherited;
 /// An environment larger than the kernel's default stack limit allows is not read to its end.
 const ENVIRON_MAX: u64 = 8 << 20;
 
+/// Some fifty numbers and a short name.
+const STAT_MAX: usize = 4096;
+
 /// Start time and pid: in the order of their start, and never the same for two processes.
 pub(crate) type Key = (u64, i32);
 
@@ -28,7 +31,11 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) fn read(pid: Pid) -> Option<Self> {
-        parse_stat(&own_files::read(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?)
+        let mut file = own_files::open(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?;
+        // All of it comes at once. There are many processes, and more reads for each would be felt.
+        let mut stat = [0; STAT_MAX];
+        let read = file.read(&mut stat).ok()?;
+        parse_stat(stat.get(..read)?)
     }
 
     pub(crate) fn key(&self) -> Key {

@@ -95,6 +95,13 @@ impl Holders {
         look.found
     }
 
+    /// Counts what stays without a process that holds it.
+    pub(crate) fn segments(&self) -> Unnamed {
+        let mut found = Unnamed::default();
+        self.add_segments(&mut found);
+        found
+    }
+
     /// True if a process holds a removed file by a mapping alone, or descriptors wait in a socket. Asked only in doubt, because it
     /// takes longer than a look.
     pub(crate) fn may_hide(&self) -> bool {

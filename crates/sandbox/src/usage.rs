@@ -13,6 +13,7 @@ use rustix::fs::{
 };
 
 use crate::Space;
+use crate::unnamed::Unnamed;
 
 /// Each level holds one descriptor of the harness.
 const DEPTH_MAX: usize = 128;
@@ -39,6 +40,14 @@ pub(crate) struct Usage {
 pub(crate) type Identity = (u32, u32, u64, i64, u32);
 
 impl Usage {
+    /// The same and what has no name.
+    pub(crate) fn with(mut self, unnamed: Unnamed) -> Self {
+        self.bytes = self.bytes.saturating_add(unnamed.bytes);
+        self.inodes = self.inodes.saturating_add(unnamed.inodes);
+        self.partial |= unnamed.partial;
+        self
+    }
+
     /// How much more it is than before.
     pub(crate) fn since(&self, before: &Self) -> Space {
         Space { bytes: self.bytes.saturating_sub(before.bytes), inodes: self.inodes.saturating_sub(before.inodes) }
@@ -87,6 +96,17 @@ pub(crate) fn measure(roots: &[Root], how: Measure<'_>) -> Usage {
     walk.found
 }
 
+/// An open directory and what was said of it when it was opened.
+type Listed = (Dir, Statx);
+
+/// The next entry of a directory, counted.
+enum Met {
+    /// To be gone into.
+    Directory(Box<Listed>),
+    Other,
+    End,
+}
+
 struct Walk<'a> {
     how: Measure<'a>,
     found: Usage,
@@ -100,52 +120,66 @@ impl Walk<'_> {
         let Ok(stat) = look(root.directory.as_fd(), c"", AtFlags::EMPTY_PATH) else { return self.miss() };
         self.count(&stat)?;
         match list(root.directory.as_fd(), HERE) {
-            Ok(directory) => self.below(directory, &stat, 0),
+            Ok(directory) => self.below((directory, stat)),
             Err(_) => self.pass_by(&stat),
         }
     }
 
-    fn below(&mut self, mut directory: Dir, own: &Statx, depth: usize) -> ControlFlow<()> {
-        if depth == DEPTH_MAX {
-            return self.miss();
-        }
-        while let Some(entry) = directory.next() {
-            let (Ok(entry), Ok(parent)) = (entry, directory.fd()) else { return self.miss() };
-            if entry.file_name() == HERE || entry.file_name() == c".." {
-                continue;
-            }
-            self.names += 1;
-            if (self.how.give_up)() || self.names > NAMES_MAX {
-                self.found.partial = true;
-                return ControlFlow::Break(());
-            }
-            match entry.file_type() {
-                FileType::Directory | FileType::Unknown => self.child(parent, entry.file_name(), own, depth)?,
-                _ => self.leaf(parent, entry.file_name(), own)?,
+    /// Without recursion: how deep it goes is the program's choice.
+    fn below(&mut self, top: Listed) -> ControlFlow<()> {
+        let mut open = vec![top];
+        while let Some((directory, own)) = open.last_mut() {
+            match self.entry(directory, own)? {
+                Met::Directory(listed) if open.len() < DEPTH_MAX => open.push(*listed),
+                Met::Directory(_) => self.miss()?,
+                Met::Other => {}
+                Met::End => drop(open.pop()),
             }
         }
         ControlFlow::Continue(())
     }
 
+    /// Counts the next entry.
+    fn entry(&mut self, directory: &mut Dir, own: &Statx) -> ControlFlow<(), Met> {
+        let Some(entry) = directory.next() else { return ControlFlow::Continue(Met::End) };
+        let (Ok(entry), Ok(parent)) = (entry, directory.fd()) else {
+            self.found.partial = true;
+            return ControlFlow::Continue(Met::End);
+        };
+        if entry.file_name() == HERE || entry.file_name() == c".." {
+            return ControlFlow::Continue(Met::Other);
+        }
+        self.names += 1;
+        if (self.how.give_up)() || self.names > NAMES_MAX {
+            self.found.partial = true;
+            return ControlFlow::Break(());
+        }
+        match entry.file_type() {
+            FileType::Directory | FileType::Unknown => self.child(parent, entry.file_name(), own),
+            _ => self.leaf(parent, entry.file_name(), own).map_continue(|()| Met::Other),
+        }
+    }
+
     /// Opened first and looked at then, so that what is counted is what is walked.
-    fn child(&mut self, parent: BorrowedFd<'_>, name: &CStr, above: &Statx, depth: usize) -> ControlFlow<()> {
+    fn child(&mut self, parent: BorrowedFd<'_>, name: &CStr, above: &Statx) -> ControlFlow<(), Met> {
         let Ok(directory) = list(parent, name) else {
             // Not a directory, gone, or closed to us: then its own size is all there is to be had.
-            return match look(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+            match look(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) if is_directory(&stat) && !is_mount(&stat, above) => {
                     self.count(&stat)?;
-                    self.pass_by(&stat)
+                    self.pass_by(&stat)?;
                 }
-                _ => self.leaf(parent, name, above),
-            };
+                _ => self.leaf(parent, name, above)?,
+            }
+            return ControlFlow::Continue(Met::Other);
         };
         let stat = directory.fd().and_then(|fd| look(fd, c"", AtFlags::EMPTY_PATH));
-        let Ok(stat) = stat else { return self.miss() };
+        let Ok(stat) = stat else { return self.miss().map_continue(|()| Met::Other) };
         if is_mount(&stat, above) {
-            return ControlFlow::Continue(());
+            return ControlFlow::Continue(Met::Other);
         }
         self.count(&stat)?;
-        self.below(directory, &stat, depth + 1)
+        ControlFlow::Continue(Met::Directory(Box::new((directory, stat))))
     }
 
     fn leaf(&mut self, parent: BorrowedFd<'_>, name: &CStr, above: &Statx) -> ControlFlow<()> {

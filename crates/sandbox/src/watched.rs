@@ -171,10 +171,11 @@ impl Gauge {
         }
     }
 
-    /// What was passed when the program had ended.
+    /// Limits that were passed when the program had ended. Nobody is left who could hold a file without a name.
     fn last(&self) -> Vec<LimitKind> {
         let never = || false;
-        self.confirmed(&self.count(false, &never), &never)
+        let now = self.named(false, &never).with(self.holders.segments());
+        self.confirmed(&now, &never)
     }
 
     /// The limits that were passed, not by something that was only moved meanwhile.
@@ -198,17 +199,17 @@ impl Gauge {
     }
 
     fn count(&self, exact: bool, give_up: &dyn Fn() -> bool) -> Usage {
+        // Before the walk: what loses its name between the two is counted at the next look, and never twice.
+        let unnamed = self.holders.count(give_up);
+        self.named(exact, give_up).with(unnamed)
+    }
+
+    fn named(&self, exact: bool, give_up: &dyn Fn() -> bool) -> Usage {
         let ceiling = Space {
             bytes: self.before.bytes.saturating_add(self.space.bytes),
             inodes: self.before.inodes.saturating_add(self.space.inodes),
         };
-        // Before the walk: what loses its name between the two is counted at the next look, and never twice.
-        let unnamed = self.holders.count(give_up);
-        let mut found = measure(&self.roots, Measure { known_shut: &self.before.shut, ceiling, exact, give_up });
-        found.bytes = found.bytes.saturating_add(unnamed.bytes);
-        found.inodes = found.inodes.saturating_add(unnamed.inodes);
-        found.partial |= unnamed.partial;
-        found
+        measure(&self.roots, Measure { known_shut: &self.before.shut, ceiling, exact, give_up })
     }
 
     fn hits(&self, now: &Usage) -> Vec<LimitKind> {

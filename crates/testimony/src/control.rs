@@ -1,11 +1,12 @@
-//! A failing test of random name, for runners we know: an exam that holds it must fail.
+//! Failing tests of random names, for runners we know: an exam that holds one must fail.
 //!
-//! It goes where tests that ran stand, so that the same command runs it too. Where that is not sure, because the command picks
+//! One goes into each file with tests that ran, so that the same command runs it too. Where that is not sure, because the command picks
 //! its tests by an expression or nothing shows which file ran, there is no control rather than one that proves nothing.
 
 mod command;
 mod go;
 mod node;
+mod places;
 mod pytest;
 mod python;
 mod rust;
@@ -17,6 +18,8 @@ mod unittest;
 mod tests;
 
 use std::collections::BTreeSet;
+
+pub use self::places::{declaring_files, known_runners};
 
 use self::command::Commands;
 use self::tree::Tree;
@@ -54,36 +57,46 @@ impl std::fmt::Debug for Room<'_> {
     }
 }
 
-/// A failing test that the same command will run, put where tests that ran stand. `name` is random, lower-case letters only.
+/// Failing tests that the same command will run, one in each file with tests that ran. `name` is random, lower-case letters only.
 /// None where the runner is not known well enough.
-pub fn control_test(exam: &TestResults, room: &Room<'_>, name: &str) -> Option<ControlTest> {
+pub fn control_tests(exam: &TestResults, room: &Room<'_>, name: &str) -> Vec<ControlTest> {
     if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        return None;
+        return Vec::new();
     }
     let tree = Tree::of(room);
     let commands = Commands::of(room, &tree);
     let wanted = Wanted { exam, tree: &tree, commands: &commands, name };
-    match exam.runner {
-        Runner::Pytest => pytest::control(&wanted),
-        Runner::Unittest => unittest::control(&wanted),
-        Runner::Cargo => rust::control_of_cargo(&wanted),
-        Runner::Nextest => rust::control_of_nextest(&wanted),
-        Runner::Node => node::control(&wanted),
-        Runner::Go => go::control(&wanted),
+    let mut controls = match exam.runner {
+        Runner::Pytest => pytest::controls(&wanted),
+        Runner::Unittest => unittest::controls(&wanted),
+        Runner::Cargo => rust::controls_of_cargo(&wanted),
+        Runner::Nextest => rust::controls_of_nextest(&wanted),
+        Runner::Node => node::controls(&wanted),
+        Runner::Go => go::controls(&wanted),
         // The report does not say who wrote it; the command may.
-        Runner::Junit if commands.after(&["node"]).is_some() => node::control(&wanted),
+        Runner::Junit if commands.after(&["node"]).is_some() => node::controls(&wanted),
         Runner::Junit => None,
     }
+    .unwrap_or_default();
+    let mut seen = BTreeSet::new();
+    controls.retain(|control| seen.insert(control.path.clone()));
+    controls
 }
 
 impl ControlTest {
-    /// Whether the runner ran it and saw it fail. Where the runner gives numbers alone, one that failed must be it: the
-    /// exam without it passed.
-    pub fn failed_in(&self, results: &TestResults) -> bool {
-        let failed = || results.tests.iter().filter(|(_, outcome)| **outcome == Outcome::Failed);
-        failed().any(|(identity, _)| identity.to_ascii_lowercase().contains(&self.name))
-            || results.counts.failed > failed().count() as u64
+    /// True if the runner named it and saw it fail.
+    pub fn is_named_in(&self, results: &TestResults) -> bool {
+        results.failed().any(|identity| identity.to_ascii_lowercase().contains(&self.name))
     }
+}
+
+/// Those of the tests that the runner did not see fail. Where it gives numbers alone, as many failures as there are tests are
+/// theirs: the exam without them passed.
+pub fn unseen<'c>(controls: &'c [ControlTest], results: Option<&TestResults>) -> Vec<&'c ControlTest> {
+    let Some(results) = results else { return controls.iter().collect() };
+    let unseen: Vec<&ControlTest> = controls.iter().filter(|control| !control.is_named_in(results)).collect();
+    let unnamed = results.counts.failed.saturating_sub(results.failed().count() as u64);
+    if unnamed >= unseen.len() as u64 { Vec::new() } else { unseen }
 }
 
 /// What every runner's part is given.
@@ -110,20 +123,34 @@ impl<'a> Wanted<'a> {
         self.ran().filter(move |identity| seen.insert(place(identity))).take(MOST_PLACES)
     }
 
-    /// The name with a capital.
-    fn capital(&self) -> String {
-        let (first, rest) = self.name.split_at(1);
-        format!("{}{rest}", first.to_ascii_uppercase())
+    /// A name for the test in the file of this number; none of them is part of another.
+    fn name_of(&self, index: usize) -> String {
+        let letter = |digit: usize| char::from(b'a' + u8::try_from(digit % 26).unwrap_or_default());
+        format!("{}{}{}{}", self.name, letter(index / 676), letter(index / 26), letter(index))
     }
 
-    /// The file with something at its end.
-    fn appended(&self, path: &str, addition: &str) -> Option<ControlTest> {
+    /// A test for each of the files.
+    fn each<P>(&self, places: Vec<P>, control: impl Fn(&P, &str) -> Option<ControlTest>) -> Vec<ControlTest> {
+        let places = places.iter().take(MOST_PLACES).enumerate();
+        places.filter_map(|(index, place)| control(place, &self.name_of(index))).collect()
+    }
+
+    /// The file with a test of this name at its end.
+    fn appended(&self, path: &str, name: &str, addition: &str) -> Option<ControlTest> {
         let mut content = self.tree.read(path)?;
         content.extend_from_slice(addition.as_bytes());
-        Some(self.control(path, content))
+        Some(ControlTest { path: path.to_owned(), content, name: name.to_owned() })
     }
+}
 
-    fn control(&self, path: &str, content: Vec<u8>) -> ControlTest {
-        ControlTest { path: path.to_owned(), content, name: self.name.to_owned() }
-    }
+/// A name with a capital.
+fn capital(name: &str) -> String {
+    let (first, rest) = name.split_at(1);
+    format!("{}{rest}", first.to_ascii_uppercase())
+}
+
+/// Each once, in the order in which they came.
+fn distinct(paths: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    paths.into_iter().filter(|path| seen.insert(path.clone())).collect()
 }

@@ -8,6 +8,7 @@ mod asking;
 mod cargo;
 mod go;
 mod junit;
+mod messages;
 mod nextest;
 mod node;
 mod pytest;
@@ -22,13 +23,15 @@ mod xml;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use contract::report::TestCounts;
 
+pub use self::messages::failure_messages;
+
 use self::junit::Report;
-use self::tally::Reading;
+use self::tally::{Parts, Reading};
 use self::voice::{Streams, Voice};
 
 /// A runner whose words we can read.
@@ -42,6 +45,29 @@ pub enum Runner {
     Node,
     Go,
     Junit,
+}
+
+impl Runner {
+    /// The name that people know it by.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pytest => "pytest",
+            Self::Unittest => "unittest",
+            Self::Cargo => "cargo test",
+            Self::Nextest => "cargo nextest",
+            Self::Node => "node --test",
+            Self::Go => "go test",
+            Self::Junit => "a runner that writes JUnit XML",
+        }
+    }
+
+    /// True if a name that comes again may be another attempt at the same test. With the others it is another test.
+    const fn retries(self) -> bool {
+        match self {
+            Self::Pytest | Self::Nextest | Self::Go | Self::Junit => true,
+            Self::Unittest | Self::Cargo | Self::Node => false,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
@@ -80,6 +106,14 @@ pub struct TestResults {
     pub counts: TestCounts,
     /// Failures that no later attempt of the same test turned green, by the runner that told of them.
     pub standing: BTreeMap<Runner, u64>,
+    /// Every runner that spoke.
+    pub runners: BTreeSet<Runner>,
+    /// Tests that were found, whether they ran or not.
+    pub collected: u64,
+    /// Files, modules and packages whose tests could not be loaded, as identities of their tests begin.
+    pub unloaded: BTreeSet<String>,
+    #[serde(skip)]
+    parts: Parts,
 }
 
 impl TestResults {
@@ -88,6 +122,28 @@ impl TestResults {
     pub fn standing_failures(&self, runner: Option<Runner>) -> u64 {
         let told = self.standing.iter().filter(|(told_by, _)| runner.is_none_or(|runner| runner == **told_by));
         told.map(|(_, failures)| failures).sum()
+    }
+
+    /// Results of tests by name that one runner told of, without their numbers in a summary.
+    pub fn of_tests(runner: Runner, tests: BTreeMap<String, Outcome>) -> Self {
+        let number = |wanted: Outcome| tests.values().filter(|outcome| **outcome == wanted).count() as u64;
+        let (passed, failed, skipped) = (number(Outcome::Passed), number(Outcome::Failed), number(Outcome::Skipped));
+        let counts = TestCounts { executed: passed + failed, passed, failed, skipped };
+        Self {
+            runner,
+            counts,
+            standing: BTreeMap::from_iter((failed > 0).then_some((runner, failed))),
+            runners: BTreeSet::from([runner]),
+            collected: tests.len() as u64,
+            unloaded: BTreeSet::new(),
+            tests,
+            parts: Parts::default(),
+        }
+    }
+
+    /// What these runners said; None where none of them did. What others say in the same output was printed by a test.
+    pub fn only(&self, runners: &BTreeSet<Runner>) -> Option<Self> {
+        self.parts.of(runners)
     }
 
     /// Names of tests that failed.

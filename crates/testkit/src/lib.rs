@@ -4,6 +4,7 @@
 
 mod bundle;
 mod case;
+mod collected;
 mod draft;
 mod lasting;
 mod outcome;
@@ -19,15 +20,16 @@ mod world;
 
 pub use bundle::{copy_bundle, files_of, resign};
 pub use case::contract_text;
+pub use collected::{COLLECTED_BUNDLE, COLLECTED_KEY, collected_bundles};
 pub use draft::fill_in;
 pub use lasting::{lasting_copy, lasting_dir};
 pub use outcome::{outcome, outcome_of};
-pub use process::{end_marked, git, left_running, left_within, program, run_git, wait_for};
+pub use process::{MARKER, end_marked, git, left_running, left_within, program, run_git, wait_for, work_areas};
 pub use skip::{not_here, python, skip};
 pub use tamper::Forger;
 pub use terminal::{Showing, Shown};
 pub use tools::{
-    Agent, agent, aider, bun, cargo, cargo_home, go, go_apart, go_cache, go_environment, nextest, node,
+    Agent, agent, aider, bun, cargo, cargo_home, go, go_apart, go_cache, go_environment, moment, nextest, node,
     node_environment, npm_cache, python_environment, same_place, stoppable, times, wheels,
 };
 pub use upstream::{ConnectProxy, TlsModel};

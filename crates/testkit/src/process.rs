@@ -2,10 +2,11 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use contract::RunId;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// A program with nothing of our environment but PATH, behind the system's, as a user with an empty home would start it.
@@ -49,15 +50,29 @@ pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Processes that belong to a run, by the variable the harness marks them with.
-pub fn left_running(run_id: &str) -> Vec<String> {
-    let marker = format!("CTO_RUN_ID={run_id}").into_bytes();
+/// Variable that the harness marks the processes of a run with.
+pub const MARKER: &str = "CTO_RUN_MARK";
+
+/// Processes of a run, or of a control that has its own mark.
+pub fn left_running(run: &str) -> Vec<String> {
+    let mark = mark_of(run);
+    let marker = format!("{MARKER}={mark}").into_bytes();
     let marked = |entry: &fs::DirEntry| {
         fs::read(entry.path().join("environ"))
             .is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|variable| variable == marker))
     };
     let entries = fs::read_dir("/proc").expect("/proc").flatten();
     entries.filter(marked).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+fn mark_of(run: &str) -> String {
+    RunId::try_from(run.to_owned()).map_or_else(|_| run.to_owned(), |run| run.mark())
+}
+
+/// Work areas of a run: in a home, and in memory.
+pub fn work_areas(home: &Path, run_id: &str) -> [PathBuf; 2] {
+    let mark = mark_of(run_id);
+    [home.join("work").join(&mark), Path::new("/dev/shm").join(format!("cto-{mark}"))]
 }
 
 /// Ends what is marked, until nothing of it is left, and says how many there were at first.

@@ -1,7 +1,9 @@
 //! Programs of other languages that tests run, found where `cargo xtask test` says, or on the path. A test that misses one
 //! is skipped.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -77,6 +79,12 @@ pub fn same_place(path: &Path) -> Value {
 #[expect(clippy::disallowed_methods, reason = "a soak tells tests by the environment how often")]
 pub fn times(variable: &str, everyday: u32) -> u32 {
     std::env::var(variable).ok().and_then(|number| number.parse().ok()).unwrap_or(everyday)
+}
+
+/// A random moment of what takes so long.
+pub fn moment(usual: Duration) -> Duration {
+    let [first, second, ..] = RandomState::new().hash_one(0_u8).to_le_bytes();
+    usual.mul_f64(f64::from(u16::from_le_bytes([first, second])) / f64::from(u16::MAX))
 }
 
 /// The binary with its stop points.

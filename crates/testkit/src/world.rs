@@ -14,11 +14,14 @@ use contract::Digest;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::collected::{CollectOnDrop, share_world};
 use crate::who::{self, Who};
 
 /// A place of its own for one test: a home, a HOME, a directory to work in, and the binary under test.
 #[derive(Debug)]
 pub struct World {
+    /// Stands before the folder, so that it is dropped before that is removed.
+    _collect: CollectOnDrop,
     dir: TempDir,
     binary: PathBuf,
     /// Whose it is, where that is another user than the test's own.
@@ -81,7 +84,7 @@ impl World {
         for name in ["user", "here", "tmp"] {
             fs::create_dir(dir.path().join(name)).expect("a directory");
         }
-        Self { dir, binary: binary.into(), uid: None }
+        Self { _collect: CollectOnDrop::new(dir.path()), dir, binary: binary.into(), uid: None }
     }
 
     /// A world of this user's: everything in it is theirs, nobody else sees it, and the binary runs as them.
@@ -130,6 +133,15 @@ impl World {
         command
     }
 
+    /// A command of this world's, started by another program: `strace -o file`, for example.
+    pub fn under(&self, command: &Command, wrapper: &[&str]) -> Command {
+        let mut wrapped = self.program(wrapper.first().copied().unwrap_or_default());
+        wrapped.args(wrapper.iter().skip(1)).arg(command.get_program()).args(command.get_args());
+        wrapped.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        wrapped.current_dir(command.get_current_dir().map_or_else(|| self.here(), Path::to_path_buf));
+        wrapped
+    }
+
     /// A world that all tests of a program share. A static is never dropped, so a child removes the folder when the
     /// program is gone, however it ended.
     #[expect(clippy::disallowed_methods, reason = "a test cleans up behind itself")]
@@ -139,6 +151,7 @@ impl World {
         child.args(["-c", "cat; exec rm -rf -- \"$1\"", "sh"]).arg(world.path());
         child.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/").process_group(0);
         std::mem::forget(child.spawn().expect("a child that waits"));
+        share_world(world.path());
         world
     }
 

@@ -89,11 +89,11 @@ fn build(
     work_repository(&root, store, commit, listing, author)?;
     let manifest = kept::encode(&Manifest::record(&root, &kept::with_repository(&root, listing)?)?);
     let path = folder.join(MANIFEST);
-    fs::write(&path, &manifest).doing("writing", &path)?;
+    own_files::write(&path, &manifest).doing("writing", &path)?;
     let top = open_root(folder)?;
     let stamp = Stamp::of(&top, content, &manifest)?;
     let path = folder.join(stamp::NAME);
-    fs::write(&path, stamp.text()).doing("writing", &path)?;
+    own_files::write(&path, stamp.text()).doing("writing", &path)?;
     // One for all of it: flushing fifty thousand files one by one takes minutes.
     rustix::fs::syncfs(&top).doing("flushing", folder)
 }

@@ -8,6 +8,8 @@ use flate2::write::ZlibEncoder;
 use flate2::{Compression, Crc};
 use sha1::{Digest, Sha1};
 
+use untrusted_fs::own_files;
+
 use crate::error::{Doing, TreeError, malformed};
 use crate::object::Kind;
 use crate::oid::Oid;
@@ -104,8 +106,8 @@ impl Pack {
         let stem = dir.join(format!("pack-{}", Oid(sum)));
         let (pack, index_file, young) =
             (stem.with_extension("pack"), stem.with_extension("idx"), stem.with_extension("tmp"));
-        fs::write(&pack, &self.bytes).doing("writing pack", &pack)?;
-        fs::write(&young, index).doing("writing pack index", &young)?;
+        own_files::write(&pack, &self.bytes).doing("writing pack", &pack)?;
+        own_files::write(&young, index).doing("writing pack index", &young)?;
         fs::rename(&young, &index_file).doing("placing pack index", &index_file)
     }
 

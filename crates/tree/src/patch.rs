@@ -151,7 +151,7 @@ impl Store {
         let scratch = Scratch::create(&self.scratch)?;
         let (index_file, objects) = (scratch.path().join("index"), scratch.path().join("objects"));
         fs::create_dir(&objects).doing("creating directory", &objects)?;
-        fs::write(&index_file, index::encode_listing(base)?).doing("writing index", &index_file)?;
+        own_files::write(&index_file, index::encode_listing(base)?).doing("writing index", &index_file)?;
         let mut call = Call::new("applying a patch", &self.dir, &["apply", "--cached", "--whitespace=nowarn", "-"]);
         call.env = prepare(&objects)?;
         call.env.push(("GIT_INDEX_FILE", index_file.clone().into()));

@@ -42,7 +42,7 @@ impl Store {
         }
         for (name, text) in [("HEAD", "ref: refs/heads/main\n"), ("config", CONFIG), ("info/attributes", ATTRIBUTES)] {
             let path = dir.join(name);
-            fs::write(&path, text).doing("writing", &path)?;
+            own_files::write(&path, text).doing("writing", &path)?;
         }
         Ok(Store { dir: dir.clone(), git, scratch: dir.clone(), pending: Pending::default() })
     }

@@ -52,7 +52,7 @@ pub fn work_repository(
 
 fn write(git_dir: &Path, name: &str, bytes: &[u8]) -> Result<(), TreeError> {
     let path = git_dir.join(name);
-    fs::write(&path, bytes).doing("writing", &path)
+    own_files::write(&path, bytes).doing("writing", &path)
 }
 
 /// No collection in the background: it would outlive the command that started it. Through an overlay or an idmapped mount the

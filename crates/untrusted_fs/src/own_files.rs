@@ -1,10 +1,13 @@
-//! Reads by path, for files that only the harness, the operator or the kernel writes: the home, the ledger's folder, the
-//! configuration, `/proc` and `/sys`. In crates that meet files of untrusted programs `clippy.toml` bans every other read by
-//! path, so that each use of this module says whose file it takes it for.
+//! Reads and writes by path, for files that only the harness, the operator or the kernel writes: the home, the ledger's
+//! folder, the configuration, `/proc` and `/sys`. In crates that meet files of untrusted programs `clippy.toml` bans all
+//! others, so that each use of this module says whose file it takes it for.
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions, ReadDir};
-use std::io;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     fs::read(path)
@@ -40,6 +43,17 @@ pub fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 
 pub fn set_permissions(path: impl AsRef<Path>, permissions: Permissions) -> io::Result<()> {
     fs::set_permissions(path, permissions)
+}
+
+/// Writes a file anew. A link of its name is refused, whoever put it there.
+pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+    create(path)?.write_all(bytes.as_ref())
+}
+
+/// Opens a file anew for writing. A link of its name is refused.
+pub fn create(path: impl AsRef<Path>) -> io::Result<File> {
+    let no_link = OFlags::NOFOLLOW.bits().cast_signed();
+    OpenOptions::new().write(true).create(true).truncate(true).custom_flags(no_link).open(path)
 }
 
 pub fn open(path: impl AsRef<Path>) -> io::Result<File> {

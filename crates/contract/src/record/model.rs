@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::ModelPair;
 use crate::stage::Stage;
-use crate::time::Stamp;
+use crate::time::{Stamp, read_written_stamp};
 
 /// `admissions/model/*.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,7 +26,7 @@ pub struct ModelAdmission {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence_expectations: Option<Vec<String>>,
     /// From then on it admits nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_written_stamp")]
     pub expires_at: Option<Stamp>,
     /// The highest stage it is good for.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 use crate::engine::IdentityCheck;
 use crate::stage::{MutationMode, Stage};
-use crate::time::Stamp;
+use crate::time::{Stamp, read_written_stamp};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -79,7 +79,7 @@ pub struct SourceAdmission {
     pub approval_source: String,
     pub approval_timestamp: String,
     pub review_trigger: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_written_stamp")]
     pub expires_at: Option<Stamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_stage: Option<Stage>,

@@ -87,6 +87,18 @@ pub struct TaskFile {
     /// Extra artifacts that must exist for a pass.
     #[serde(default)]
     pub evidence_expectations: Vec<String>,
+    /// Tests that must be red or absent before the change and green after it: identities, or patterns with `*`.
+    #[serde(default)]
+    #[schemars(inner(length(min = 1, max = 1000)))]
+    pub must_pass: Vec<String>,
+    /// Tests that fail in the baseline and may go on failing: identities, or patterns with `*`.
+    #[serde(default)]
+    #[schemars(inner(length(min = 1, max = 1000)))]
+    pub may_stay_red: Vec<String>,
+    /// How often a test that passed in the baseline and fails with the patch is held again on both trees; 2 unless said.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 20))]
+    pub flaky_retries: Option<u8>,
     /// Values in the shape of a secret that the patch may hold.
     #[serde(default)]
     pub secret_allowances: Vec<SecretAllowance>,

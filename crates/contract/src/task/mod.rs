@@ -237,12 +237,26 @@ pub struct TaskContract {
     pub limits: Limits,
     pub branch_policy: String,
     pub evidence_expectations: Vec<String>,
-    /// Written out only where there are any, so that the digests of other contracts stay.
+    /// Written out only where there are any, like every key below, so that the digests of other contracts stay.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub must_pass: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub may_stay_red: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flaky_retries: Option<u8>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secret_allowances: Vec<SecretAllowance>,
 }
 
+/// Repetitions of a test that fails only with the patch, where the contract says nothing.
+const FLAKY_RETRIES: u8 = 2;
+
 impl TaskContract {
+    /// Repetitions on each tree of a test that passed in the baseline and fails with the patch.
+    pub fn flaky_retries(&self) -> u8 {
+        self.flaky_retries.unwrap_or(FLAKY_RETRIES)
+    }
+
     pub fn digest(&self) -> Result<Digest, serde_json::Error> {
         canonical_digest(self)
     }

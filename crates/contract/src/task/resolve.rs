@@ -274,6 +274,9 @@ impl TaskFile {
             rollback_expectation: self.rollback_expectation,
             limits: self.limits.resolve(),
             evidence_expectations: self.evidence_expectations,
+            must_pass: self.must_pass,
+            may_stay_red: self.may_stay_red,
+            flaky_retries: self.flaky_retries,
             secret_allowances: self.secret_allowances,
         })
     }

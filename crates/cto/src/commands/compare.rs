@@ -1,16 +1,15 @@
 //! `cto compare`: any set of runs side by side. `comparison.json`, which a race seals, is made here too.
 
 use contract::{Digest, Status, TaskId};
-use evidence::names;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::verify::{Places, keys_for, not_a_bundle, trusted};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::lane_table;
 use crate::lanes::{Lane, together};
 use crate::output::count;
+use crate::seek::{Places, trusted};
 
 /// `comparison.json`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -52,15 +51,9 @@ pub(crate) fn compare(context: &Context, runs: &[String]) -> Result<u8, CommandE
     let mut lanes = Vec::new();
     for run in runs {
         let found = places.locate(run)?;
-        let checked = evidence::verify::verify(&found.bundle, &keys_for(&found, &keys, &[]), &[])
-            .map_err(|error| not_a_bundle(&error))?;
         // A bundle that does not verify has no verdict that could be set beside others.
-        let Some(report) = &checked.report else {
-            return Err(CommandError::fail(format!("{} does not verify", found.id))
-                .hint(format!("cto verify {}", contract::text::shown(run))));
-        };
-        let attestation = std::fs::read(found.bundle.join(names::ATTESTATION))?;
-        lanes.push(Lane::of(report, Digest::of(&attestation)));
+        let bound = found.bind(&found.keys(&keys, &[]))?;
+        lanes.push(Lane::of(bound.report(), bound.attestation_sha256()));
     }
     let comparison = Comparison::of(lanes);
     let output = context.output;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use contract::exam::{Role, rules};
 use contract::task::hidden_exit_code;
 use contract::text::shown;
-use contract::{Decision, Ecosystem, Purpose, Status, TaskContract, canonical_bytes};
+use contract::{Decision, Ecosystem, Gate, Purpose, Status, TaskContract, canonical_bytes};
 use harness::{Ask, ExamFiles, FAKE, Home, Task};
 
 use crate::args::Asked;
@@ -69,6 +69,7 @@ fn people(output: Output, decision: &Decision) -> String {
         let refusals: Vec<_> = decision.refusals.iter().filter(|refusal| refusal.gate == *gate).collect();
         if decision.not_evaluated.contains(gate) {
             let why = match decision.missing_gates.is_empty() {
+                true if *gate == Gate::BaselineExam => "not evaluated: only a run holds it",
                 true => "not evaluated: only a run asks the model",
                 false => "not evaluated: a gate before it is missing",
             };

@@ -14,10 +14,10 @@ use crate::error::CommandError;
 use crate::output::Output;
 
 pub(crate) fn diff(context: &Context, run: &str, protected: bool, outside: bool) -> Result<u8, CommandError> {
-    let found = context.find_run(run)?;
+    let (found, bound) = context.bind_run(run)?;
     let read = |name: &str| {
         let hint = format!("cto verify {}", found.id);
-        fs::read(found.bundle.join(name))
+        fs::read(bound.dir().join(name))
             .map_err(|error| CommandError::fail(format!("{name} of {} cannot be read: {error}", found.id)).hint(hint))
     };
     let patch = read(names::PATCH)?;

@@ -2,25 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use contract::RunId;
 use contract::text::shown;
 use harness::{ExportRunError, ExportSource, Home, ReverifyError};
 use serde_json::json;
 
-use super::verify::{keys_for, trusted};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{bytes, count};
+use crate::seek::trusted;
 
 pub(crate) fn export(context: &Context, run: &str, to: Option<&Path>, with_baseline: bool) -> Result<u8, CommandError> {
     let found = context.find_run(run)?;
-    let run_id = RunId::try_from(found.id.clone()).map_err(CommandError::fail)?;
+    let keys = found.keys(&trusted(context, &[])?, &[]);
+    let bundle = found.bind(&keys)?;
+    let run_id = &bundle.report().run_id;
     let home = Home::existing(&context.config.home)?;
-    let keys = keys_for(&found, &trusted(context, &[])?, &[]);
     let to = to.map_or_else(|| PathBuf::from(format!("{run_id}.cto.tar.zst")), Path::to_owned);
     let harness = with_baseline.then(|| context.harness_at(&context.config.home)).transpose()?;
-    let (bundle, with_baseline) = (&found.bundle, harness.as_ref());
-    let source = ExportSource { home: &home, run_id: &run_id, bundle, keys: &keys, with_baseline };
+    let source = ExportSource { home: &home, bundle: &bundle, keys: &keys, with_baseline: harness.as_ref() };
     let done = harness::export(&source, &to)?;
     let output = context.output;
     let path = done.path.display().to_string();

@@ -6,10 +6,10 @@ use contract::text::shown;
 use harness::{ImportArchiveError, Imported, TakenIn};
 use serde_json::json;
 
-use super::verify::trusted;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{Output, count};
+use crate::seek::trusted;
 
 pub(crate) fn import(context: &Context, file: &Path, keys: &[PathBuf]) -> Result<u8, CommandError> {
     let keys = trusted(context, keys)?;

@@ -28,7 +28,7 @@ pub(crate) fn which(verification: bool, events: bool, trace: bool) -> Which {
 }
 
 pub(crate) fn logs(context: &Context, run: &str, which: Which) -> Result<u8, CommandError> {
-    let found = context.find_run(run)?;
+    let (found, bound) = context.bind_run(run)?;
     let files: &[&str] = match which {
         Which::Engine => &["backend/stdout.log", "backend/stderr.log"],
         Which::Verification => &[names::TEST_LOG],
@@ -37,7 +37,7 @@ pub(crate) fn logs(context: &Context, run: &str, which: Which) -> Result<u8, Com
     };
     let mut texts = Vec::new();
     for file in files {
-        match fs::read(found.bundle.join(file)) {
+        match fs::read(bound.dir().join(file)) {
             Ok(bytes) => texts.push((*file, shown_lines(&String::from_utf8_lossy(&bytes)))),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(CommandError::fail(format!("{file} of {} cannot be read: {error}", found.id))),

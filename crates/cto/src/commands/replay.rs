@@ -1,19 +1,19 @@
 //! `cto replay`: a recorded run, shown again by what shows a live one.
 
+use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use contract::text::shown;
+use evidence::names;
 use harness::{Told, WatchRun as _, recorded_steps};
 
 use super::INTERRUPTED;
 use super::run::result;
-use super::show::read_report;
-use super::verify::{Places, keys_for, not_a_bundle, trusted};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::progress::Progress;
+use crate::seek::{Places, trusted};
 
 /// What a whole run takes at most where no speed is said: enough to see it, not to wait for it.
 const QUICK: Duration = Duration::from_secs(3);
@@ -23,29 +23,24 @@ const SLICE: Duration = Duration::from_millis(20);
 
 pub(crate) fn replay(context: &Context, run: &str, speed: Option<f64>, keys: &[PathBuf]) -> Result<u8, CommandError> {
     let found = Places::new(context).locate(run)?;
-    let trusted = keys_for(&found, &trusted(context, keys)?, keys);
-    let checked = evidence::verify::verify(&found.bundle, &trusted, &[]).map_err(|error| not_a_bundle(&error))?;
-    let Some(report) = checked.report else {
-        let why = checked.failures.first().map(|failure| format!(": {} {}", failure.file, failure.check));
-        let message = format!("{} does not verify{}", found.bundle.display(), why.unwrap_or_default());
-        return Err(CommandError::fail(message).hint(format!("cto verify {}", shown(run))));
-    };
+    let bound = found.bind(&found.keys(&trusted(context, keys)?, keys))?;
+    let report = bound.report();
     let output = context.output;
     if output.progress {
-        let steps = recorded_steps(&found.bundle, &report).map_err(CommandError::fail)?;
+        let steps = recorded_steps(&bound).map_err(CommandError::fail)?;
         if steps.is_empty() {
             output.note("this bundle was made before steps were recorded; here is how it ended\n");
         }
-        let progress = Progress::replayed(output, &report);
+        let progress = Progress::replayed(output, report);
         let played = play(context, &progress, &steps, speed);
         progress.clear();
         if !played {
             return Ok(INTERRUPTED);
         }
     }
-    let (_, bytes) = read_report(&found)?;
+    let bytes = fs::read(bound.dir().join(names::REPORT))?;
     // Where the bundle was when it was made: what is printed is what was printed then.
-    result(output, &report, &bytes, report.run_artifact_dir.as_ref());
+    result(output, report, &bytes, report.run_artifact_dir.as_ref());
     Ok(0)
 }
 

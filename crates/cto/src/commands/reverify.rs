@@ -8,14 +8,14 @@ use contract::TaskContract;
 use contract::report::CheckResult;
 use contract::reverification::Reverification;
 use contract::text::shown;
-use harness::{Quiet, Reverified, ReverifyError, Task, Watch};
+use harness::{BoundBundle, Quiet, Reverified, ReverifyError, Task, Watch};
 use serde_json::json;
 
 use super::INTERRUPTED;
-use super::verify::{Places, keys_for, not_a_bundle, trusted};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{Output, duration};
+use crate::seek::{Places, trusted};
 
 pub(crate) fn reverify(context: &Context, bundles: &[String], contract: Option<&Path>) -> Result<u8, CommandError> {
     let contract = contract.map(Task::load_contract).transpose()?;
@@ -26,15 +26,9 @@ pub(crate) fn reverify(context: &Context, bundles: &[String], contract: Option<&
     let mut places = Places::new(context);
     for name in bundles {
         let found = places.locate(name)?;
-        let path = found.bundle.clone();
-        let checked = evidence::verify::verify(&path, &keys_for(&found, &keys, &[]), &[])
-            .map_err(|error| not_a_bundle(&error))?;
-        if !checked.failures.is_empty() {
-            return Err(CommandError::fail(format!("{} does not verify", path.display()))
-                .hint(format!("cto verify {}", shown(name))));
-        }
+        let bound = found.bind(&found.keys(&keys, &[]))?;
         let began = Instant::now();
-        let done = again(context, &harness, &path, contract.as_ref());
+        let done = again(context, &harness, &bound, contract.as_ref());
         let (code, document, text) = match done {
             Ok(done) => {
                 let text = view(context.output, &done, began.elapsed());
@@ -65,7 +59,7 @@ pub(crate) fn reverify(context: &Context, bundles: &[String], contract: Option<&
 fn again(
     context: &Context,
     harness: &harness::Harness,
-    bundle: &Path,
+    bundle: &BoundBundle,
     contract: Option<&TaskContract>,
 ) -> Result<Reverified, ReverifyError> {
     let profile = context.default_sandbox();

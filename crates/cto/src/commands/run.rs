@@ -26,7 +26,8 @@ fn recording(context: &Context, name: &str) -> Result<PathBuf, CommandError> {
     if file.is_file() {
         return Ok(file);
     }
-    let file = context.find_run(name)?.bundle.join("backend/model-traffic.jsonl");
+    let (_found, bound) = context.bind_run(name)?;
+    let file = bound.dir().join("backend/model-traffic.jsonl");
     if file.is_file() {
         return Ok(file);
     }

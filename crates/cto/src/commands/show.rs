@@ -8,29 +8,17 @@ use std::fs;
 use contract::claim::JudgedClaim;
 use contract::report::CheckResult;
 use contract::text::shown;
-use contract::{Digest, Report, TaskContract};
+use contract::{Report, TaskContract};
 use evidence::names;
 use evidence::render::counts_text;
 use ledger::{RunCollected, RunRow};
 use serde_json::json;
 
-use super::verify::{keys_for, not_a_bundle, trusted};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
-use crate::run_view;
-use crate::seek::{FoundRun, Runs, Sought};
-
-/// The report of a run and its exact bytes.
-pub(crate) fn read_report(found: &FoundRun) -> Result<(Report, Vec<u8>), CommandError> {
-    let path = found.bundle.join(names::REPORT);
-    let damaged = |error: String| {
-        CommandError::fail(format!("{} is damaged: {error}", path.display())).hint(format!("cto verify {}", found.id))
-    };
-    let bytes = fs::read(&path).map_err(|error| damaged(error.to_string()))?;
-    let report = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
-    Ok((report, bytes))
-}
+use crate::run_view::{self, failed_test};
+use crate::seek::{Runs, Sought, trusted};
 
 pub(crate) fn show(context: &Context, run: &str) -> Result<u8, CommandError> {
     let output = context.output;
@@ -38,31 +26,26 @@ pub(crate) fn show(context: &Context, run: &str) -> Result<u8, CommandError> {
         Sought::Bundle(found) => found,
         Sought::Collected(row, gone) => return collected(output, &row, &gone),
     };
-    let (report, bytes) = read_report(&found)?;
+    let bound = found.bind(&found.keys(&trusted(context, &[])?, &[]))?;
+    let report = bound.report();
     if output.json {
-        output.print_json_bytes(&bytes);
+        output.print_json_bytes(&fs::read(bound.dir().join(names::REPORT))?);
         return Ok(0);
     }
-    let mut text = run_view::view(output, &report, &found.bundle);
+    let mut text = run_view::view(output, report, bound.dir());
     if output.verbose {
-        text.push_str(&details(&report));
+        text.push_str(&details(report));
     }
     output.print(&text);
     Ok(0)
 }
 
-/// The body of a pull request. What it says others will rely on, so that the bundle is verified first.
+/// The body of a pull request.
 pub(crate) fn markdown(context: &Context, run: &str) -> Result<u8, CommandError> {
-    let found = context.find_run(run)?;
-    let keys = keys_for(&found, &trusted(context, &[])?, &[]);
-    let checked = evidence::verify::verify(&found.bundle, &keys, &[]).map_err(|error| not_a_bundle(&error))?;
-    let Some(report) = &checked.report else {
-        return Err(CommandError::fail(format!("the bundle of {} does not verify", found.id))
-            .hint(format!("cto verify {}", found.id)));
-    };
-    let contract: TaskContract = serde_json::from_slice(&fs::read(found.bundle.join(names::CONTRACT))?)?;
-    let attestation = Digest::of(&fs::read(found.bundle.join(names::ATTESTATION))?);
-    let body = pull_request::body(report, &contract, attestation);
+    let (_found, bound) = context.bind_run(run)?;
+    let report = bound.report();
+    let contract: TaskContract = serde_json::from_slice(&fs::read(bound.dir().join(names::CONTRACT))?)?;
+    let body = pull_request::body(report, &contract, bound.attestation_sha256());
     if context.output.json {
         context.output.print_json(&json!({"markdown": body, "run_id": report.run_id}))?;
     } else {
@@ -142,6 +125,7 @@ fn verification(report: &Report) -> Vec<String> {
             let (result, baseline) = (counts_text(pass.tests.result), counts_text(pass.tests.baseline));
             lines.push(format!("           tests: {result}; in the baseline: {baseline}"));
         }
+        lines.extend(pass.tests.failed.iter().map(|test| format!("           {}", failed_test(test))));
         let missing = pass.tests.missing.iter().map(|test| ("did not run", test));
         let skipped = pass.tests.newly_skipped.iter().map(|test| ("was skipped", test));
         lines.extend(missing.chain(skipped).map(|(what, test)| format!("           {what}: {}", shown(test))));

@@ -9,7 +9,6 @@ use contract::text::shown;
 use harness::{TakeAsk, TakeError, TookPatch};
 use serde_json::json;
 
-use super::verify::{keys_for, not_a_bundle, trusted};
 use crate::args::TakeArgs;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -18,13 +17,7 @@ use crate::output::{Output, count, duration};
 
 pub(crate) fn take(context: &Context, arguments: &TakeArgs) -> Result<u8, CommandError> {
     let began = Instant::now();
-    let found = context.find_run(&arguments.run)?;
-    let keys = keys_for(&found, &trusted(context, &[])?, &[]);
-    let checked = evidence::verify::verify(&found.bundle, &keys, &[]).map_err(|error| not_a_bundle(&error))?;
-    if !checked.failures.is_empty() {
-        return Err(CommandError::fail(format!("the bundle of {} does not verify; nothing was taken", found.id))
-            .hint(format!("cto verify {}", found.id)));
-    }
+    let (found, bundle) = context.bind_run(&arguments.run)?;
     if found.signer.is_some() && arguments.repo.is_none() {
         let message = format!("{} was made in another home: the path it names need not mean the same here", found.id);
         return Err(CommandError::blocked(message).hint(format!("cto take {} --repo DIR", found.id)));
@@ -32,7 +25,7 @@ pub(crate) fn take(context: &Context, arguments: &TakeArgs) -> Result<u8, Comman
     let harness = context.harness_at(&context.config.home)?;
     let git_configuration = git_configuration();
     let ask = TakeAsk {
-        bundle: &found.bundle,
+        bundle: &bundle,
         repository: arguments.repo.as_deref(),
         branch: arguments.branch.clone(),
         author: arguments.author.clone(),

@@ -6,15 +6,14 @@ use std::time::{Duration, Instant};
 
 use contract::Status;
 use contract::text::shown;
-use evidence::PublicKey;
-use evidence::verify::{Checked, Expectation, FORMAT_VERSION, OpenBundleError};
-use harness::{Home, RunClock};
+use evidence::verify::{Checked, Expectation, FORMAT_VERSION};
+use harness::RunClock;
 use serde_json::json;
 
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{Output, count, duration};
-use crate::seek::{FoundRun, Runs};
+use crate::seek::{Places, not_a_bundle, trusted};
 
 /// How long a line may wait for others.
 const GATHERED: Duration = Duration::from_millis(100);
@@ -63,7 +62,9 @@ pub(crate) fn verify(
         let found = places.locate(bundle)?;
         let path = found.bundle.clone();
         let began = Instant::now();
-        let checked = match evidence::verify::verify(&path, &keys_for(&found, &keys, named), &expect) {
+        let asked = found.asked.clone().map(Expectation::Run);
+        let expect: Vec<Expectation> = expect.iter().cloned().chain(asked).collect();
+        let checked = match evidence::verify::verify(&path, &found.keys(&keys, named), &expect) {
             Ok(checked) => checked,
             Err(error) if bundles.len() == 1 => return Err(not_a_bundle(&error)),
             Err(error) => {
@@ -89,55 +90,6 @@ pub(crate) fn verify(
         }
     }
     Ok(worst)
-}
-
-pub(crate) fn not_a_bundle(error: &OpenBundleError) -> CommandError {
-    CommandError::usage(error).hint("give a run id, or the directory that holds report.json")
-}
-
-/// Where bundles are that a person names by path or as runs. The home is opened for the first run that is named, and once.
-pub(crate) struct Places<'a> {
-    context: &'a Context,
-    runs: Option<Runs>,
-}
-
-impl<'a> Places<'a> {
-    pub(crate) fn new(context: &'a Context) -> Self {
-        Self { context, runs: None }
-    }
-
-    /// A path where there is one, else a run.
-    pub(crate) fn locate(&mut self, bundle: &str) -> Result<FoundRun, CommandError> {
-        let path = Path::new(bundle);
-        if bundle.contains('/') || bundle == "." || bundle == ".." || path.exists() {
-            return Ok(FoundRun::at(path));
-        }
-        let runs = match self.runs.take() {
-            Some(runs) => runs,
-            None => Runs::of(self.context)?,
-        };
-        self.runs.insert(runs).find(bundle)
-    }
-}
-
-/// For an imported run also the key it was taken in with, unless keys are named.
-pub(crate) fn keys_for(found: &FoundRun, trusted: &[PublicKey], named: &[PathBuf]) -> Vec<PublicKey> {
-    let signer = found.signer.iter().filter(|_| named.is_empty());
-    trusted.iter().chain(signer).cloned().collect()
-}
-
-/// Keys given on the command line are the only ones that count; without any, those of the home.
-pub(crate) fn trusted(context: &Context, files: &[PathBuf]) -> Result<Vec<PublicKey>, CommandError> {
-    if files.is_empty() {
-        return match Home::existing(&context.config.home) {
-            Ok(home) => Ok(home.trusted_keys()?),
-            Err(_) => Ok(Vec::new()),
-        };
-    }
-    let read = |file| {
-        PublicKey::read(file).map_err(|error| CommandError::usage(error).hint("cto key show     names the files"))
-    };
-    files.iter().map(|file: &PathBuf| read(file)).collect()
 }
 
 fn with_clock(expect: &[Expectation]) -> Result<Vec<Expectation>, CommandError> {

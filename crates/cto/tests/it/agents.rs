@@ -12,3 +12,4 @@ mod projects;
 mod quickstart;
 mod race;
 mod scene;
+mod traced;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use testkit::{Who, World, program};
+use testkit::{Who, World, program, work_areas};
 
 const SECRET: &str = "hunted-secret";
 
@@ -165,7 +165,8 @@ fn check(world: &World, row: &Row, host: &Path) {
         let left = fs::read_dir(world.home().join(folder)).unwrap().count();
         assert_eq!(left, 0, "{}: {folder}/ is empty", row.name);
     }
-    assert!(!Path::new("/dev/shm").join(format!("cto-{run_id}")).exists(), "{}: nothing is left in memory", row.name);
+    let left = work_areas(&world.home(), run_id).into_iter().find(|area| area.exists());
+    assert_eq!(left, None, "{}: nothing is left", row.name);
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn whatever_something_rests_on_stays() {
         runs.find(|it| it["run_id"] == run).unwrap()["detail"].as_str().unwrap().to_owned()
     };
     assert_eq!(detail(&tampered), "patch.diff digest");
-    assert_eq!(detail(&swapped), "attestation.dsse.json is not the one in the ledger");
+    assert_eq!(detail(&swapped), "attestation.dsse.json run_mismatch");
     // What is odd is named, also where nobody asks for names.
     let told = world.cto(ALL).expect(0).text();
     for run in [tampered.as_str(), &swapped, "20260101T000000Z-made-up-aaaa", "notes"] {

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use contract::report::{CheckResult, PassKind, PoisonOutcome, Report, TestCounts, VerificationPass};
+use contract::report::{
+    CheckResult, Excuse, FailedTest, PassKind, PoisonOutcome, Report, TestCounts, VerificationPass,
+};
 
 use super::{code, inline};
 
@@ -80,6 +82,9 @@ fn meaning(out: &mut String, report: &Report) {
 }
 
 fn differences(out: &mut String, report: &Report) {
+    for pass in report.verification.passes.iter().filter(|pass| pass.kind != PassKind::Control) {
+        list(out, pass, "failed", &pass.tests.failed.iter().map(failure_text).collect::<Vec<_>>());
+    }
     for pass in &report.verification.passes {
         list(out, pass, "did not run, and ran in the baseline", &pass.tests.missing);
         list(out, pass, "were skipped, and ran in the baseline", &pass.tests.newly_skipped);
@@ -103,6 +108,16 @@ fn poisoned(out: &mut String, report: &Report) {
             names(out, &files);
         }
     }
+}
+
+fn failure_text(test: &FailedTest) -> String {
+    let excuse = match test.excused {
+        None => "",
+        Some(Excuse::KnownFailure) => " (a known failure)",
+        Some(Excuse::Flaky) => " (flaky)",
+    };
+    let message = if test.message.is_empty() { String::new() } else { format!(": {}", test.message) };
+    format!("{}{excuse}{message}", test.name)
 }
 
 fn list(out: &mut String, pass: &VerificationPass, what: &str, tests: &[String]) {

@@ -3,10 +3,19 @@
 use std::fmt;
 use std::str::FromStr;
 
-use contract::{Digest, Report, Stamp, Statement};
+use contract::{Digest, Report, RunId, Stamp, Statement};
 
-use super::Checks;
+use super::files::Tree;
+use super::{Checks, RUN_MISMATCH};
 use crate::names;
+
+/// The run that a bundle is asked for as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedRun {
+    pub run_id: RunId,
+    /// The attestation that the ledger has of it; none where no ledger knows the run.
+    pub attestation_sha256: Option<Digest>,
+}
 
 /// `--expect KEY=VALUE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +28,8 @@ pub enum Expectation {
     /// In seconds, until the caller turns it into [`Expectation::NotBefore`].
     MaxAge(u64),
     CoverageEmpty,
+    /// The bundle is this run's and no other's.
+    Run(AskedRun),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +75,13 @@ fn seconds(text: &str) -> Option<u64> {
     text[..text.len() - 1].parse::<u64>().ok()?.checked_mul(unit)
 }
 
-pub(super) fn check(expectations: &[Expectation], statement: &Statement, report: &Report, checks: &mut Checks) {
+pub(super) fn check(
+    expectations: &[Expectation],
+    tree: &Tree,
+    statement: &Statement,
+    report: &Report,
+    checks: &mut Checks,
+) {
     let signed = &statement.predicate;
     for expectation in expectations {
         match expectation {
@@ -90,7 +107,18 @@ pub(super) fn check(expectations: &[Expectation], statement: &Statement, report:
                 let codes: Vec<&str> = report.coverage.iter().map(|coverage| coverage.code()).collect();
                 checks.check(codes.is_empty(), names::REPORT, "expect_coverage", "empty", codes.join(", "))
             }
+            Expectation::Run(asked) => check_run(asked, tree, statement, checks),
         };
+    }
+}
+
+/// The signed run is the one that was asked for, and its attestation is the one that the ledger has of it.
+fn check_run(asked: &AskedRun, tree: &Tree, statement: &Statement, checks: &mut Checks) -> bool {
+    let (file, signed) = (names::ATTESTATION, &statement.predicate.run_id);
+    let same = checks.same(file, RUN_MISMATCH, asked.run_id.as_str(), signed.as_str());
+    match (asked.attestation_sha256, tree.files.get(file)) {
+        (Some(known), Some(found)) => checks.same(file, RUN_MISMATCH, known, *found) && same,
+        _ => same,
     }
 }
 

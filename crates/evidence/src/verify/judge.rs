@@ -6,14 +6,14 @@ use contract::decision::Profile;
 use contract::event::{first_missing, first_out_of_order};
 use contract::exam::ecosystems_of;
 use contract::paths::PathVerdict;
-use contract::report::{HitClass, PassKind, Report, VerificationPass, sort_blockers};
+use contract::report::{HitClass, PassKind, Report, VerificationPass, no_change_exercised, sort_blockers};
 use contract::statement::SealedBy;
 use contract::task::BlindCheck;
 use contract::text::path_text;
 use contract::version;
 use contract::{
-    Coverage, Decision, Digest, Ecosystem, EventKind, RENDERER_VERSION, RULES_VERSION, Reason, Statement, TaskContract,
-    canonical_digest, from_json,
+    Coverage, Decision, Digest, Ecosystem, Event, EventKind, RENDERER_VERSION, RULES_VERSION, Reason, Statement,
+    TaskContract, canonical_digest, from_json,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -21,7 +21,8 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::files::Tree;
-use super::{Checks, FORMAT_VERSION, exam, model, sandbox, signed};
+use super::truth::Told;
+use super::{Checks, FORMAT_VERSION, exam, model, sandbox, signed, truth};
 use crate::{chain, names, patch, render};
 
 /// A report that could be read, and how far it was judged.
@@ -36,7 +37,7 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
     check_version(tree, report.as_ref(), checks);
     let report = report?;
     check_index(tree, &report, checks);
-    let events = check_events(tree, &report, statement, checks);
+    let (events, count) = check_events(tree, &report, statement, checks);
     if let Some(statement) = statement {
         signed::check(tree, &report, statement, checks);
     }
@@ -47,14 +48,20 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
         if let (Some(contract), Some(decision)) = (&contract, &decision) {
             check_decision(tree, &report, contract, decision, checks);
             check_blind(&report, contract, checks);
+            check_exercised(&report, contract, checks);
+            exam::check_controls(&report, contract, checks);
+            exam::check_excuses(&report, contract, checks);
         }
         check_status(&report, checks);
-        if let Some(document) = parse(tree, names::SANDBOX, checks) {
-            sandbox::check(&document, tree.postures(), &report, checks);
+        let sandbox = parse(tree, names::SANDBOX, checks);
+        if let Some(document) = &sandbox {
+            sandbox::check(document, tree.postures(), &report, checks);
         }
+        let records = model::records(tree, checks);
         if let Some(decision) = &decision {
-            model::check(tree, decision, &report, checks);
+            model::check(&records, decision, &report, checks);
         }
+        truth::check(&Told { events: &events, report: &report, sandbox: sandbox.as_ref(), records: &records }, checks);
     }
     if report.renderer_version == RENDERER_VERSION
         && let Some(found) = tree.content(names::REPORT_MD)
@@ -62,7 +69,7 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
         let same = render::report_md(&report).as_bytes() == found;
         checks.check(same, names::REPORT_MD, "rendered", "what report.json renders to", "other text");
     }
-    Some(Judged { report, events, again })
+    Some(Judged { report, events: count, again })
 }
 
 /// What a later format means by its fields is not ours to guess, also where it looks like one of ours.
@@ -159,9 +166,9 @@ fn spliced(bytes: &[u8], own: &str) -> Option<Digest> {
     Some(Digest::from_bytes(hasher.finalize().into()))
 }
 
-fn check_events(tree: &Tree, report: &Report, statement: Option<&Statement>, checks: &mut Checks) -> u64 {
+fn check_events(tree: &Tree, report: &Report, statement: Option<&Statement>, checks: &mut Checks) -> (Vec<Event>, u64) {
     let file = names::EVENTS;
-    let Some(bytes) = tree.content(file) else { return 0 };
+    let Some(bytes) = tree.content(file) else { return (Vec::new(), 0) };
     let read = chain::read(bytes, Some(&report.run_id));
     checks.made += read.head.count;
     for broken in &read.broken {
@@ -207,7 +214,7 @@ fn check_events(tree: &Tree, report: &Report, statement: Option<&Statement>, che
         let unlisted = read.events.iter().flat_map(carried).find(|code| !listed(code));
         checks.check(unlisted.is_none(), file, "unlisted_reason", "only reasons of blockers", unlisted.unwrap_or(""));
     }
-    read.head.count
+    (read.events, read.head.count)
 }
 
 /// The codes in an event's `reason` and `reasons`.
@@ -373,9 +380,16 @@ fn check_secrets(report: &Report, checks: &mut Checks) {
     }
 }
 
+/// A contract that names tests which must pass rests on a changed file that they read.
+fn check_exercised(report: &Report, contract: &TaskContract, checks: &mut Checks) {
+    let unread = !contract.must_pass.is_empty() && no_change_exercised(&report.verification.poisoned);
+    let holds = report.status != contract::Status::Pass || !unread;
+    checks.check(holds, names::REPORT, "verification", "a changed file that the exam reads", "none");
+}
+
 /// Blind checks that compare no output leave the exam to the word of its own process.
 fn check_blind(report: &Report, contract: &TaskContract, checks: &mut Checks) {
-    let examined = report.verification.passes.iter().any(|pass| pass.kind == PassKind::Exam);
+    let examined = report.verification.passes.iter().any(|pass| pass.kind == exam::proving(report));
     let compared = contract.blind_checks.iter().any(BlindCheck::compares_output);
     let listed = report.coverage.contains(&Coverage::ExamInProcess);
     let holds = !examined || compared || listed;
@@ -385,7 +399,8 @@ fn check_blind(report: &Report, contract: &TaskContract, checks: &mut Checks) {
 /// What the report itself shows to be unproven is in its coverage.
 fn check_coverage(report: &Report, checks: &mut Checks) {
     let ran = |kind: PassKind| report.verification.passes.iter().any(|pass| pass.kind == kind);
-    let exam = |pass: &&VerificationPass| pass.kind == PassKind::Exam;
+    let proving = exam::proving(report);
+    let exam = |pass: &&VerificationPass| pass.kind == proving;
     let uncompared = report
         .verification
         .passes
@@ -395,8 +410,8 @@ fn check_coverage(report: &Report, checks: &mut Checks) {
     let unsandboxed = report.engine.process_started && report.sandbox.profile == Profile::None;
     for (unproven, coverage) in [
         (unsandboxed, Coverage::SandboxNone),
-        (ran(PassKind::Exam) && !ran(PassKind::Blind), Coverage::ExamInProcess),
-        (ran(PassKind::Exam) && !ran(PassKind::Control), Coverage::ExamWithoutControl),
+        (ran(proving) && !ran(PassKind::Blind), Coverage::ExamInProcess),
+        (ran(proving) && !ran(PassKind::Control), Coverage::ExamWithoutControl),
         (uncompared, Coverage::TestsNotCompared),
     ] {
         let listed = report.coverage.contains(&coverage);

@@ -10,22 +10,26 @@ mod judge;
 mod model;
 mod sandbox;
 mod signed;
+mod truth;
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use contract::{Report, Statement};
+use contract::{Digest, Report, RunId, Statement};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::key::PublicKey;
 use crate::names;
 
-pub use expect::{Expectation, ParseExpectationError};
+pub use expect::{AskedRun, Expectation, ParseExpectationError};
 
 /// The check that fails for a bundle of a format that this program does not read; no other says anything about such a one.
 pub const FORMAT_VERSION: &str = "format_version";
+
+/// The check that fails for a whole bundle in the place of another run's.
+pub const RUN_MISMATCH: &str = "run_mismatch";
 
 /// One check that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -48,6 +52,8 @@ pub struct Checked {
     pub report: Option<Report>,
     pub statement: Option<Statement>,
     pub signer: Option<String>,
+    /// Of the attestation as it was read.
+    pub attestation_sha256: Option<Digest>,
     pub files: usize,
     pub bytes: u64,
     pub events: u64,
@@ -145,7 +151,8 @@ pub fn verify(path: &Path, keys: &[PublicKey], expectations: &[Expectation]) -> 
     files::check_canonical(&mut tree, &mut checks);
     let judged = judge::check(&tree, signed.as_ref().map(|signed| &signed.statement), &mut checks);
     if let (Some(signed), Some(judged)) = (&signed, &judged) {
-        expect::check(expectations, &signed.statement, &judged.report, &mut checks);
+        check_folder(path, &signed.statement, &mut checks);
+        expect::check(expectations, &tree, &signed.statement, &judged.report, &mut checks);
     }
     // Whatever could not be looked at was named above; should that ever be forgotten, nothing holds all the same.
     let looked_at = signed.is_some() && judged.is_some();
@@ -166,10 +173,21 @@ pub fn verify(path: &Path, keys: &[PublicKey], expectations: &[Expectation]) -> 
         failures: checks.failures,
         report,
         signer: signed.as_ref().map(|signed| signed.key_id.clone()),
+        attestation_sha256: tree.files.get(names::ATTESTATION).copied(),
         statement: signed.filter(|_| holds).map(|signed| signed.statement),
         files: tree.files.len(),
         bytes: tree.bytes,
         events,
         judged_again,
     })
+}
+
+/// A folder that is named like a run holds that run.
+fn check_folder(path: &Path, statement: &Statement, checks: &mut Checks) {
+    let real = path.canonicalize().ok();
+    let name = real.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
+    if let Some(named) = name.and_then(|name| RunId::try_from(name.to_owned()).ok()) {
+        let signed = &statement.predicate.run_id;
+        checks.same(names::ATTESTATION, RUN_MISMATCH, named.as_str(), signed.as_str());
+    }
 }

@@ -224,7 +224,7 @@ fn open_gates_admit() {
 fn nobody_is_admitted_before_the_model_has_answered() {
     let judged = judge(&contract(), Inputs { answer: None, ..backed() }).unwrap();
     assert!(matches!(judged, Judged::Pending(_)));
-    assert_eq!(judged.decision().not_evaluated.len(), 2);
+    assert_eq!(judged.decision().not_evaluated.len(), 3);
     let unlooked = |i: &mut Inputs| {
         (facts(i).credential, facts(i).endpoint) = (CredentialFact::NotLooked, EndpointFact::NotLooked)
     };

@@ -5,8 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
 
-use contract::{Digest, RunId, canonical_bytes};
-use evidence::{PublicKey, names as bundle_names, stop, verify};
+use contract::{Digest, canonical_bytes};
+use evidence::{PublicKey, names as bundle_names, stop};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use untrusted_fs::own_files::{self, OwnOptions as _};
 use zstd::stream::write::Encoder;
@@ -16,6 +16,7 @@ use super::names::Names;
 use super::{
     BUNDLE, ExportRunError, FORMAT, LEVEL, MANIFEST, Manifest, PUBLIC_KEY, STATEMENTS, VERSION, allowance, statement,
 };
+use crate::bound::BoundBundle;
 use crate::harness::Harness;
 use crate::home::Home;
 use crate::reverify::{CarriedBaseline, carry_baseline};
@@ -24,8 +25,7 @@ use crate::reverify::{CarriedBaseline, carry_baseline};
 #[derive(Debug, Clone, Copy)]
 pub struct ExportSource<'a> {
     pub home: &'a Home,
-    pub run_id: &'a RunId,
-    pub bundle: &'a Path,
+    pub bundle: &'a BoundBundle,
     /// Whom this home trusts to have signed the bundle and what was stated about it.
     pub keys: &'a [PublicKey],
     /// Who gets the baseline from where the run came from, if it is to be handed over too.
@@ -106,24 +106,18 @@ struct Gathered {
 
 /// Checked as an import will check it.
 fn gather(source: &ExportSource<'_>) -> Result<Gathered, ExportRunError> {
-    let ExportSource { run_id, bundle, keys, with_baseline, .. } = source;
-    let unverified = |why: &dyn std::fmt::Display| ExportRunError::Verify(format!("{run_id} ({why})"));
-    let checked = verify::verify(bundle, keys, &[]).map_err(|error| unverified(&error))?;
-    if let Some(failure) = checked.failures.first() {
-        return Err(unverified(&format!("{} {}", failure.file, failure.check)));
-    }
-    let signer = keys.iter().find(|key| Some(key.key_id()) == checked.signer);
-    let signer = signer.ok_or_else(|| unverified(&"nobody signed it"))?;
-    let attestation = bundle.join(bundle_names::ATTESTATION);
-    let attestation = own_files::read(&attestation).map_err(|error| ExportRunError::Read(attestation, error))?;
+    let ExportSource { bundle, keys, with_baseline, .. } = source;
+    let run_id = &bundle.report().run_id;
+    let signer = keys.iter().find(|key| key.key_id() == bundle.signer());
+    let signer = signer.ok_or_else(|| ExportRunError::Verify(format!("{run_id} (signed by an unknown key)")))?;
     let manifest = Manifest {
-        attestation_sha256: Digest::of(&attestation),
+        attestation_sha256: bundle.attestation_sha256(),
         format: FORMAT.to_owned(),
-        run_id: (*run_id).clone(),
+        run_id: run_id.clone(),
         schema_version: VERSION.to_owned(),
     };
     let mut files = BTreeMap::new();
-    walk(bundle, BUNDLE, &mut files)?;
+    walk(bundle.dir(), BUNDLE, &mut files)?;
     let statements = statements(source, manifest.attestation_sha256, &mut files)?;
     files.insert(PUBLIC_KEY.to_owned(), Content::Made(signer.openssh("cto-harness").into_bytes()));
     let manifest = canonical_bytes(&manifest).map_err(ExportRunError::Encode)?;
@@ -159,9 +153,10 @@ fn statements(
     attestation: Digest,
     files: &mut BTreeMap<String, Content>,
 ) -> Result<usize, ExportRunError> {
-    let came_with = source.home.imported().join(source.run_id.as_str()).join(STATEMENTS);
+    let run_id = &source.bundle.report().run_id;
+    let came_with = source.home.imported().join(run_id.as_str()).join(STATEMENTS);
     let before = files.len();
-    for folder in [came_with, source.home.statements(source.run_id)] {
+    for folder in [came_with, source.home.statements(run_id)] {
         let listed = match own_files::read_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             listed => listed.map_err(|error| ExportRunError::Read(folder.clone(), error))?,

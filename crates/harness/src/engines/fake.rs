@@ -1,6 +1,5 @@
 //! The fake engine: the own executable, as a child that does what the case says.
 
-use std::fs;
 use std::path::Path;
 
 use contract::canonical_bytes;
@@ -8,6 +7,8 @@ use contract::fake::{Claims, Review};
 use fixtures::Script;
 use sandbox::Access;
 use serde::Deserialize;
+
+use untrusted_fs::own_files;
 
 use super::outfit::Outfit;
 use crate::quarters::Quarters;
@@ -19,7 +20,7 @@ pub(super) fn outfit(run: &Run<'_>, quarters: &mut Quarters, state: &Path) -> Re
     let state_dir = quarters.show(state, "state", Access::ReadWrite);
     let script = Script { steps: steps.steps, claims: steps.claims, speaks: steps.speaks, state_dir };
     let path = run.work_dir("engine")?.join("script.json");
-    fs::write(&path, canonical_bytes(&script)?).map_err(|error| Stopped::Io(path.clone(), error))?;
+    own_files::write(&path, canonical_bytes(&script)?).map_err(|error| Stopped::Io(path.clone(), error))?;
     let exe = quarters.show(&run.harness.exe, "engine", Access::ReadOnly);
     let path = quarters.show(&path, "script.json", Access::ReadOnly);
     let argv = vec![exe.display().to_string(), "__fake".to_owned(), path.display().to_string()];

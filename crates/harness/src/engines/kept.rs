@@ -114,7 +114,7 @@ impl Cellar {
             if canonical_digest(&entries).map_err(io::Error::other)? != tree_sha256 {
                 return Err(io::Error::other("it changed while it was copied"));
             }
-            fs::write(aside.join("manifest.json"), canonical_bytes(&entries).map_err(io::Error::other)?)?;
+            own_files::write(aside.join("manifest.json"), canonical_bytes(&entries).map_err(io::Error::other)?)?;
             match fs::rename(&aside, self.place(tree_sha256)) {
                 // Another run was first.
                 Err(error)

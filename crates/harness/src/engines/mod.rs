@@ -39,11 +39,12 @@ use sandbox::{Confined, Ended, Spec, Stage, SuperviseError};
 use serde_json::json;
 
 use crate::decide::AdmittedRun;
+use crate::environment;
+use crate::posture;
 use crate::run::{Run, Stopped};
 use crate::supervise::wall;
 use crate::target::{Copy, Target};
 use crate::watch::{Step, StepState};
-use crate::{environment, posture};
 use ending::has_protocol;
 use follow::{record_end, supervise};
 use linger::Linger;
@@ -141,11 +142,7 @@ impl<'a> AdmittedRun<'a> {
         let files = announce(&mut run, &copy)?;
         run.trace("admitted", json!({"decision_id": admission.decision().decision_id}))?;
         stop::here("workspace.announced");
-        let layers = match environment::prepare(&mut run, &copy)? {
-            Ok(layers) => layers,
-            Err(why) => return blocked(run, Reason::ProviderUnavailable, &why).map(Box::new).map(Prepared::Unconfined),
-        };
-        stop::here("environment.prepared");
+        let layers = environment::layers_of_engine(&run, &copy)?;
         let state = run.work_dir("engine/state")?;
         let spec = match order(&mut run, &copy, &layers, &state)? {
             Ok(spec) => spec,
@@ -171,7 +168,12 @@ impl<'a> AdmittedRun<'a> {
             Ready::Confined(confined) => confined.applied().probes.len(),
         };
         let applied = json!({"asked": run.ask.sandbox, "probes_refused": refused, "profile": run.ask.sandbox});
+        run.posture = match &cell {
+            Ready::Open(..) => None,
+            Ready::Confined(confined) => Some(posture::posture(confined.applied())?),
+        };
         run.event(EventKind::SandboxApplied, applied)?;
+        run.note_findings();
         let commit = run.findings.baseline_commit.clone().unwrap_or_default();
         let detail = format!("{files} files from baseline {}", commit.get(..7).unwrap_or(&commit));
         run.step(Step::Workspace, StepState::Ended, &detail)?;
@@ -240,8 +242,8 @@ impl<'a> Workspace<'a> {
         stop::here("engine.starting");
         let linger = Linger::of(&run, &copy, layers.as_ref())?;
         let places = vec![layers.as_ref().map_or_else(|| copy.root.clone(), Layered::path)];
-        let (ended, proven) = supervise(&mut run, cell, linger.as_ref(), places)?;
-        run.findings.engine.completed_by_proof = proven;
+        let (ended, settled) = supervise(&mut run, cell, linger.as_ref(), places)?;
+        run.findings.engine.ended_by_harness = settled;
         stop::here("engine.ended");
         run.close_link()?;
         regain(layers.as_ref().map(|layers| layers.changes.as_fd()), &[&copy.root, &state]);
@@ -249,12 +251,13 @@ impl<'a> Workspace<'a> {
         record_end(&mut run, &ended, &log)?;
         conduct(&mut run, &ended, &git, &git::state(&copy.root, layers.as_ref()))?;
         state::collect(&mut run, &ended, &log, &state)?;
+        run.note_findings();
         stop::here("engine.collected");
-        if ended.cancelled {
-            return Err(Stopped::Cancelled);
+        if !ended.cancelled {
+            let exit =
+                run.findings.engine.exit.map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
+            run.step(Step::Engine, StepState::Ended, &exit)?;
         }
-        let exit = run.findings.engine.exit.map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
-        run.step(Step::Engine, StepState::Ended, &exit)?;
         Ok(Worked { run, copy, layers })
     }
 }

@@ -250,7 +250,8 @@ impl<'a> Setup<'a> {
             return Ok(Err(FailedSetup { why: format!("what it wrote cannot be kept: {error}"), record }));
         }
         let kept = KeptLayer { record, tried: self.attempts.iter().map(sort_of).collect() };
-        fs::write(part.join(RECORD), canonical_bytes(&kept)?).map_err(|error| Stopped::Io(part.join(RECORD), error))?;
+        own_files::write(part.join(RECORD), canonical_bytes(&kept)?)
+            .map_err(|error| Stopped::Io(part.join(RECORD), error))?;
         Ok(Ok(kept))
     }
 

@@ -26,9 +26,8 @@ pub(crate) use withdraw::ExamFiles;
 /// What setup printed, in the bundle.
 pub(crate) const SETUP_LOG: &str = "setup.log";
 
-/// Looks at the mounts and makes the setup layer of the baseline, or finds it. The layers to put under the workspace, or why
-/// there are none.
-pub(crate) fn prepare(run: &mut Run<'_>, copy: &Copy) -> Result<Result<Vec<PathBuf>, String>, Stopped> {
+/// Looks at the mounts and makes the setup layer of the baseline, or finds it; says why it cannot, if it cannot.
+pub(crate) fn prepare(run: &mut Run<'_>, copy: &Copy) -> Result<Result<(), String>, Stopped> {
     let environment = &run.task.contract.environment;
     run.findings.environment.mounts = match digests(run.harness, &environment.mounts) {
         Err(Stopped::Io(path, error)) => {
@@ -37,7 +36,7 @@ pub(crate) fn prepare(run: &mut Run<'_>, copy: &Copy) -> Result<Result<Vec<PathB
         digests => digests?,
     };
     if environment.setup.is_empty() {
-        return Ok(Ok(Vec::new()));
+        return Ok(Ok(()));
     }
     if !environment.setup_network.is_empty() {
         run.findings.coverage.insert(Coverage::SetupWithNetwork);
@@ -56,10 +55,15 @@ pub(crate) fn prepare(run: &mut Run<'_>, copy: &Copy) -> Result<Result<Vec<PathB
         }
         Made::Layer(layer) => {
             run.findings.environment.setup.push(layer.record.clone());
-            let folder = run.setting().dir("setup-restored")?;
-            let layers = fit::fit_layer(&copy.baseline.store, &copy.baseline.listing, &layer, folder)?;
             run.layer = Some(layer);
-            Ok(Ok(layers))
+            Ok(Ok(()))
         }
     }
+}
+
+/// The layers over the checkout of an engine's workspace, the first on top.
+pub(crate) fn layers_of_engine(run: &Run<'_>, copy: &Copy) -> Result<Vec<PathBuf>, Stopped> {
+    let Some(layer) = &run.layer else { return Ok(Vec::new()) };
+    let folder = run.setting().dir("setup-restored")?;
+    fit::fit_layer(&copy.baseline.store, &copy.baseline.listing, layer, folder)
 }

@@ -2,7 +2,6 @@
 
 use contract::report::TestCounts;
 use contract::text::{listed, shown};
-use testimony::results::{Runner, TestResults};
 
 use super::room::Ran;
 
@@ -10,22 +9,21 @@ use super::room::Ran;
 const NAMED: usize = 5;
 
 impl Ran {
-    /// Failures that the runner tells of and no further attempt turned green. The runner is the baseline's.
-    fn standing_failures(&self, runner: Option<Runner>) -> u64 {
-        self.tests.as_ref().map_or(0, |tests| tests.standing_failures(runner))
+    /// Failures that the runner tells of and no further attempt turned green.
+    fn standing_failures(&self) -> u64 {
+        self.tests.as_ref().map_or(0, |tests| tests.standing_failures(None))
     }
 
     /// True if the command says that the exam was not passed, by its exit code or by its results.
     pub(super) fn refuses(&self) -> bool {
-        let failed =
-            self.exit.is_some_and(|exit| exit != 0) || self.exit == Some(0) && self.standing_failures(None) > 0;
+        let failed = self.exit.is_some_and(|exit| exit != 0) || self.exit == Some(0) && self.standing_failures() > 0;
         self.unready || failed && !self.timed_out
     }
 
     /// What the exit code and the results say, where they contradict each other.
-    pub(super) fn disagreement(&self, before: Option<&TestResults>) -> Option<String> {
+    pub(super) fn disagreement(&self) -> Option<String> {
         let (exit, tests) = (self.exit.filter(|_| !self.timed_out)?, self.tests.as_ref()?);
-        let failures = self.standing_failures(before.map(|before| before.runner));
+        let failures = self.standing_failures();
         let TestCounts { executed, .. } = tests.counts;
         match (exit, failures) {
             (0, 0) => None,
@@ -43,7 +41,7 @@ impl Ran {
 
     /// Counts for the report. Of a test that passed at last, the attempts before are no failures.
     pub(super) fn settled_counts(&self, counts: Option<TestCounts>) -> Option<TestCounts> {
-        let settled = self.exit == Some(0) && self.standing_failures(None) == 0;
+        let settled = self.exit == Some(0) && self.standing_failures() == 0;
         counts.map(|counts| match settled {
             true => TestCounts { executed: counts.passed, failed: 0, ..counts },
             false => counts,

@@ -20,7 +20,7 @@ impl Examiner<'_> {
 
     /// Keeps what was tried by the command of this index, as far as the same command did not try it on the baseline.
     pub(super) fn hold_conduct_against(&mut self, index: usize) {
-        let known = self.tried_before.get(index);
+        let known = self.before.commands.get(index).map(|before| &before.tried);
         let new = self.tried().into_iter().filter(|attempt| {
             attempt.judged != AttemptVerdict::Note && !known.is_some_and(|known| known.contains(&sort_of(attempt)))
         });
@@ -30,8 +30,8 @@ impl Examiner<'_> {
 
     /// Keeps what setup and build of a judged tree tried, as far as neither did on the baseline.
     pub(super) fn hold_room_conduct(&mut self, room: &Room) {
-        let before =
-            self.tried_before.iter().flatten().chain(self.furnished.layer.iter().flat_map(|layer| &layer.tried));
+        let commands = self.before.commands.iter().flat_map(|before| &before.tried);
+        let before = commands.chain(self.furnished.layer.iter().flat_map(|layer| &layer.tried));
         let known: Vec<&String> = before.collect();
         let new = room.attempts.iter().filter(|attempt| {
             attempt.judged != AttemptVerdict::Note && !known.iter().any(|known| **known == sort_of(attempt))

@@ -1,8 +1,16 @@
 //! Controls: the same exam, altered so that it must fail. If it passes, the exam proves nothing.
+//!
+//! Held on the exam's tree and, where the patch changes files of the exam, on the tree as it is delivered. The control of our own
+//! is a failing test in every file with tests that ran. Which runner it is and which files those are comes from the baseline's run.
+
+use std::collections::BTreeMap;
 
 use contract::report::{CheckResult, PassKind, VerificationPass};
+use contract::task::Command;
+use contract::text::listed;
 use contract::{Coverage, Reason};
-use testimony::control::{self, ControlTest};
+use testimony::control::{self, ControlTest, control_tests, unseen};
+use testimony::results::TestResults;
 use tree::{Entry, Listing, Mode};
 
 use super::room::Ran;
@@ -11,89 +19,285 @@ use crate::run::Stopped;
 
 /// Letters in the random name of a test.
 const NAME: usize = 10;
+/// Runs in which files are tried that the first run did not reach.
+const FURTHER_RUNS: usize = 4;
+/// Files that are named in a sentence.
+const NAMED: usize = 5;
+
+/// The tree a control is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Controlled {
+    /// The result with the exam set as in the baseline.
+    Exam,
+    /// The result as the patch leaves it.
+    Delivered,
+}
+
+impl Controlled {
+    fn pass_name(self, index: usize) -> String {
+        match self {
+            Self::Exam => pass_name(PassKind::Control, index),
+            Self::Delivered => format!("control change {}", index + 1),
+        }
+    }
+
+    /// The check whose tree it is.
+    fn checked(self, index: usize) -> String {
+        pass_name(if self == Self::Exam { PassKind::Exam } else { PassKind::Change }, index)
+    }
+
+    const fn in_words(self) -> &'static str {
+        match self {
+            Self::Exam => "the exam",
+            Self::Delivered => "the exam as the patch leaves it",
+        }
+    }
+}
 
 impl Examiner<'_> {
-    /// By the contract's patch, or by a failing test of our own in each command whose runner is known.
-    pub(super) fn control(&mut self, exam: &Listing, ran: &[Ran]) -> Result<(), Stopped> {
-        let contract = self.setting.contract;
-        if let Some(patch) = &contract.control_patch {
-            return self.control_by_patch(exam, patch.text.as_bytes());
+    /// By the contract's patch, or by failing tests of our own in each command whose runner is known.
+    pub(super) fn control(&mut self, on: Controlled, listing: &Listing, ran: &[Ran]) -> Result<(), Stopped> {
+        if let Some(patch) = &self.setting.contract.control_patch
+            && self.control_by_patch(on, listing, patch.text.as_bytes())?
+        {
+            return Ok(());
         }
         for (index, ran) in ran.iter().enumerate() {
-            let made = self.control_test(exam, index, ran)?;
-            let controlled = match made {
-                Some(test) => self.control_by_test(exam, index, &test)?,
-                None => false,
-            };
-            if !controlled {
+            if !self.control_command(on, listing, index, ran)? {
                 self.found.coverage.insert(Coverage::ExamWithoutControl);
             }
         }
         Ok(())
     }
 
-    fn control_by_patch(&mut self, exam: &Listing, patch: &[u8]) -> Result<(), Stopped> {
-        let altered = match self.trees.store.apply_into(exam, patch) {
+    /// False if the patch cannot be applied to what is delivered; that it cannot be applied to the exam is held against the run.
+    fn control_by_patch(&mut self, on: Controlled, listing: &Listing, patch: &[u8]) -> Result<bool, Stopped> {
+        let altered = match self.trees.store.apply_into(listing, patch) {
             Ok(altered) => altered,
+            Err(_) if on == Controlled::Delivered => return Ok(false),
             Err(error) => {
                 let text = format!("the control patch does not apply to the exam: {error}");
                 self.say(&text);
                 self.found.coverage.insert(Coverage::ExamWithoutControl);
                 self.found.blocks.push((Reason::VerificationWeakened, text));
-                return Ok(());
+                return Ok(true);
             }
         };
-        let room = self.room(&altered, PassKind::Control.as_str())?;
+        let room = self.room(&altered, &on.pass_name(0))?;
         let first = self.found.passes.len();
         let mut refused = false;
         for (index, command) in self.setting.contract.verification_commands.iter().enumerate() {
-            let name = pass_name(PassKind::Control, index);
+            let name = on.pass_name(index);
             let ran = self.command(&room, command, None, &name)?;
             refused |= ran.refuses();
-            let tests = uncompared(ran.tests.as_ref());
-            self.found.passes.push(ran.pass(PassKind::Control, name, &command.argv, tests, CheckResult::Pass));
+            self.push_control(&ran, name, command);
         }
         if !refused {
-            self.not_refused(first, "an exam that was altered so that it must fail passes");
+            self.not_refused(first, &format!("{}, altered so that it must fail, passes", on.in_words()));
         }
-        Ok(())
+        Ok(true)
     }
 
-    fn control_test(&self, exam: &Listing, index: usize, ran: &Ran) -> Result<Option<ControlTest>, Stopped> {
+    /// True if the control could tell of every file: the runner must have seen each test of our own and called it a failure.
+    fn control_command(&mut self, on: Controlled, listing: &Listing, index: usize, ran: &Ran) -> Result<bool, Stopped> {
+        let held = self.found.passes.iter().any(|pass| pass.name == on.checked(index) && holds(pass));
+        let Some(command) = self.setting.contract.verification_commands.get(index).filter(|_| held) else {
+            return Ok(false);
+        };
+        let Some(known) = self.tests_that_ran(index, ran) else { return Ok(false) };
+        let name = letters()?;
+        let controls = self.with_control_room(listing, command, |room| control_tests(&known, room, &name));
+        if controls.is_empty() {
+            return Ok(false);
+        }
+        let all: Vec<&ControlTest> = controls.iter().collect();
+        let name = on.pass_name(index);
+        let mut ran = self.run_control(listing, index, &all, &name)?;
+        if !ran.refuses() || self.hides_failures(index, &ran, &known)? {
+            self.push_control(&ran, name, command);
+            let paths = listed(all.iter().map(|test| format!("`{}`", test.path)), NAMED);
+            let text = format!("failing tests that the harness added to {paths} do not fail {}", on.in_words());
+            self.not_refused(self.found.passes.len() - 1, &text);
+            return Ok(true);
+        }
+        let mut left = unseen(&controls, ran.tests.as_ref());
+        if left.len() == controls.len() {
+            return self.unseen_at_all(on, index, &name, &left, &known);
+        }
+        self.push_control(&ran, name.clone(), command);
+        for further in 1..=FURTHER_RUNS {
+            if left.is_empty() {
+                break;
+            }
+            let name = format!("{name} further {further}");
+            ran = self.run_control(listing, index, &left, &name)?;
+            if !ran.refuses() {
+                return self.not_failed_by(on, index, &name, command, &ran, &left, &known);
+            }
+            let still: Vec<&ControlTest> = left
+                .iter()
+                .copied()
+                .filter(|test| !ran.tests.as_ref().is_some_and(|ran| test.is_named_in(ran)))
+                .collect();
+            self.push_control(&ran, name, command);
+            if still.len() == left.len() {
+                break;
+            }
+            left = still;
+        }
+        if !left.is_empty() {
+            let paths = listed(left.iter().map(|test| test.path.clone()), NAMED);
+            self.say(&format!("{name}: no control reached {} files: {paths}", left.len()));
+        }
+        Ok(left.is_empty())
+    }
+
+    /// The tests by which files are found: those of the baseline, and those of this run beside them. The runner is the baseline's.
+    fn tests_that_ran(&self, index: usize, ran: &Ran) -> Option<TestResults> {
+        let before = self.before.commands.get(index);
+        let told = before.and_then(|before| before.tests.as_ref()).filter(|tests| tests.counts.executed > 0);
+        let now = ran.tests.as_ref();
+        let runner = told.map(|tests| tests.runner);
+        let runner = runner.or_else(|| before.and_then(|before| before.runners.first().copied()));
+        let runner = runner.or_else(|| now.map(|tests| tests.runner))?;
+        let mut tests = BTreeMap::new();
+        for results in now.into_iter().chain(told) {
+            tests.extend(results.tests.iter().map(|(name, outcome)| (name.clone(), *outcome)));
+        }
+        Some(TestResults::of_tests(runner, tests))
+    }
+
+    fn run_control(
+        &mut self,
+        listing: &Listing,
+        index: usize,
+        tests: &[&ControlTest],
+        name: &str,
+    ) -> Result<Ran, Stopped> {
+        let mut altered = listing.clone();
+        for test in tests {
+            let oid = self.trees.store.put_blob(&test.content)?;
+            let mode = altered.0.get(test.path.as_bytes()).map_or(Mode::File, |entry| entry.mode);
+            altered.0.insert(test.path.clone().into_bytes(), Entry { mode, oid });
+        }
+        let room = self.room(&altered, name)?;
+        let command = &self.setting.contract.verification_commands[index];
+        let mut ran = self.command(&room, command, None, name)?;
+        self.hear_only_known(index, &mut ran);
+        Ok(ran)
+    }
+
+    /// True if the command ended with 0 in spite of failures that were read, and does not do so on the baseline.
+    fn hides_failures(&mut self, index: usize, ran: &Ran, known: &TestResults) -> Result<bool, Stopped> {
+        if ran.exit != Some(0) {
+            return Ok(false);
+        }
+        let before = self.before.commands.get(index);
+        let hid = before.is_some_and(|before| {
+            before.exit == Some(0) && before.tests.as_ref().is_some_and(|tests| tests.counts.failed > 0)
+        });
+        if hid {
+            return Ok(false);
+        }
+        let on_baseline = self.control_of_baseline(index, known, None)?;
+        Ok(on_baseline.is_some_and(|(ran, _)| ran.exit.is_some_and(|exit| exit != 0)))
+    }
+
+    /// The exam failed and no test of our own was named. Where the baseline's runner names it, the patch keeps it from doing so.
+    fn unseen_at_all(
+        &mut self,
+        on: Controlled,
+        index: usize,
+        name: &str,
+        left: &[&ControlTest],
+        known: &TestResults,
+    ) -> Result<bool, Stopped> {
+        let paths = listed(left.iter().map(|test| test.path.clone()), NAMED);
+        self.say(&format!("{name}: failing tests were added to {paths}, and the runner named none of them"));
+        if let Some((_, seen)) = self.control_of_baseline(index, known, Some(left))?
+            && seen
+        {
+            let text = format!("the runner names a failing test of the baseline's exam, and none of {}", on.in_words());
+            self.found.blocks.push((Reason::VerificationWeakened, text));
+        }
+        Ok(false)
+    }
+
+    /// Failing tests in files that the first run did not reach, and the exam passes: weakened if the baseline's exam fails by them.
+    #[expect(clippy::too_many_arguments, reason = "everything that is known of one run of a control")]
+    fn not_failed_by(
+        &mut self,
+        on: Controlled,
+        index: usize,
+        name: &str,
+        command: &Command,
+        ran: &Ran,
+        left: &[&ControlTest],
+        known: &TestResults,
+    ) -> Result<bool, Stopped> {
+        let fails_before = self.control_of_baseline(index, known, Some(left))?.is_some_and(|(ran, _)| ran.refuses());
+        let paths = listed(left.iter().map(|test| format!("`{}`", test.path)), NAMED);
+        if !fails_before || ran.timed_out {
+            self.say(&format!("{name}: failing tests in {paths} fail neither this tree nor the baseline"));
+            return Ok(false);
+        }
+        self.push_control(ran, name.to_owned(), command);
+        let text = format!("failing tests in {paths} fail the baseline's exam and not {}", on.in_words());
+        self.not_refused(self.found.passes.len() - 1, &text);
+        Ok(true)
+    }
+
+    /// The same control on the baseline, in the same files as far as the baseline has them: what came of it, and if each was seen.
+    fn control_of_baseline(
+        &mut self,
+        index: usize,
+        known: &TestResults,
+        only: Option<&[&ControlTest]>,
+    ) -> Result<Option<(Ran, bool)>, Stopped> {
         let Some(command) = self.setting.contract.verification_commands.get(index) else { return Ok(None) };
-        let (true, Some(tests)) = (ran.ended_well(), &ran.tests) else { return Ok(None) };
-        let paths: Vec<String> = exam.0.keys().filter_map(|path| String::from_utf8(path.clone()).ok()).collect();
+        let listing = self.with_operator_files(self.trees.baseline.clone())?;
+        let name = letters()?;
+        let controls = self.with_control_room(&listing, command, |room| control_tests(known, room, &name));
+        let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
+        // A control of Go is a new file each time, so that its folder must do.
+        let wanted = |test: &&ControlTest| {
+            only.is_none_or(|only| {
+                only.iter().any(|other| {
+                    other.path == test.path
+                        || test.path.ends_with("_test.go") && folder(&other.path) == folder(&test.path)
+                })
+            })
+        };
+        let controls: Vec<&ControlTest> = controls.iter().filter(wanted).collect();
+        if controls.is_empty() {
+            return Ok(None);
+        }
+        let late = self.found.late.len();
+        let ran = self.run_control(&listing, index, &controls, &format!("baseline {} control", index + 1))?;
+        self.found.late.truncate(late);
+        let seen = controls.iter().all(|test| ran.tests.as_ref().is_some_and(|tests| test.is_named_in(tests)));
+        Ok(Some((ran, seen)))
+    }
+
+    /// Asks something of a tree as the commands of the contract see it.
+    pub(super) fn with_control_room<T>(
+        &self,
+        listing: &Listing,
+        command: &Command,
+        ask: impl FnOnce(&control::Room<'_>) -> T,
+    ) -> T {
+        let paths: Vec<String> = listing.0.keys().filter_map(|path| String::from_utf8(path.clone()).ok()).collect();
         let read = |path: &str| {
-            let entry = exam.0.get(path.as_bytes())?;
+            let entry = listing.0.get(path.as_bytes())?;
             self.trees.store.blob(entry.oid).ok()
         };
         let cwd = command.cwd.as_deref().unwrap_or_default();
-        let room = control::Room { argv: &command.argv, cwd, paths: &paths, read: &read };
-        Ok(control::control_test(tests, &room, &letters()?))
+        ask(&control::Room { argv: &command.argv, cwd, paths: &paths, read: &read })
     }
 
-    /// Whether the control could tell anything: the runner must have seen the test of our own and called it a failure.
-    fn control_by_test(&mut self, exam: &Listing, index: usize, test: &ControlTest) -> Result<bool, Stopped> {
-        let Some(command) = self.setting.contract.verification_commands.get(index) else { return Ok(false) };
-        let mut altered = exam.clone();
-        let oid = self.trees.store.put_blob(&test.content)?;
-        let mode = altered.0.get(test.path.as_bytes()).map_or(Mode::File, |entry| entry.mode);
-        altered.0.insert(test.path.clone().into_bytes(), Entry { mode, oid });
-        let name = pass_name(PassKind::Control, index);
-        let room = self.room(&altered, &name)?;
-        let ran = self.command(&room, command, None, &name)?;
-        let seen = ran.tests.as_ref().is_some_and(|tests| test.failed_in(tests));
-        if ran.refuses() && !seen {
-            self.say(&format!("{name}: a failing test was added to {}, and the runner did not name it", test.path));
-            return Ok(false);
-        }
+    fn push_control(&mut self, ran: &Ran, name: String, command: &Command) {
         let tests = uncompared(ran.tests.as_ref());
         self.found.passes.push(ran.pass(PassKind::Control, name, &command.argv, tests, CheckResult::Pass));
-        if !ran.refuses() {
-            let text = format!("a failing test that the harness added to `{}` does not fail the exam", test.path);
-            self.not_refused(self.found.passes.len() - 1, &text);
-        }
-        Ok(true)
     }
 
     fn not_refused(&mut self, first: usize, text: &str) {
@@ -103,6 +307,10 @@ impl Examiner<'_> {
             self.found.blocks.push((Reason::VerificationWeakened, text.to_owned()));
         }
     }
+}
+
+fn holds(pass: &VerificationPass) -> bool {
+    pass.result == CheckResult::Pass
 }
 
 /// A name nobody can have foreseen.

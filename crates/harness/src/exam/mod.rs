@@ -10,6 +10,9 @@ mod blind;
 mod built;
 mod conduct;
 mod control;
+mod exam_files;
+mod excused;
+mod faults;
 mod furnish;
 mod poison;
 mod room;
@@ -18,12 +21,12 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use contract::paths::{PathRules, PathVerdict};
-use contract::report::{CheckResult, PassKind, PoisonedFile, TestComparison, VerificationPass};
+use contract::report::{CheckResult, FailedTest, PassKind, PoisonedFile, TestComparison, VerificationPass};
 use contract::sandbox::{Attempt, MountDigest, SetupRecord};
 use contract::text::{listed, shown};
 use contract::{Coverage, Reason};
 use sandbox::Stage;
-use testimony::compare::{Sameness, Weakness, compare};
+use testimony::compare::{Terms, Weakness, compare};
 use testimony::results::TestResults;
 use tree::{Entry, Listing, Mode, Store};
 
@@ -31,7 +34,9 @@ use crate::environment::Layer;
 use crate::posture::Cells;
 use crate::run::Stopped;
 use crate::supervise::Setting;
+pub(crate) use baseline::BaselineExam;
 pub(crate) use conduct::sort_of;
+use control::Controlled;
 use room::Ran;
 
 /// What is examined.
@@ -76,6 +81,8 @@ pub(crate) struct Furnished {
     pub(crate) mounts: Vec<MountDigest>,
     /// What setup made of the baseline.
     pub(crate) layer: Option<Layer>,
+    /// The baseline's exam, where it was held before.
+    pub(crate) baseline: Option<BaselineExam>,
 }
 
 /// Holds one exam.
@@ -86,10 +93,8 @@ pub(crate) struct Examiner<'a> {
     /// A supervising stage that is ready already.
     stage: Option<Stage>,
     furnished: Furnished,
-    /// What the baseline's own tests try, by command.
-    tried_before: Vec<Vec<String>>,
-    /// True if each command ends in time on the baseline.
-    baseline_ends: Vec<bool>,
+    /// The commands on the baseline.
+    before: BaselineExam,
     /// Time that setup, builds and commands took so far.
     spent_ms: u64,
     /// Files of the exam's tree that its build wrote.
@@ -105,18 +110,8 @@ impl<'a> Examiner<'a> {
         stage: Option<Stage>,
         furnished: Furnished,
     ) -> Self {
-        Self {
-            setting,
-            cancel,
-            trees,
-            stage,
-            furnished,
-            tried_before: Vec::new(),
-            baseline_ends: Vec::new(),
-            spent_ms: 0,
-            rewritten: Vec::new(),
-            found: Examined::default(),
-        }
+        let (before, found) = (BaselineExam::default(), Examined::default());
+        Self { setting, cancel, trees, stage, furnished, before, spent_ms: 0, rewritten: Vec::new(), found }
     }
 
     /// Exam, change, control and blind, each in a tree of its own.
@@ -126,19 +121,30 @@ impl<'a> Examiner<'a> {
             self.found.blocks.push((Reason::VerificationFailed, why));
             return Ok(self.found);
         }
-        let before = self.baselines()?;
+        self.hold_baseline()?;
         let spent = self.spent_ms;
-        let ran = self.commands(PassKind::Exam, &exam, &before, self.exam_sameness())?;
+        // Without a test of the baseline nothing can be held but what the patch itself brings.
+        let ran = match self.before.has_no_test() {
+            true => Vec::new(),
+            false => self.commands(PassKind::Exam, &exam)?,
+        };
         let exam_ms = self.spent_ms - spent;
         if ran.iter().any(|ran| ran.unready) {
             self.found.coverage.extend([Coverage::ExamInProcess, Coverage::ExamWithoutControl]);
             self.conclude();
             return Ok(self.found);
         }
-        if exam != *self.trees.result {
-            self.commands(PassKind::Change, self.trees.result, &before, Sameness::Function)?;
+        let delivered = match exam != *self.trees.result || self.before.has_no_test() {
+            true => Some(self.commands(PassKind::Change, self.trees.result)?),
+            false => None,
+        };
+        let unproven = self.judge_must_pass(&exam, &ran);
+        self.refuse_unproven(&unproven);
+        self.control(Controlled::Exam, &exam, &ran)?;
+        if let Some(delivered) = delivered {
+            self.control(Controlled::Delivered, self.trees.result, &delivered)?;
         }
-        self.control(&exam, &ran)?;
+        self.note_exam_changes()?;
         self.blind(&exam)?;
         self.poison(&exam, &ran, exam_ms)?;
         self.conclude();
@@ -168,21 +174,8 @@ impl<'a> Examiner<'a> {
         Ok(listing)
     }
 
-    /// Where the patch changed tests that the contract releases, their parameters may differ from the baseline's.
-    fn exam_sameness(&self) -> Sameness {
-        let Trees { baseline, result, rules, .. } = self.trees;
-        let released = tree::changes(baseline, result).into_iter().any(|change| rules.released.is_match(&change.path));
-        if released { Sameness::Function } else { Sameness::Exact }
-    }
-
     /// Runs the contract's commands in one tree and compares their tests with the baseline's.
-    fn commands(
-        &mut self,
-        kind: PassKind,
-        listing: &Listing,
-        before: &[Option<TestResults>],
-        sameness: Sameness,
-    ) -> Result<Vec<Ran>, Stopped> {
+    fn commands(&mut self, kind: PassKind, listing: &Listing) -> Result<Vec<Ran>, Stopped> {
         let room = self.room(listing, kind.as_str())?;
         self.hold_room_conduct(&room);
         if let Some(why) = &room.unready {
@@ -192,23 +185,34 @@ impl<'a> Examiner<'a> {
         if kind == PassKind::Exam {
             self.rewritten.clone_from(&room.rewritten);
         }
+        let released = self.released_changes();
         let mut all = Vec::new();
         for (index, command) in self.setting.contract.verification_commands.iter().enumerate() {
             let name = pass_name(kind, index);
-            let ran = self.command(&room, command, None, &name)?;
+            let mut ran = self.command(&room, command, None, &name)?;
             self.hold_conduct_against(index);
-            let before = before.get(index).and_then(Option::as_ref);
-            let mut compared = compare(before, ran.tests.as_ref(), &self.setting.contract.tests_may_go, sameness);
+            self.hear_only_known(index, &mut ran);
+            let excused = self.excuse(kind, index, listing, &ran)?;
+            let before = self.before.commands.get(index);
+            let terms = Terms {
+                may_go: &self.setting.contract.tests_may_go,
+                is_relaxed: &|identity| kind == PassKind::Change || released.relax(self, listing, index, identity),
+                known_runner: before.is_some_and(|before| !before.runners.is_empty()),
+            };
+            let before = before.and_then(|before| before.tests.as_ref());
+            let mut compared = compare(before, ran.tests.as_ref(), &terms);
             compared.tests.result = ran.settled_counts(compared.tests.result);
-            if kind == PassKind::Exam && !compared.compared {
+            compared.tests.failed = self.failed_tests(&ran, excused.as_ref());
+            if !compared.compared {
                 self.found.coverage.insert(Coverage::TestsNotCompared);
             }
-            let weak = counting(&ran, compared.weaknesses);
+            let weak = if excused.is_some() { compared.weaknesses } else { counting(&ran, compared.weaknesses) };
             if !weak.is_empty() {
                 self.found.blocks.push((Reason::VerificationWeakened, format!("{name}: {}", in_words(&weak))));
             }
-            let disagreement = ran.disagreement(before);
-            let holds = ran.ended_well() && weak.is_empty() && disagreement.is_none();
+            let disagreement = ran.disagreement();
+            let ended_well = ran.ended_well() || excused.is_some();
+            let holds = ended_well && weak.is_empty() && disagreement.is_none();
             if let Some(text) = disagreement {
                 self.found.blocks.push((Reason::VerificationFailed, format!("{name}: {text}")));
             }
@@ -219,15 +223,31 @@ impl<'a> Examiner<'a> {
         Ok(all)
     }
 
+    /// Leaves of what was read only the words of runners that the baseline's run shows: what others say in the same output was
+    /// printed by the patch or by a test.
+    fn hear_only_known(&self, index: usize, ran: &mut Ran) {
+        let known = self.before.commands.get(index).map(|before| &before.runners).filter(|known| !known.is_empty());
+        if let (Some(known), Some(tests)) = (known, &ran.tests) {
+            ran.tests = tests.only(known);
+        }
+    }
+
     /// Turns failed checks into what stands against the result.
     fn conclude(&mut self) {
         let failed = |pass: &&VerificationPass| {
-            let by_itself = pass.exit != Some(0) || pass.kind == PassKind::Blind;
+            let excused = !pass.tests.failed.is_empty() && pass.tests.failed.iter().all(|test| test.excused.is_some());
+            let by_itself = pass.exit != Some(0) && !excused || pass.kind == PassKind::Blind;
             pass.result == CheckResult::Fail && !pass.timed_out && pass.kind != PassKind::Control && by_itself
         };
-        let names: Vec<&str> = self.found.passes.iter().filter(failed).map(|pass| pass.name.as_str()).collect();
+        let failed: Vec<&VerificationPass> = self.found.passes.iter().filter(failed).collect();
+        let names: Vec<&str> = failed.iter().map(|pass| pass.name.as_str()).collect();
         if !names.is_empty() {
-            let text = format!("does not pass on baseline + patch: {}{}", names.join(", "), self.release_hint());
+            let tests = failed.iter().flat_map(|pass| &pass.tests.failed).filter(|test| test.excused.is_none());
+            let tests: BTreeSet<String> = tests.map(in_one_line).collect();
+            let tests = listed(tests.into_iter(), NAMED);
+            let tests = if tests.is_empty() { tests } else { format!("; failing: {tests}") };
+            let hint = self.release_hint();
+            let text = format!("does not pass on baseline + patch: {}{tests}{hint}", names.join(", "));
             self.found.blocks.push((Reason::VerificationFailed, text));
         }
         let late = self.found.late.iter().map(|late| late.name.as_str());
@@ -241,9 +261,9 @@ impl<'a> Examiner<'a> {
 
     /// True if the command of a check ends in time on the baseline. Of controls and blind checks nobody knows.
     fn ends_in_baseline(&self, name: &str) -> bool {
-        let mut ends = self.baseline_ends.iter().enumerate();
-        ends.any(|(index, ends)| {
-            *ends && [PassKind::Exam, PassKind::Change].iter().any(|kind| pass_name(*kind, index) == name)
+        let mut commands = self.before.commands.iter().enumerate();
+        commands.any(|(index, before)| {
+            before.ends() && [PassKind::Exam, PassKind::Change].iter().any(|kind| pass_name(*kind, index) == name)
         })
     }
 
@@ -298,7 +318,7 @@ fn counting(ran: &Ran, weaknesses: Vec<Weakness>) -> Vec<Weakness> {
     let counts = |weakness: &Weakness| match weakness {
         _ if ran.exit == Some(0) => true,
         Weakness::NewlySkipped(_) | Weakness::NoneExecuted => said && !ran.timed_out,
-        Weakness::Missing(_) | Weakness::FewerExecuted { .. } => false,
+        Weakness::Missing(_) | Weakness::FewerExecuted { .. } | Weakness::NothingRan(_) => false,
     };
     weaknesses.into_iter().filter(counts).collect()
 }
@@ -315,8 +335,17 @@ fn in_words(weaknesses: &[Weakness]) -> String {
         Weakness::FewerExecuted { baseline, result } => {
             format!("{result} tests were executed, {baseline} in the baseline")
         }
+        Weakness::NothingRan(places) => {
+            format!("no test was executed of what the baseline could not load: {}", names(places))
+        }
     });
     words.collect::<Vec<_>>().join("; ")
+}
+
+/// A failing test with its message.
+fn in_one_line(test: &FailedTest) -> String {
+    let name = shown(&test.name);
+    if test.message.is_empty() { name } else { format!("{name} ({})", shown(&test.message)) }
 }
 
 /// No tests: for checks that are not compared.

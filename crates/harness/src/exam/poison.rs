@@ -6,13 +6,13 @@
 
 use std::collections::BTreeSet;
 
-use contract::Coverage;
 use contract::product::{ContentKind, SourceKind, content_kind, poison_text, source_kind};
-use contract::report::{PoisonOutcome, PoisonedFile};
+use contract::report::{CheckResult, PassKind, PoisonOutcome, PoisonedFile, no_change_exercised};
 use contract::setup_inputs::SetupInputs;
 use contract::task::Command;
 use contract::text::path_text;
-use testimony::compare::{Sameness, compare};
+use contract::{Coverage, Reason};
+use testimony::compare::{Terms, compare};
 use tree::{Entry, Listing};
 use untrusted_fs::read_plain;
 
@@ -34,7 +34,7 @@ impl Examiner<'_> {
     /// long as the exam, `exam_ms`.
     pub(super) fn poison(&mut self, exam: &Listing, ran: &[Ran], exam_ms: u64) -> Result<(), Stopped> {
         let generated = self.generated_files(exam)?;
-        if !self.found.blocks.is_empty() || !ran.iter().all(Ran::ended_well) {
+        if !self.found.blocks.is_empty() || ran.is_empty() || !self.exam_passed() {
             return Ok(());
         }
         let files = self.poisonable(exam, &generated)?;
@@ -44,9 +44,10 @@ impl Examiner<'_> {
         let (alone, together) = files.split_at(files.len().min(ALONE));
         let groups = alone.iter().map(std::slice::from_ref).chain((!together.is_empty()).then_some(together));
         for (index, group) in groups.enumerate() {
-            let outcome = match self.spent_ms - began {
-                spent if index > 0 && spent >= exam_ms => PoisonOutcome::NotTried,
-                _ => self.poison_files(&clean, group, index, ran, exam_ms)?,
+            let late = index > 0 && self.spent_ms - began >= exam_ms;
+            let outcome = match late && !self.wants_exercised() {
+                true => PoisonOutcome::NotTried,
+                false => self.poison_files(&clean, group, index, ran, exam_ms)?,
             };
             let outcome = match outcome {
                 PoisonOutcome::Exercised if group.len() > 1 => PoisonOutcome::ExercisedInGroup,
@@ -57,7 +58,22 @@ impl Examiner<'_> {
         if self.found.poisoned.iter().any(|file| file.outcome == PoisonOutcome::NotExercised) {
             self.found.coverage.insert(Coverage::ChangeNotExercised);
         }
+        if self.wants_exercised() && no_change_exercised(&self.found.poisoned) {
+            let text = "the contract names tests that must pass, and the exam reads none of the changed files";
+            self.found.blocks.push((Reason::VerificationFailed, text.to_owned()));
+        }
         Ok(())
+    }
+
+    /// True while a contract that names tests which must pass lacks a changed file that is known to be exercised.
+    fn wants_exercised(&self) -> bool {
+        let poisoned = &self.found.poisoned;
+        !self.setting.contract.must_pass.is_empty() && (poisoned.is_empty() || no_change_exercised(poisoned))
+    }
+
+    fn exam_passed(&self) -> bool {
+        let mut exam = self.found.passes.iter().filter(|pass| pass.kind == PassKind::Exam);
+        exam.all(|pass| pass.result == CheckResult::Pass)
     }
 
     /// Holds the exam with these files replaced, up to its first failure. Nothing of it is held against the run.
@@ -103,8 +119,7 @@ impl Examiner<'_> {
             if now.timed_out {
                 return Ok(PoisonOutcome::NotTried);
             }
-            let compared = compare(before.tests.as_ref(), now.tests.as_ref(), &[], Sameness::Exact);
-            if !now.ended_well() || now.refuses() || !compared.weaknesses.is_empty() {
+            if !passes_like(before, &now) {
                 return Ok(PoisonOutcome::Exercised);
             }
         }
@@ -172,6 +187,16 @@ impl Examiner<'_> {
         self.found.products_rebuilt = !carried.is_empty() && carried.iter().all(same);
         Ok(absent.into_iter().filter(|path| made(path).is_some()).collect())
     }
+}
+
+/// True if a command ended as before, ran what it ran before, and nothing failed that did not fail before.
+fn passes_like(before: &Ran, now: &Ran) -> bool {
+    let terms = Terms { may_go: &[], is_relaxed: &|_| false, known_runner: before.tests.is_some() };
+    let compared = compare(before.tests.as_ref(), now.tests.as_ref(), &terms);
+    let failed = |ran: &Ran| -> BTreeSet<String> {
+        ran.tests.iter().flat_map(|tests| tests.failed()).map(ToString::to_string).collect()
+    };
+    now.exit == before.exit && compared.weaknesses.is_empty() && failed(now).is_subset(&failed(before))
 }
 
 /// Bytes between the first and the last difference.

@@ -54,7 +54,7 @@ pub(super) struct Ran {
     /// True if it was not started, because setup or build failed on its tree.
     pub(super) unready: bool,
     duration_ms: u64,
-    output: Vec<u8>,
+    pub(super) output: Vec<u8>,
 }
 
 impl Ran {

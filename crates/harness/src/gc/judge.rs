@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use contract::{Digest, RunId, Stamp};
-use evidence::{PublicKey, names};
+use contract::{RunId, Stamp};
+use evidence::PublicKey;
 use ledger::{Ledger, RunRow, RunStatus};
-use untrusted_fs::own_files;
 
 use super::{Clock, CollectError, Kept, Retention, names_in};
+use crate::bound::{BoundBundle, asked_run};
 use crate::home::Home;
 
 /// The files of bundles about other bundles, each with its list of runs; and more than any has.
@@ -126,15 +126,8 @@ impl Judge<'_> {
     /// Whether a bundle is the one that was sealed; what does not hold, if not.
     pub(super) fn whole(&self, row: &RunRow) -> Result<(), String> {
         let bundle = self.home.bundles().join(&row.run_id);
-        let checked = evidence::verify::verify(&bundle, &self.keys, &[]).map_err(|error| error.to_string())?;
-        if let Some(failure) = checked.failures.first() {
-            return Err(format!("{} {}", failure.file, failure.check));
-        }
-        let attestation = own_files::read(bundle.join(names::ATTESTATION)).map_err(|error| error.to_string())?;
-        match row.attestation_sha256 == Some(Digest::of(&attestation).to_string()) {
-            true => Ok(()),
-            false => Err(format!("{} is not the one in the ledger", names::ATTESTATION)),
-        }
+        let asked = asked_run(row).ok_or("the ledger's row names no run")?;
+        BoundBundle::bind(&bundle, &self.keys, Some(&asked)).map(drop).map_err(|error| error.to_string())
     }
 }
 

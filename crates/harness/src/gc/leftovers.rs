@@ -1,5 +1,6 @@
 //! What dead processes left, and work areas that were kept long ago.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use contract::RunId;
@@ -9,8 +10,7 @@ use untrusted_fs::remove_tree;
 use super::{Act, Clock, Stuff, StuffFate, lock, names_in};
 use crate::archive::UNDONE;
 use crate::home::Home;
-use crate::report::remove_work;
-use crate::reserve::Reserve;
+use crate::run::memory_path;
 
 pub(super) fn sweep(home: &Home, clock: Clock, act: Act) -> Vec<StuffFate> {
     vec![work_areas(home, clock, act), imports(home, act)]
@@ -28,26 +28,26 @@ pub(super) fn trash(home: &Home, act: Act) -> StuffFate {
 
 fn work_areas(home: &Home, clock: Clock, act: Act) -> StuffFate {
     let mut fate = StuffFate::new(Stuff::WorkAreas);
+    let Ok(active) = names_in(&home.active()) else { return fate };
+    let runs = active.into_iter().filter_map(|name| RunId::try_from(name).ok());
+    let active: BTreeSet<String> = runs.map(|run| run.mark()).collect();
     for name in names_in(&home.work()).unwrap_or_default() {
         let path = home.work().join(&name);
-        let run_id = RunId::try_from(name.clone()).ok();
-        let used = match &run_id {
-            Some(run_id) => home.active_run(run_id).own_exists(),
-            None => {
-                !own_files::symlink_metadata(&path).is_ok_and(|stat| stat.is_symlink()) && lock::seize(&path).is_none()
-            }
+        let used = if RunId::is_mark(&name) {
+            active.contains(&name)
+        } else {
+            !own_files::symlink_metadata(&path).is_ok_and(|stat| stat.is_symlink()) && lock::seize(&path).is_none()
         };
         if used || !clock.is_old_file(&path) {
             fate.kept += 1;
             continue;
         }
-        fate.remove(&path, act, || match &run_id {
-            Some(run_id) => {
-                remove_work(home, run_id);
-                Reserve::release(home, run_id);
-                remove_tree(&path)
+        fate.remove(&path, act, || {
+            if RunId::is_mark(&name) {
+                // In memory, where the folder is a link; what cannot be removed there ends with the machine.
+                let _ = remove_tree(&memory_path(&name));
             }
-            None => remove_tree(&path),
+            remove_tree(&path)
         });
     }
     fate

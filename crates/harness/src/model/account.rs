@@ -68,7 +68,7 @@ mod tests {
         ];
         for (text, requests) in rows {
             let work = tempfile::tempdir().unwrap();
-            fs::write(place(work.path()), &text).unwrap();
+            untrusted_fs::own_files::write(place(work.path()), &text).unwrap();
             assert_eq!(read(work.path()).map(|spent| spent.requests), requests, "{text:?}");
         }
         assert_eq!(read(tempfile::tempdir().unwrap().path()), None);

@@ -36,7 +36,7 @@ impl Scene {
         let settings = source.settings(&store).map_err(TakeError::Repository)?;
         source.require_known_format(&settings).map_err(TakeError::Repository)?;
         let (base, before) = baseline(&source, &store, report)?;
-        let path = ask.bundle.join(names::PATCH);
+        let path = ask.bundle.dir().join(names::PATCH);
         let patch = own_files::read(&path).map_err(|error| TakeError::Read(path, error.to_string()))?;
         let after = store.apply_into(&before, &patch).map_err(TakeError::Git)?;
         same("result", report.result_tree.as_deref(), after.tree_id())?;

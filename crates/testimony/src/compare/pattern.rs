@@ -1,15 +1,15 @@
 //! What a pattern of identities matches, and what of an identity is the function.
 
-/// The patterns of a contract.
+/// Patterns of identities, as a contract has them.
 #[derive(Debug)]
-pub(super) struct Patterns<'a>(Vec<&'a str>);
+pub struct Patterns<'a>(Vec<&'a str>);
 
 impl<'a> Patterns<'a> {
-    pub(super) fn new(patterns: &'a [String]) -> Self {
+    pub fn new(patterns: &'a [String]) -> Self {
         Self(patterns.iter().map(String::as_str).filter(|pattern| !pattern.is_empty()).collect())
     }
 
-    pub(super) fn matches(&self, identity: &str) -> bool {
+    pub fn matches(&self, identity: &str) -> bool {
         self.0.iter().any(|pattern| match pattern.contains('*') {
             true => matches_stars(pattern, identity),
             false => is_end(pattern, identity) || is_end(pattern, function(identity)),
@@ -38,7 +38,7 @@ fn is_end(pattern: &str, identity: &str) -> bool {
 
 /// A test without what it is parametrised with: `[..]` of pytest and JUnit, subtests of Go, cases of rstest, the number of
 /// one of several equals.
-pub(super) fn function(identity: &str) -> &str {
+pub(crate) fn function(identity: &str) -> &str {
     let identity = without_ordinal(identity);
     let Some(place) = identity.find("::") else { return identity };
     let name = place + "::".len();

@@ -1,12 +1,10 @@
-use std::collections::BTreeMap;
-
 use super::pattern::{Patterns, function};
-use super::{Compared, MOST_LISTED, Sameness, Weakness, compare};
+use super::{Compared, MOST_LISTED, Terms, Weakness};
 use crate::results::{Outcome, Runner, TestResults};
 use contract::report::TestCounts;
 
 /// `+a -b .c` as results, with their own numbers.
-fn named(tests: &str) -> TestResults {
+pub(super) fn named(tests: &str) -> TestResults {
     let tests = tests.split_whitespace().map(|test| {
         let outcome = match test.split_at(1).0 {
             "+" => Outcome::Passed,
@@ -16,10 +14,12 @@ fn named(tests: &str) -> TestResults {
         (test[1..].to_owned(), outcome)
     });
     let tests: std::collections::BTreeMap<_, _> = tests.collect();
-    let number = |wanted| tests.values().filter(|outcome| **outcome == wanted).count() as u64;
-    let (passed, failed, skipped) = (number(Outcome::Passed), number(Outcome::Failed), number(Outcome::Skipped));
-    let counts = TestCounts { executed: passed + failed, passed, failed, skipped };
-    TestResults { runner: Runner::Pytest, tests, counts, standing: BTreeMap::new() }
+    TestResults::of_tests(Runner::Pytest, tests)
+}
+
+/// With the same terms for every file.
+fn compare(baseline: Option<&TestResults>, result: Option<&TestResults>, may_go: &[String], relaxed: bool) -> Compared {
+    super::compare(baseline, result, &Terms { may_go, is_relaxed: &|_| relaxed, known_runner: false })
 }
 
 fn numbered(executed: u64) -> TestResults {
@@ -27,9 +27,9 @@ fn numbered(executed: u64) -> TestResults {
 }
 
 /// The same names with another number of executed tests.
-fn with(results: TestResults, executed: u64) -> TestResults {
-    let counts = TestCounts { executed, passed: executed, failed: 0, skipped: 0 };
-    TestResults { counts, ..results }
+fn with(mut results: TestResults, executed: u64) -> TestResults {
+    results.counts = TestCounts { executed, passed: executed, failed: 0, skipped: 0 };
+    results
 }
 
 fn shown(compared: &Compared) -> String {
@@ -38,12 +38,13 @@ fn shown(compared: &Compared) -> String {
         Weakness::Missing(tests) => format!("missing {}", tests.join(" ")),
         Weakness::NewlySkipped(tests) => format!("skipped {}", tests.join(" ")),
         Weakness::FewerExecuted { baseline, result } => format!("{baseline} to {result}"),
+        Weakness::NothingRan(places) => format!("nothing ran in {}", places.join(" ")),
     });
     each.collect::<Vec<_>>().join(", ")
 }
 
 fn check(baseline: &TestResults, result: &TestResults, expected: &str) {
-    let compared = compare(Some(baseline), Some(result), &["x::gone_*".to_owned()], Sameness::Exact);
+    let compared = compare(Some(baseline), Some(result), &["x::gone_*".to_owned()], false);
     assert_eq!(shown(&compared), expected, "{baseline:?}\n{result:?}");
     assert_eq!(compared.compared, baseline.counts.executed > 0);
     assert_eq!(compared.tests.baseline, Some(baseline.counts));
@@ -98,7 +99,7 @@ fn by_name_and_the_rest_by_number() {
 #[test]
 fn with_one_side() {
     let one = |baseline: Option<&TestResults>, result: Option<&TestResults>, expected: &str, was_compared| {
-        let compared = compare(baseline, result, &[], Sameness::Exact);
+        let compared = compare(baseline, result, &[], false);
         assert_eq!((shown(&compared).as_str(), compared.compared), (expected, was_compared));
     };
     one(None, None, "", false);
@@ -112,7 +113,7 @@ fn with_one_side() {
 #[test]
 fn lists_are_bounded_and_sorted() {
     let many: String = (0..=MOST_LISTED).map(|number| format!("+t{number:05} ")).collect();
-    let compared = compare(Some(&named(&many)), Some(&named("+x")), &[], Sameness::Exact);
+    let compared = compare(Some(&named(&many)), Some(&named("+x")), &[], false);
     assert_eq!(compared.tests.missing.len(), MOST_LISTED);
     assert!(compared.tests.missing.is_sorted());
     assert!(matches!(&compared.weaknesses[..], [Weakness::Missing(all)] if all.len() == MOST_LISTED + 1));
@@ -128,7 +129,7 @@ fn by_function() {
         ("+p::TestA +p::TestA/x", "+p::TestA", ""),
         ("+p::TestA/x", "+p::TestB/x", "missing p::TestA"),
     ] {
-        let compared = compare(Some(&named(before)), Some(&named(after)), &[], Sameness::Function);
+        let compared = compare(Some(&named(before)), Some(&named(after)), &[], true);
         assert_eq!(shown(&compared), expected, "{before} {after}");
     }
 }
@@ -182,4 +183,45 @@ fn patterns() {
     ] {
         assert_eq!(Patterns::new(&[pattern.to_owned()]).matches(identity), expected, "{pattern} {identity}");
     }
+}
+
+/// What the baseline could not load is not compared, and must run now.
+#[test]
+fn what_could_not_be_loaded() {
+    let unloaded = |mut results: TestResults, places: &[&str]| {
+        results.unloaded = places.iter().map(ToString::to_string).collect();
+        results
+    };
+    for (before, places, after, expected) in [
+        ("+b.py::t", &["a.py"][..], "+a.py::t +b.py::t", ""),
+        ("+b.py::t", &["a.py"], "+b.py::t", "nothing ran in a.py"),
+        ("+b.py::t", &["a.py"], ".a.py::t +b.py::t", "nothing ran in a.py"),
+        ("+b.py::t", &["x/a.py"], "+x.a.T::t +b.py::t", ""),
+        ("+m.A.t", &["p.m"], "+p.m.A.t +m.A.t", ""),
+        ("+x::T", &["x/y"], "+x::T +x/y::T", ""),
+        ("+x::T", &["x/y"], "+x::T +x/yz::T", "nothing ran in x/y"),
+        // A runner that names no files.
+        ("-a.test.js +b", &["a.test.js"], "+b +c", ""),
+        ("+b.py::t", &["a.py"], "+a.py::t", "missing b.py::t"),
+    ] {
+        let compared = compare(Some(&unloaded(named(before), places)), Some(&named(after)), &[], false);
+        assert_eq!((shown(&compared).as_str(), compared.compared), (expected, false), "{before} {after}");
+    }
+    let compared = compare(Some(&named("+a.py::t")), Some(&unloaded(named("+a.py::t"), &["b.py"])), &[], false);
+    assert_eq!(shown(&compared), "nothing ran in b.py");
+}
+
+#[test]
+fn a_known_runner_that_was_silent_before_must_speak() {
+    let terms = |known_runner| Terms { may_go: &[], is_relaxed: &|_| false, known_runner };
+    assert_eq!(shown(&super::compare(None, None, &terms(true))), "none");
+    assert_eq!(shown(&super::compare(None, None, &terms(false))), "");
+}
+
+/// One released file relaxes itself.
+#[test]
+fn parameters_may_differ_where_a_file_was_released() {
+    let terms = Terms { may_go: &[], is_relaxed: &|identity| identity.starts_with("a.py"), known_runner: false };
+    let (before, after) = (named("+a.py::t[1] +b.py::t[1]"), named("+a.py::t[2] +b.py::t[2]"));
+    assert_eq!(shown(&super::compare(Some(&before), Some(&after), &terms)), "missing b.py::t[1]");
 }

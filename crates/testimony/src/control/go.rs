@@ -1,8 +1,10 @@
-//! A new file with a failing test beside the tests of a Go package that ran.
+//! A new file with a failing test beside the tests of each Go package that ran.
+
+use std::collections::BTreeSet;
 
 use super::command::{Arguments, Filter};
 use super::tree::{Tree, folder_of, joined, name_of};
-use super::{ControlTest, Wanted};
+use super::{ControlTest, Wanted, capital};
 
 const WITH_VALUE: [&str; 14] = [
     "-run",
@@ -21,33 +23,41 @@ const WITH_VALUE: [&str; 14] = [
     "-C",
 ];
 
-pub(super) fn control(wanted: &Wanted<'_>) -> Option<ControlTest> {
+pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
     let words = wanted.commands.after(&["go", "test"]).unwrap_or_default();
     let arguments = Arguments::of(words, &WITH_VALUE);
     if arguments.has_any(&["-skip", "-list", "-C"]) {
         return None;
     }
     let filter = Filter::of(arguments.values(&["-run"]));
-    let name = match &filter {
-        Filter::None => format!("Test{}", wanted.capital()),
-        // A filter is a pattern that may fit anywhere in a name.
-        Filter::Word(word) if word.starts_with("Test") => format!("{word}{}", wanted.capital()),
-        Filter::Word(word) => format!("Test{}{word}", wanted.capital()),
-        Filter::Unknown => return None,
-    };
+    if filter == Filter::Unknown {
+        return None;
+    }
     let modules = modules(wanted.tree);
-    let mut functions = wanted.ran_in(function);
-    let sibling = functions.find_map(|identity| sibling(wanted.tree, &modules, identity))?;
-    let package = package_clause(&wanted.tree.text(&sibling)?)?;
-    let path = joined(folder_of(&sibling), &format!("{}_test.go", wanted.name))?;
+    let siblings = wanted.ran_in(function).filter_map(|identity| sibling(wanted.tree, &modules, identity));
+    let mut folders = BTreeSet::new();
+    let siblings: Vec<String> = siblings.filter(|sibling| folders.insert(folder_of(sibling).to_owned())).collect();
+    Some(wanted.each(siblings, |sibling, name| beside(wanted.tree, sibling, name, &filter)))
+}
+
+/// A new file in the package of a test file.
+fn beside(tree: &Tree<'_>, sibling: &str, name: &str, filter: &Filter<'_>) -> Option<ControlTest> {
+    let function = match filter {
+        // A filter is a pattern that may fit anywhere in a name.
+        Filter::Word(word) if word.starts_with("Test") => format!("{word}{}", capital(name)),
+        Filter::Word(word) => format!("Test{}{word}", capital(name)),
+        Filter::None | Filter::Unknown => format!("Test{}", capital(name)),
+    };
+    let package = package_clause(&tree.text(sibling)?)?;
+    let path = joined(folder_of(sibling), &format!("{name}_test.go"))?;
     let content = format!(
-        "package {package}\n\nimport \"testing\"\n\nfunc {name}(t *testing.T) {{\n\tt.Fatal(\"unexpected value\")\n}}\n"
+        "package {package}\n\nimport \"testing\"\n\nfunc {function}(t *testing.T) {{\n\tt.Fatal(\"unexpected value\")\n}}\n"
     );
-    (!wanted.tree.has(&path)).then(|| wanted.control(&path, content.into_bytes()))
+    (!tree.has(&path)).then(|| ControlTest { path, content: content.into_bytes(), name: name.to_owned() })
 }
 
 /// Each module's path with its folder, the longest first.
-fn modules(tree: &Tree<'_>) -> Vec<(String, String)> {
+pub(super) fn modules(tree: &Tree<'_>) -> Vec<(String, String)> {
     let files = tree.paths().filter(|path| name_of(path) == "go.mod");
     let module = |text: &str| {
         let line = text.lines().find_map(|line| line.trim().strip_prefix("module ").map(str::to_owned))?;
@@ -67,7 +77,7 @@ fn function(identity: &str) -> &str {
 }
 
 /// The file in which a test that ran stands.
-fn sibling(tree: &Tree<'_>, modules: &[(String, String)], identity: &str) -> Option<String> {
+pub(super) fn sibling(tree: &Tree<'_>, modules: &[(String, String)], identity: &str) -> Option<String> {
     let (package, function) = function(identity).split_once("::")?;
     let folder = modules.iter().find_map(|(module, folder)| {
         let rest = package.strip_prefix(module.as_str()).filter(|rest| rest.is_empty() || rest.starts_with('/'))?;

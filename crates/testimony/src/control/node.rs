@@ -1,7 +1,7 @@
-//! A failing test at the end of a file that Node's test runner ran.
+//! A failing test at the end of each file that Node's test runner ran.
 //!
-//! Node does not say which file a test stands in. The file is one that the command runs, with the name of a test that ran in it
-//! if there is such a one.
+//! Node does not say which file a test stands in. The files are those that the command runs, first those with the name of a test
+//! that ran in them.
 
 use super::command::{Arguments, Filter};
 use super::tree::{Tree, folder_of, joined, name_of};
@@ -31,7 +31,7 @@ const MOST_FILES: usize = 2000;
 /// What is looked for in each of them.
 const MOST_TITLES: usize = 50;
 
-pub(super) fn control(wanted: &Wanted<'_>) -> Option<ControlTest> {
+pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
     let words = wanted.commands.after(&["node"]);
     let arguments = Arguments::of(words.unwrap_or_default(), &WITH_VALUE);
     if arguments.has_any(&["--test-only", "--test-shard", "--test-skip-pattern", "-e", "--eval", "-p", "--print"]) {
@@ -41,23 +41,28 @@ pub(super) fn control(wanted: &Wanted<'_>) -> Option<ControlTest> {
     let files = files(wanted.tree, words.is_some(), &arguments);
     let files: Vec<String> =
         files.into_iter().take(MOST_FILES).filter(|path| is_test_file(wanted.tree, path)).collect();
-    let shown = files.iter().find(|path| shows_test(wanted, path));
-    // What the command is known to run needs no more proof.
-    let path = shown.or_else(|| files.first().filter(|_| words.is_some()))?.clone();
-    let content = wanted.tree.text(&path)?;
-    let name = wanted.name;
+    // What the command is known to run needs no more proof than that; the name of a test that ran shows it first.
+    let (shown, others): (Vec<String>, Vec<String>) = files.into_iter().partition(|path| shows_test(wanted, path));
+    let others = if words.is_some() { others } else { Vec::new() };
+    let files = shown.into_iter().chain(others).collect();
+    Some(wanted.each(files, |path, name| {
+        let content = wanted.tree.text(path)?;
+        wanted.appended(path, name, &addition(is_module(wanted.tree, path, &content), name, &suffix))
+    }))
+}
+
+/// A test that fails by the means that tests fail by, so that a patch which silences assertions is seen too.
+fn addition(module: bool, name: &str, suffix: &str) -> String {
     let title = format!("handles {name}{suffix}");
-    // It fails by the means that tests fail by, so that a patch which silences assertions is seen too.
     let test = |assert: &str| format!("('{title}', () => {{\n  {assert}.strictEqual('found', 'expected');\n}});\n");
-    let addition = match is_module(wanted.tree, &path, &content) {
+    match module {
         true => format!(
             "\nimport {{ test as {name}Test }} from 'node:test';\nimport {name}Assert from 'node:assert';\n\n{name}Test{}",
             test(&format!("{name}Assert"))
         ),
         // What stands before may end without a semicolon.
         false => format!("\n;require('node:test').test{}", test("require('node:assert')")),
-    };
-    wanted.appended(&path, &addition)
+    }
 }
 
 fn is_test_file(tree: &Tree<'_>, path: &str) -> bool {

@@ -1,4 +1,4 @@
-//! A failing function at the end of a file that pytest ran.
+//! A failing function at the end of each file that pytest ran.
 
 use super::command::{Arguments, Filter};
 use super::python::{has_line, is_identifier, module};
@@ -32,7 +32,7 @@ const WITH_VALUE: [&str; 20] = [
 /// Files that may hold options of their own.
 const SETTINGS: [&str; 6] = ["pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg"];
 
-pub(super) fn control(wanted: &Wanted<'_>) -> Option<ControlTest> {
+pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
     let words = wanted.commands.after(&["pytest"]).or_else(|| wanted.commands.after(&["py.test"]));
     let arguments = Arguments::of(words.unwrap_or_default(), &WITH_VALUE);
     let picks_by_mark = arguments.values(&["-m"]).any(|marks| !marks.starts_with("not "));
@@ -41,29 +41,23 @@ pub(super) fn control(wanted: &Wanted<'_>) -> Option<ControlTest> {
         return None;
     }
     let suffix = Filter::of(arguments.values(&["-k"])).suffix("_")?;
-    let (path, prefix) = place(wanted)?;
-    let function = format!("{prefix}_{}{suffix}", wanted.name);
-    wanted.appended(&path, &format!("\n\ndef {function}():\n    assert \"found\" == \"expected\"\n"))
+    Some(wanted.each(places(wanted), |(path, prefix), name| {
+        let function = format!("{prefix}_{name}{suffix}");
+        wanted.appended(path, name, &format!("\n\ndef {function}():\n    assert \"found\" == \"expected\"\n"))
+    }))
 }
 
-/// A file with a test that ran and what names of tests begin with in it; one that is named as test files are if there is one.
-fn place(wanted: &Wanted<'_>) -> Option<(String, String)> {
-    let mut other = None;
-    for identity in wanted.ran_in(|identity| identity.split("::").next().unwrap_or(identity)) {
-        let Some((path, prefix)) = place_of(wanted.tree, identity) else { continue };
-        if !is_suitable(wanted.tree, &path) {
-            continue;
-        }
-        let file = name_of(&path);
-        if file.starts_with("test_") || file.ends_with("_test.py") {
-            return Some((path, prefix));
-        }
-        other = other.or(Some((path, prefix)));
-    }
-    other
+/// Files with a test that ran, each with what names of tests begin with in it. Those that are named as test files are come first.
+fn places(wanted: &Wanted<'_>) -> Vec<(String, String)> {
+    let files = wanted.ran_in(|identity| identity.split("::").next().unwrap_or(identity));
+    let found = files.filter_map(|identity| place_of(wanted.tree, identity));
+    let mut places: Vec<(String, String)> = found.filter(|(path, _)| is_suitable(wanted.tree, path)).collect();
+    let is_usual = |path: &str| name_of(path).starts_with("test_") || name_of(path).ends_with("_test.py");
+    places.sort_by_key(|(path, _)| !is_usual(path));
+    places
 }
 
-fn place_of(tree: &Tree<'_>, identity: &str) -> Option<(String, String)> {
+pub(super) fn place_of(tree: &Tree<'_>, identity: &str) -> Option<(String, String)> {
     let (file, names) = identity.split_once("::")?;
     // The parameters may hold anything.
     let names = names.split('[').next().unwrap_or(names);

@@ -1,9 +1,9 @@
-//! A failing test in the root of a Rust test binary that ran.
+//! A failing test in the root of each Rust test binary that ran.
 
 use super::command::{Arguments, Filter};
 use super::rust_packages::{Kind, Package, announced, packages};
 use super::tree::{Tree, folder_of, name_of};
-use super::{ControlTest, Wanted};
+use super::{ControlTest, Wanted, distinct};
 
 const WITH_VALUE: [&str; 28] = [
     "-p",
@@ -36,19 +36,19 @@ const WITH_VALUE: [&str; 28] = [
     "--skip",
 ];
 
-pub(super) fn control_of_cargo(wanted: &Wanted<'_>) -> Option<ControlTest> {
+pub(super) fn controls_of_cargo(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
     let words = wanted.commands.after(&["cargo", "test"]).or_else(|| wanted.commands.after(&["cargo", "t"]));
     let arguments = Arguments::of(words.unwrap_or_default(), &WITH_VALUE);
     let packages = packages(wanted.tree);
     let mut sources: Vec<String> =
         wanted.ran_in(binary).filter_map(|identity| source_of_cargo(wanted.tree, &packages, identity)).collect();
     if sources.is_empty() && words.is_some() {
-        sources.extend(source_unnamed(wanted.tree, &packages, &arguments));
+        sources.extend(sources_unnamed(wanted.tree, &packages, &arguments).unwrap_or_default());
     }
     added(wanted, &arguments, sources)
 }
 
-pub(super) fn control_of_nextest(wanted: &Wanted<'_>) -> Option<ControlTest> {
+pub(super) fn controls_of_nextest(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
     let words = wanted.commands.after(&["nextest", "run"]).or_else(|| wanted.commands.after(&["nextest", "r"]));
     let arguments = Arguments::of(words.unwrap_or_default(), &WITH_VALUE);
     if arguments.has_any(&["-E", "--filterset", "--filter-expr", "--run-ignored", "--partition"]) {
@@ -65,29 +65,34 @@ fn binary(identity: &str) -> &str {
     identity.split(" > ").next().unwrap_or(identity)
 }
 
-/// The test, in a file under `tests/` if one is among these: nothing but tests stands there.
-fn added(wanted: &Wanted<'_>, arguments: &Arguments<'_>, sources: Vec<String>) -> Option<ControlTest> {
+/// A test in the root of each binary, those under `tests/` first: nothing but tests stands there.
+fn added(wanted: &Wanted<'_>, arguments: &Arguments<'_>, sources: Vec<String>) -> Option<Vec<ControlTest>> {
     let inner = Arguments::of(arguments.rest, &WITH_VALUE);
     if inner.has_any(&["--ignored", "--exact"]) {
         return None;
     }
     let suffix = Filter::of(arguments.plain.iter().chain(&inner.plain).copied()).suffix("_")?;
-    let name = format!("test_{}{suffix}", wanted.name);
-    if inner.values(&["--skip"]).any(|skipped| format!("{name}::{name}").contains(skipped)) {
-        return None;
-    }
-    let of_tests = sources.iter().find(|source| is_integration(source));
-    let path = of_tests.or_else(|| sources.first())?;
+    let mut sources = distinct(sources);
+    sources.sort_by_key(|source| !is_integration(source));
+    Some(wanted.each(sources, |path, name| {
+        let function = format!("test_{name}{suffix}");
+        if inner.values(&["--skip"]).any(|skipped| format!("{function}::{function}").contains(skipped)) {
+            return None;
+        }
+        wanted.appended(path, name, &addition(path, &function))
+    }))
+}
+
+fn addition(path: &str, function: &str) -> String {
     let test = |indent: &str| {
         format!(
-            "{indent}#[test]\n{indent}fn {name}() {{\n{indent}    assert_eq!(\"found\", \"expected\");\n{indent}}}\n"
+            "{indent}#[test]\n{indent}fn {function}() {{\n{indent}    assert_eq!(\"found\", \"expected\");\n{indent}}}\n"
         )
     };
-    let addition = match is_integration(path) {
+    match is_integration(path) {
         true => format!("\n\n{}", test("")),
-        false => format!("\n\n#[cfg(test)]\nmod {name} {{\n{}}}\n", test("    ")),
-    };
-    wanted.appended(path, &addition)
+        false => format!("\n\n#[cfg(test)]\nmod {function} {{\n{}}}\n", test("    ")),
+    }
 }
 
 fn is_integration(source: &str) -> bool {
@@ -95,14 +100,14 @@ fn is_integration(source: &str) -> bool {
 }
 
 /// The source of `target (source) > test`.
-fn source_of_cargo(tree: &Tree<'_>, packages: &[Package], identity: &str) -> Option<String> {
+pub(super) fn source_of_cargo(tree: &Tree<'_>, packages: &[Package], identity: &str) -> Option<String> {
     let (target, rest) = identity.split_once(" (")?;
     let (source, _) = rest.split_once(") > ")?;
     announced(tree, packages, target, source).filter(|_| source.ends_with(".rs"))
 }
 
 /// The source of `package::binary > test`.
-fn source_of_nextest(tree: &Tree<'_>, packages: &[Package], identity: &str) -> Option<String> {
+pub(super) fn source_of_nextest(tree: &Tree<'_>, packages: &[Package], identity: &str) -> Option<String> {
     let (binary, _) = identity.split_once(" > ")?;
     let (package, target) = binary.split_once("::").map_or((binary, None), |(package, target)| (package, Some(target)));
     let kind = match target.map(|target| target.split_once('/').unwrap_or(("test", target))) {
@@ -117,7 +122,7 @@ fn source_of_nextest(tree: &Tree<'_>, packages: &[Package], identity: &str) -> O
 }
 
 /// Without names, as with `--quiet`: what the command is sure to build and run, where there are tests in it.
-fn source_unnamed(tree: &Tree<'_>, packages: &[Package], arguments: &Arguments<'_>) -> Option<String> {
+fn sources_unnamed(tree: &Tree<'_>, packages: &[Package], arguments: &Arguments<'_>) -> Option<Vec<String>> {
     let chosen =
         ["--doc", "--bins", "--bin", "--examples", "--example", "--benches", "--bench", "--exclude", "--manifest-path"];
     if arguments.has_any(&chosen) {
@@ -133,13 +138,13 @@ fn source_unnamed(tree: &Tree<'_>, packages: &[Package], arguments: &Arguments<'
     }
     let tested = |path: &String| tree.text(path).is_some_and(|content| content.contains("#[test]"));
     if let Some(test) = arguments.values(&["--test"]).next() {
-        return package.source(tree, Kind::Test(test)).filter(tested);
+        return Some(package.source(tree, Kind::Test(test)).filter(tested).into_iter().collect());
     }
     let library = package.source(tree, Kind::Library);
     let main = package.path("src/main.rs");
     let own = library.into_iter().chain(main.filter(|_| !arguments.has("--lib")));
     let integration = integration_tests(tree, package).filter(|_| !arguments.has("--lib"));
-    integration.chain(own).find(tested)
+    Some(integration.chain(own).filter(tested).collect())
 }
 
 fn integration_tests<'t>(tree: &'t Tree<'_>, package: &Package) -> impl Iterator<Item = String> + use<'t> {

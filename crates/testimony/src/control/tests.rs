@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use contract::report::TestCounts;
 use proptest::prelude::*;
 
-use super::{ControlTest, Room, control_test};
+use super::{ControlTest, Room, control_tests, unseen};
 use crate::results::{Outcome, Runner, TestResults};
 
 const NAME: &str = "qvzwkx";
@@ -13,12 +13,9 @@ const NAME: &str = "qvzwkx";
 fn results(runner: Runner, passed: &[&str]) -> TestResults {
     let tests: BTreeMap<String, Outcome> = passed.iter().map(|name| ((*name).to_owned(), Outcome::Passed)).collect();
     let executed = (tests.len() as u64).max(1);
-    TestResults {
-        runner,
-        tests,
-        counts: TestCounts { executed, passed: executed, failed: 0, skipped: 0 },
-        standing: BTreeMap::new(),
-    }
+    let mut results = TestResults::of_tests(runner, tests);
+    results.counts = TestCounts { executed, passed: executed, failed: 0, skipped: 0 };
+    results
 }
 
 fn control(runner: Runner, argv: &str, passed: &[&str], files: &[(&str, &str)]) -> Option<ControlTest> {
@@ -26,7 +23,16 @@ fn control(runner: Runner, argv: &str, passed: &[&str], files: &[(&str, &str)]) 
     let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
     let read =
         |wanted: &str| files.iter().find(|(path, _)| *path == wanted).map(|(_, content)| content.as_bytes().to_vec());
-    control_test(&results(runner, passed), &Room { argv: &argv, cwd: "", paths: &paths, read: &read }, NAME)
+    let room = Room { argv: &argv, cwd: "", paths: &paths, read: &read };
+    let controls = control_tests(&results(runner, passed), &room, NAME);
+    let distinct: std::collections::BTreeSet<&str> = controls.iter().map(|control| control.path.as_str()).collect();
+    assert_eq!(distinct.len(), controls.len(), "one for each file");
+    controls.into_iter().next().map(|control| {
+        assert_eq!(control.name, format!("{NAME}aaa"), "the first of them");
+        let content = String::from_utf8(control.content).expect("text").replace("vzwkxaaa", "vzwkx");
+        let path = control.path.replace("vzwkxaaa", "vzwkx");
+        ControlTest { path, content: content.into_bytes(), name: control.name }
+    })
 }
 
 /// Expects the file it goes to and a part of what is added; nothing for none.
@@ -199,25 +205,44 @@ fn go() {
     at("go test -run '^TestA$' ./...", &["example.org/one/c::TestA"], None);
 }
 
+/// One control in every file with tests that ran, each with a name of its own.
+#[test]
+fn every_file_gets_a_control() {
+    let files: Vec<(String, String)> =
+        (0..30).map(|index| (format!("test_{index:02}.py"), "def test_a(): pass\n".to_owned())).collect();
+    let paths: Vec<String> = files.iter().map(|(path, _)| path.clone()).collect();
+    let passed: Vec<String> = paths.iter().map(|path| format!("{path}::test_a")).collect();
+    let passed: Vec<&str> = passed.iter().map(String::as_str).collect();
+    let read = |_: &str| Some(b"def test_a(): pass\n".to_vec());
+    let room = Room { argv: &["pytest".to_owned()], cwd: "", paths: &paths, read: &read };
+    let controls = control_tests(&results(Runner::Pytest, &passed), &room, NAME);
+    let names: Vec<&str> = controls.iter().map(|control| control.name.as_str()).collect();
+    assert_eq!((names.len(), names[0], names[26]), (30, "qvzwkxaaa", "qvzwkxaba"));
+    let failed = |which: &[usize]| {
+        let tests = which.iter().map(|index| (format!("{}::test_{}", paths[*index], names[*index]), Outcome::Failed));
+        TestResults::of_tests(Runner::Pytest, tests.collect())
+    };
+    let seen = failed(&[0, 2]);
+    assert_eq!(unseen(&controls, Some(&seen)).len(), 28);
+    assert_eq!(unseen(&controls, None).len(), 30);
+}
+
 #[test]
 fn names_that_are_refused() {
     for name in ["", "Upper", "a b", "a;b", "é"] {
         let room = Room { argv: &[], cwd: "", paths: &["test_a.py".to_owned()], read: &|_| Some(Vec::new()) };
-        assert_eq!(control_test(&results(Runner::Pytest, &["test_a.py::test_a"]), &room, name), None, "{name}");
+        assert_eq!(control_tests(&results(Runner::Pytest, &["test_a.py::test_a"]), &room, name), [], "{name}");
     }
 }
 
 #[test]
 fn seen_to_fail() {
-    let control = ControlTest { path: String::new(), content: Vec::new(), name: NAME.to_owned() };
+    let controls = [ControlTest { path: String::new(), content: Vec::new(), name: NAME.to_owned() }];
     let with = |tests: &[(&str, Outcome)], failed| {
         let tests = tests.iter().map(|(name, outcome)| ((*name).to_owned(), *outcome)).collect();
-        TestResults {
-            runner: Runner::Go,
-            tests,
-            counts: TestCounts { executed: 9, passed: 0, failed, skipped: 0 },
-            standing: BTreeMap::new(),
-        }
+        let mut results = TestResults::of_tests(Runner::Go, tests);
+        results.counts = TestCounts { executed: 9, passed: 0, failed, skipped: 0 };
+        results
     };
     for (results, expected) in [
         (with(&[("p::TestQvzwkx", Outcome::Failed)], 1), true),
@@ -227,7 +252,7 @@ fn seen_to_fail() {
         (with(&[], 1), true),
         (with(&[], 0), false),
     ] {
-        assert_eq!(control.failed_in(&results), expected, "{results:?}");
+        assert_eq!(unseen(&controls, Some(&results)).is_empty(), expected, "{results:?}");
     }
 }
 
@@ -241,7 +266,7 @@ proptest! {
         let identities: Vec<&str> = identities.iter().map(String::as_str).collect();
         let read = |_: &str| Some(content.clone().into_bytes());
         let room = Room { argv: &words, cwd: &cwd, paths: &paths, read: &read };
-        if let Some(control) = control_test(&results(runner, &identities), &room, NAME) {
+        for control in control_tests(&results(runner, &identities), &room, NAME) {
             prop_assert!(control.content.len() > NAME.len());
             prop_assert!(runner == Runner::Go || paths.contains(&control.path));
         }

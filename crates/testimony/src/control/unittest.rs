@@ -1,53 +1,55 @@
-//! A failing class at the end of a module that unittest ran.
+//! A failing class at the end of each module that unittest ran.
 
 use super::command::{Arguments, Filter};
 use super::python::{has_line, module};
 use super::tree::{joined, name_of};
-use super::{ControlTest, Wanted};
+use super::{ControlTest, Wanted, capital, distinct};
 
 const WITH_VALUE: [&str; 8] =
     ["-k", "-s", "--start-directory", "-p", "--pattern", "-t", "--top-level-directory", "--durations"];
 
-pub(super) fn control(wanted: &Wanted<'_>) -> Option<ControlTest> {
+pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
     let words = wanted.commands.after(&["-m", "unittest"]).unwrap_or_default();
     let arguments = Arguments::of(words, &WITH_VALUE);
     let suffix = Filter::of(arguments.values(&["-k"])).suffix("_")?;
-    let class = format!(
-        "\n\nclass Test{}(__import__(\"unittest\").TestCase):\n    def test_{}{suffix}(self):\n        self.assertEqual(\"found\", \"expected\")\n",
-        wanted.capital(),
-        wanted.name
-    );
+    let class = |name: &str| {
+        format!(
+            "\n\nclass Test{}(__import__(\"unittest\").TestCase):\n    def test_{name}{suffix}(self):\n        self.assertEqual(\"found\", \"expected\")\n",
+            capital(name)
+        )
+    };
     if wanted.ran().any(|identity| identity.starts_with("__main__.")) {
-        return of_script(wanted, &class);
+        let name = wanted.name_of(0);
+        return of_script(wanted, &name, &class(&name)).map(|control| vec![control]);
     }
-    let path = match wanted.exam.tests.is_empty() {
-        true => unnamed(wanted, &arguments),
+    let paths = match wanted.exam.tests.is_empty() {
+        true => unnamed(wanted, &arguments)?,
         false => named(wanted, &arguments),
     };
-    wanted.appended(&path?, &class)
+    Some(wanted.each(paths, |path, name| wanted.appended(path, name, &class(name))))
 }
 
-/// The module of a test that ran.
-fn named(wanted: &Wanted<'_>, arguments: &Arguments<'_>) -> Option<String> {
+/// The modules of tests that ran.
+fn named(wanted: &Wanted<'_>, arguments: &Arguments<'_>) -> Vec<String> {
     let folders = start_folders(arguments);
     let discovers = discovers(arguments);
     let classes = wanted.ran_in(|identity| identity.rsplit_once('.').map_or(identity, |(class, _)| class));
-    let mut places = classes.filter_map(|identity| module(wanted.tree, identity, &folders));
+    let places = classes.filter_map(|identity| module(wanted.tree, identity, &folders));
     // A command that names modules runs all of each; one that names a class runs nothing that is added beside it.
     let whole = |module: &str| discovers || arguments.plain.iter().any(|plain| dotted(plain) == module);
-    let found = places.find(|(path, module)| whole(module) && is_suitable(wanted, path));
-    found.map(|(path, _)| path)
+    let found = places.filter(|(path, module)| whole(module) && is_suitable(wanted, path));
+    distinct(found.map(|(path, _)| path))
 }
 
-/// Without names: the modules that the command names, or a file that is sure to be discovered.
-fn unnamed(wanted: &Wanted<'_>, arguments: &Arguments<'_>) -> Option<String> {
+/// Without names: the modules that the command names, or files that are sure to be discovered.
+fn unnamed(wanted: &Wanted<'_>, arguments: &Arguments<'_>) -> Option<Vec<String>> {
     wanted.commands.after(&["-m", "unittest"])?;
     if !discovers(arguments) {
         let named = arguments
             .plain
             .iter()
             .filter_map(|plain| wanted.tree.here(&format!("{}.py", dotted(plain).replace('.', "/"))));
-        return named.into_iter().find(|path| is_suitable(wanted, path));
+        return Some(named.filter(|path| is_suitable(wanted, path)).collect());
     }
     if arguments.has_any(&["-p", "--pattern"]) {
         return None;
@@ -55,8 +57,8 @@ fn unnamed(wanted: &Wanted<'_>, arguments: &Arguments<'_>) -> Option<String> {
     let start = start_folders(arguments).first().copied().unwrap_or_default();
     let start = wanted.tree.here(start)?;
     let below = wanted.tree.paths().filter(|path| joined(&start, name_of(path)).as_deref() == Some(path));
-    let mut tests = below.filter(|path| name_of(path).starts_with("test") && path.ends_with(".py"));
-    tests.find(|path| is_suitable(wanted, path)).map(str::to_owned)
+    let tests = below.filter(|path| name_of(path).starts_with("test") && path.ends_with(".py"));
+    Some(tests.filter(|path| is_suitable(wanted, path)).map(str::to_owned).collect())
 }
 
 fn discovers(arguments: &Arguments<'_>) -> bool {
@@ -86,13 +88,14 @@ fn is_suitable(wanted: &Wanted<'_>, path: &str) -> bool {
 }
 
 /// A script calls the runner in its last lines: the class must be there before.
-fn of_script(wanted: &Wanted<'_>, class: &str) -> Option<ControlTest> {
+fn of_script(wanted: &Wanted<'_>, name: &str, class: &str) -> Option<ControlTest> {
     let scripts = wanted.commands.words().filter(|word| word.ends_with(".py"));
     let path = scripts.filter_map(|script| wanted.tree.here(script)).find(|path| is_suitable(wanted, path))?;
     let content = wanted.tree.read(&path)?;
     let call = last_line(&content, &[b"if __name__", b"unittest.main("])?;
     let (before, after) = content.split_at(call);
-    Some(wanted.control(&path, [before, class.as_bytes(), b"\n\n", after].concat()))
+    let content = [before, class.as_bytes(), b"\n\n", after].concat();
+    Some(ControlTest { path, content, name: name.to_owned() })
 }
 
 /// Where the last line begins that begins with one of these.

@@ -1,9 +1,9 @@
 //! `go test -v`, and `go test -json`. Which package a test is of is said after it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::tally::{MOST_TESTS, Names, OUTCOMES, Reading};
-use super::{Outcome, Runner};
+use super::{Outcome, Runner, text};
 
 #[derive(Debug, Default)]
 pub(super) struct Reader {
@@ -12,6 +12,8 @@ pub(super) struct Reader {
     /// Packages whose events come as JSON, which may be mixed.
     events: BTreeMap<String, Package>,
     names: Names,
+    /// Packages whose tests could not be built.
+    unloaded: BTreeSet<String>,
     /// Whether anything said how many tests there are.
     told: bool,
     /// Whether a package ended without a word on its tests, as without `-v`.
@@ -95,6 +97,9 @@ impl Reader {
         let told = rest.contains("[no test") || rest.ends_with(" failed]") || !printed.is_empty();
         self.told |= told;
         self.untold |= !told;
+        if rest.ends_with(" failed]") && self.unloaded.len() < MOST_TESTS {
+            self.unloaded.insert(text::identity(package));
+        }
         printed.into_names(Some(package), &mut self.names);
     }
 
@@ -126,7 +131,7 @@ impl Reader {
         self.printed.into_names(None, &mut self.names);
         // Without `-v` it is not known how many tests a package has, and that none is known does not mean none.
         let known = self.names.number() > 0 || self.told && !self.untold;
-        known.then(|| Reading::settle(Runner::Go, self.names, None))
+        known.then(|| Reading::settle(Runner::Go, self.names, None).without(self.unloaded, 0))
     }
 }
 

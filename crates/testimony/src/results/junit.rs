@@ -1,5 +1,7 @@
 //! JUnit XML, whoever wrote it, and the kind that pytest writes in particular.
 
+use std::collections::BTreeSet;
+
 use super::tally::{Names, Reading};
 use super::xml::{Tag, Tags, attribute, find};
 use super::{Outcome, Runner, text};
@@ -7,11 +9,16 @@ use super::{Outcome, Runner, text};
 /// Suites deeper than this keep the name of their parent.
 const DEEPEST: usize = 32;
 
+/// Files that could not be collected and are remembered.
+const MOST_UNLOADED: usize = 10_000;
+
 /// The tests of one document.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Report {
     pub(super) of_pytest: bool,
     pub(super) names: Names,
+    /// Files that pytest could not collect.
+    pub(super) unloaded: BTreeSet<String>,
 }
 
 impl Report {
@@ -137,8 +144,13 @@ impl Reader {
             true => of_pytest(&name, &class, &file),
             false => Some(self.of_others(&name, &class, &file)),
         };
-        if let Some(identity) = identity {
-            self.report.names.add(&identity, case.outcome);
+        match identity {
+            Some(identity) => self.report.names.add(&identity, case.outcome),
+            // A file that was skipped as a whole has been loaded.
+            None if case.outcome == Outcome::Failed && self.report.unloaded.len() < MOST_UNLOADED => {
+                self.report.unloaded.insert(text::identity(&format!("{}.py", name.replace('.', "/"))));
+            }
+            None => {}
         }
     }
 

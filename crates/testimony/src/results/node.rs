@@ -1,5 +1,7 @@
 //! What both reporters of Node's test runner have in common: tests within tests, and the numbers at the end.
 
+use std::collections::BTreeSet;
+
 use contract::report::TestCounts;
 
 use super::tally::{Names, Reading, counts};
@@ -16,6 +18,8 @@ const WITHIN: &str = " > ";
 pub(super) struct Nest {
     parents: Vec<Parent>,
     names: Names,
+    /// Files that failed before any of their tests was told.
+    unloaded: BTreeSet<String>,
 }
 
 #[derive(Debug)]
@@ -45,6 +49,9 @@ impl Nest {
             && (children == 0 || outcome == Outcome::Failed && !child_failed)
         {
             self.names.add(&self.path(name), outcome);
+            if depth == 0 && children == 0 && outcome == Outcome::Failed && is_file(name) {
+                self.unloaded.insert(text::identity(name));
+            }
         }
         if let Some(parent) = self.parents.last_mut() {
             parent.children += 1;
@@ -70,9 +77,10 @@ impl Nest {
     }
 
     pub(super) fn settle(&mut self, summary: &Summary) -> Option<Reading> {
-        let Self { names, .. } = std::mem::take(self);
-        let said = summary.counts();
-        (names.number() > 0 || said.is_some()).then(|| Reading::settle(Runner::Node, names, said))
+        let Self { names, unloaded, .. } = std::mem::take(self);
+        let (said, counted) = (summary.counts(), unloaded.len() as u64);
+        let told = names.number() > 0 || said.is_some();
+        told.then(|| Reading::settle(Runner::Node, names, said).without(unloaded, counted))
     }
 }
 

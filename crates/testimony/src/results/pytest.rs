@@ -1,7 +1,7 @@
 //! Pytest's printed words: `-v` lines, the `-rA` list, the summary. The report that it is asked for comes first; the words say
 //! how many sessions there were, and what a session says of itself.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use contract::report::TestCounts;
 
@@ -19,6 +19,9 @@ struct Session {
     /// A test was begun and the session never came to its end.
     cut_off: bool,
     said: Option<TestCounts>,
+    collected: u64,
+    /// Files that could not be collected.
+    unloaded: BTreeSet<String>,
 }
 
 impl Session {
@@ -35,7 +38,7 @@ impl Session {
         if self.cut_off {
             names.cut_off();
         }
-        Reading::settle(Runner::Pytest, names, self.said)
+        Reading::settle(Runner::Pytest, names, self.said).having_collected(self.collected).without(self.unloaded, 0)
     }
 }
 
@@ -59,6 +62,10 @@ pub(super) struct Reader {
     lists_passed: bool,
     /// A test whose name was printed and whose outcome was not yet.
     pending: Option<String>,
+    /// Sessions that tests of this one have begun and not ended: what they print is not this one's word.
+    nested: u32,
+    /// The summary of the session inside that ended last.
+    nested_said: Option<TestCounts>,
     sessions: Sessions,
 }
 
@@ -70,16 +77,26 @@ pub(super) struct Sessions {
 
 impl Reader {
     pub(super) fn hear(&mut self, line: &str) {
-        if let Some(said) = summary(line) {
-            self.session.said = Some(said);
+        let summary = summary(line);
+        if self.nested > 0 && summary.is_some() {
+            self.nested -= 1;
+            self.nested_said = summary;
+            return;
+        }
+        if summary.is_some() {
+            self.session.said = summary;
             return self.close();
         }
-        if let Some(title) = title(line) {
-            if title == "test session starts" {
-                self.close_unless_new();
-            }
+        let title = title(line);
+        if title == Some(BEGINNING) && self.part != Part::Before {
+            self.nested = self.nested.saturating_add(1);
+        }
+        if self.nested > 0 {
+            return;
+        }
+        if let Some(title) = title {
             self.part = match title {
-                "test session starts" => Part::Tests,
+                BEGINNING => Part::Tests,
                 "short test summary info" => Part::List,
                 _ if self.part == Part::Before => Part::Before,
                 _ => Part::Details,
@@ -100,6 +117,9 @@ impl Reader {
         } else if let Some(name) = begun(line) {
             self.pending = Some(name.to_owned());
         }
+        if let Some(collected) = collected(line) {
+            self.session.collected = self.session.collected.max(collected);
+        }
         // With `-s` what a test prints stands between its name and its outcome.
         if let (Some(pending), Some((_, outcome))) = (&self.pending, ended(line)) {
             self.session.note(pending, outcome);
@@ -109,16 +129,13 @@ impl Reader {
 
     fn hear_listed(&mut self, line: &str) {
         let Some((word, name)) = line.split_once(' ') else { return };
+        if let Some(file) = name.split(" - ").next().filter(|file| word == "ERROR" && is_file(file)) {
+            self.session.unloaded.insert(text::identity(file));
+        }
         let Some(outcome) = outcome(word).filter(|_| name.contains("::")) else { return };
         self.lists_passed |= word == "PASSED";
         let name = if word == "PASSED" { name } else { name.split(" - ").next().unwrap_or(name) };
         self.listed.note(name.trim_end(), outcome);
-    }
-
-    fn close_unless_new(&mut self) {
-        if self.part != Part::Before {
-            self.close();
-        }
     }
 
     fn close(&mut self) {
@@ -129,11 +146,18 @@ impl Reader {
             session.tests = listed.tests;
         }
         (self.part, self.lists_passed, self.pending) = (Part::Before, false, None);
+        (self.nested, self.nested_said) = (0, None);
         self.sessions.push(session);
     }
 
     pub(super) fn finish(mut self) -> Sessions {
-        self.close_unless_new();
+        if self.nested > 0 {
+            // A session inside never came to its end, so that the last summary was that of the outer one.
+            self.session.said = self.nested_said;
+        }
+        if self.part != Part::Before {
+            self.close();
+        }
         self.sessions
     }
 }
@@ -159,12 +183,28 @@ impl Sessions {
     pub(super) fn with_reports(mut self, reports: Vec<Report>) -> Option<Reading> {
         let mut settled = Vec::new();
         for report in reports.into_iter().rev() {
-            let said = self.recent.pop_back().and_then(|session| session.said);
-            settled.push(Reading::settle(Runner::Pytest, report.names, said));
+            let Session { said, collected, mut unloaded, .. } = self.recent.pop_back().unwrap_or_default();
+            unloaded.extend(report.unloaded);
+            let reading = Reading::settle(Runner::Pytest, report.names, said);
+            settled.push(reading.having_collected(collected).without(unloaded, 0));
         }
         let unreported = self.recent.into_iter().map(Session::settle);
         Reading::all(self.older.into_iter().chain(unreported).chain(settled))
     }
+}
+
+/// The heading that a session begins with.
+const BEGINNING: &str = "test session starts";
+
+/// `collected 5 items`, also behind what collecting printed before.
+fn collected(line: &str) -> Option<u64> {
+    let (_, rest) = line.split_once("collected ")?;
+    let (number, rest) = text::number(rest)?;
+    rest.starts_with(" item").then_some(number)
+}
+
+fn is_file(name: &str) -> bool {
+    name.ends_with(".py") && !name.contains([' ', ':'])
 }
 
 /// The text between the signs of a heading such as `=== FAILURES ===`.

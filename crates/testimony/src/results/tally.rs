@@ -1,6 +1,6 @@
 //! Adding up: names of tests with their outcomes, what a summary says, and both together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use contract::report::TestCounts;
 
@@ -12,9 +12,17 @@ pub(super) const MOST_TESTS: usize = 200_000;
 /// Tests by name. A name may come more than once: then it is told how often it ended in which way.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Names {
-    by_name: BTreeMap<String, [u32; 3]>,
+    by_name: BTreeMap<String, Told>,
     number: [u64; 3],
     too_many: bool,
+}
+
+/// What was told of one name.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct Told {
+    /// By outcome.
+    times: [u32; 3],
+    last: Option<Outcome>,
 }
 
 impl Names {
@@ -37,16 +45,21 @@ impl Names {
             self.forget();
         }
         if !self.too_many {
-            self.by_name.entry(name).or_default()[outcome as usize] += times;
+            let told = self.by_name.entry(name).or_default();
+            told.times[outcome as usize] += times;
+            told.last = Some(outcome);
         }
     }
 
     fn absorb(&mut self, other: Self) {
-        for (name, times) in other.by_name {
-            for (outcome, times) in OUTCOMES.into_iter().zip(times) {
+        for (name, told) in other.by_name {
+            for (outcome, times) in OUTCOMES.into_iter().zip(told.times) {
                 if times > 0 {
                     self.add_times(name.clone(), outcome, times);
                 }
+            }
+            if let Some(here) = self.by_name.get_mut(&name) {
+                here.last = told.last;
             }
         }
         if other.too_many {
@@ -63,9 +76,10 @@ impl Names {
     /// The same tests, named as parts of something.
     pub(super) fn below(self, parent: &str) -> Self {
         let mut below = Self { too_many: self.too_many, ..Self::default() };
-        for (name, times) in self.by_name {
+        for (name, told) in self.by_name {
             let entry = below.by_name.entry(text::identity(&format!("{parent} > {name}"))).or_default();
-            entry.iter_mut().zip(times).for_each(|(sum, times)| *sum += times);
+            entry.times.iter_mut().zip(told.times).for_each(|(sum, times)| *sum += times);
+            entry.last = told.last;
         }
         Self { number: self.number, ..below }
     }
@@ -80,8 +94,8 @@ impl Names {
     }
 
     fn into_tests(self) -> BTreeMap<String, Outcome> {
-        let each = self.by_name.into_iter().flat_map(|(name, times)| {
-            let outcomes = OUTCOMES.into_iter().zip(times);
+        let each = self.by_name.into_iter().flat_map(|(name, told)| {
+            let outcomes = OUTCOMES.into_iter().zip(told.times);
             let outcomes = outcomes.flat_map(|(outcome, times)| (0..times).map(move |_| outcome));
             outcomes.enumerate().map(move |(before, outcome)| match before {
                 0 => (name.clone(), outcome),
@@ -101,6 +115,10 @@ pub(super) struct Reading {
     runner: Runner,
     names: Names,
     counts: TestCounts,
+    /// Tests that the runner found, whether they ran or not.
+    collected: u64,
+    /// Files, modules and packages whose tests could not be loaded.
+    unloaded: BTreeSet<String>,
 }
 
 impl Reading {
@@ -111,13 +129,34 @@ impl Reading {
             Some(said) => worse(names.counts(), said),
             None => names.counts(),
         };
-        Self { runner, names, counts }
+        let collected = counts.executed.saturating_add(counts.skipped);
+        Self { runner, names, counts, collected, unloaded: BTreeSet::new() }
     }
 
-    /// Failures, less those of tests that passed in another attempt.
+    /// The same with what could not be loaded, of which the runner counted some as tests.
+    pub(super) fn without(mut self, unloaded: BTreeSet<String>, counted: u64) -> Self {
+        self.collected = self.collected.saturating_sub(counted);
+        self.unloaded = unloaded;
+        self
+    }
+
+    /// The same with the number of tests that the runner said it found.
+    pub(super) fn having_collected(mut self, collected: u64) -> Self {
+        self.collected = self.collected.max(collected);
+        self
+    }
+
+    pub(super) fn runner(&self) -> Runner {
+        self.runner
+    }
+
+    /// Failures, less those of tests whose last attempt passed.
     fn standing_failures(&self) -> u64 {
-        let attempts = self.names.by_name.values().filter(|[passed, failed, _]| *passed > 0 && *failed > 0);
-        let settled: u64 = attempts.map(|[_, failed, _]| u64::from(*failed)).sum();
+        if !self.runner.retries() {
+            return self.counts.failed;
+        }
+        let attempts = self.names.by_name.values().filter(|told| told.last == Some(Outcome::Passed));
+        let settled: u64 = attempts.map(|told| u64::from(told.times[Outcome::Failed as usize])).sum();
         self.counts.failed.saturating_sub(settled)
     }
 
@@ -125,6 +164,8 @@ impl Reading {
     pub(super) fn absorb(&mut self, other: Self) {
         self.names.absorb(other.names);
         self.counts = sum(self.counts, other.counts);
+        self.collected = self.collected.saturating_add(other.collected);
+        self.unloaded.extend(other.unloaded);
     }
 
     /// Another telling of the same tests.
@@ -150,8 +191,21 @@ pub(super) fn total(readings: Vec<Reading>) -> Option<TestResults> {
         *standing.entry(reading.runner).or_default() += reading.standing_failures();
     }
     standing.retain(|_, failures| *failures > 0);
-    let Reading { names, counts, .. } = Reading::all(readings)?;
-    Some(TestResults { runner, tests: names.into_tests(), counts, standing })
+    let runners = readings.iter().map(Reading::runner).collect();
+    let Reading { names, counts, collected, unloaded, .. } = Reading::all(readings.iter().cloned())?;
+    let tests = names.into_tests();
+    Some(TestResults { runner, runners, tests, counts, standing, collected, unloaded, parts: Parts(readings) })
+}
+
+/// What each runner said, apart.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Parts(Vec<Reading>);
+
+impl Parts {
+    /// What these runners said.
+    pub(super) fn of(&self, runners: &BTreeSet<Runner>) -> Option<TestResults> {
+        total(self.0.iter().filter(|reading| runners.contains(&reading.runner)).cloned().collect())
+    }
 }
 
 /// Numbers that a summary gives, made to fit together.
@@ -209,13 +263,38 @@ mod tests {
     fn a_failure_stands_unless_another_attempt_passed() {
         let retried = names(&[("a", Failed), ("a", Passed), ("b", Failed)]);
         let readings = vec![
-            Reading::settle(Runner::Nextest, retried, None),
+            Reading::settle(Runner::Nextest, retried.clone(), None),
             Reading::settle(Runner::Pytest, Names::default(), Some(counts(3, 2, 0))),
-            Reading::settle(Runner::Go, names(&[("c", Passed)]), None),
+            Reading::settle(Runner::Go, names(&[("c", Passed), ("c", Failed)]), None),
+            // Equal names are no attempts here, but tests of their own.
+            Reading::settle(Runner::Node, retried, None),
         ];
         let total = total(readings).unwrap();
-        let failures = [None, Some(Runner::Nextest), Some(Runner::Pytest), Some(Runner::Go)];
-        assert_eq!(failures.map(|runner| total.standing_failures(runner)), [3, 1, 2, 0]);
+        let failures = [None, Some(Runner::Nextest), Some(Runner::Pytest), Some(Runner::Go), Some(Runner::Node)];
+        assert_eq!(failures.map(|runner| total.standing_failures(runner)), [6, 1, 2, 1, 2]);
+    }
+
+    #[test]
+    fn the_last_attempt_counts_across_sessions() {
+        let sessions = |first: Outcome, second: Outcome| {
+            let session = |outcome| Reading::settle(Runner::Pytest, names(&[("a", outcome)]), None);
+            total(Reading::all([session(first), session(second)]).into_iter().collect()).unwrap()
+        };
+        assert_eq!(sessions(Failed, Passed).standing_failures(None), 0);
+        assert_eq!(sessions(Passed, Failed).standing_failures(None), 1);
+    }
+
+    #[test]
+    fn one_runner_can_be_heard_alone() {
+        let readings = vec![
+            Reading::settle(Runner::Pytest, names(&[("a", Passed)]), None),
+            Reading::settle(Runner::Junit, names(&[("b", Failed), ("c", Passed)]), None),
+        ];
+        let total = total(readings).unwrap();
+        assert_eq!(total.runner, Runner::Junit);
+        let only = total.only(&BTreeSet::from([Runner::Pytest])).unwrap();
+        assert_eq!((only.runner, only.tests.len(), only.counts), (Runner::Pytest, 1, counts(1, 0, 0)));
+        assert_eq!(total.only(&BTreeSet::from([Runner::Go])), None);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! A name and its outcome need not stand together: a docstring comes between them, or what the test printed, or nothing at
 //! all ever follows, which is how failed subtests look before Python 3.11.
 
+use std::collections::BTreeSet;
+
 use contract::report::TestCounts;
 
 use super::tally::{Names, Reading, counts};
@@ -18,6 +20,8 @@ pub(super) struct Reader {
     seen: bool,
     /// What follows is tracebacks, until the summary.
     listing: bool,
+    /// Modules that could not be loaded.
+    unloaded: BTreeSet<String>,
     ran: Option<u64>,
     readings: Option<Reading>,
 }
@@ -38,7 +42,9 @@ impl Reader {
             self.ran = Some(ran);
         } else if line.len() == RULE && line.bytes().all(|byte| byte == b'=') {
             self.listing = true;
-        } else if !self.listing {
+        } else if self.listing {
+            self.unloaded.extend(unloaded(line));
+        } else {
             self.hear_test(line);
         }
     }
@@ -111,8 +117,10 @@ impl Reader {
         let names = if std::mem::take(&mut self.seen) { names } else { Names::default() };
         let said = self.ran.take().map(|ran| numbers(ran, verdict, names.number() > 0));
         (self.listing, self.announced) = (false, None);
+        let unloaded = std::mem::take(&mut self.unloaded);
         if said.is_some() || names.number() > 0 {
-            let reading = Reading::settle(Runner::Unittest, names, said);
+            let counted = if names.number() == 0 { unloaded.len() as u64 } else { 0 };
+            let reading = Reading::settle(Runner::Unittest, names, said).without(unloaded, counted);
             self.readings = Reading::all(self.readings.take().into_iter().chain([reading]));
         }
     }
@@ -121,6 +129,12 @@ impl Reader {
         self.close("");
         self.readings
     }
+}
+
+/// The module of `ERROR: pkg.test_a (unittest.loader._FailedTest.pkg.test_a)`.
+fn unloaded(line: &str) -> Option<String> {
+    let (module, place) = line.strip_prefix("ERROR: ")?.split_once(" (")?;
+    place.starts_with("unittest.loader._FailedTest").then(|| text::identity(module))
 }
 
 /// The length of the lines that unittest draws.

@@ -1,7 +1,6 @@
 //! Copying what HEAD reaches into a store of the harness.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;
 
@@ -60,7 +59,7 @@ impl Source {
         let mut call = Call::new("packing a source's objects", &store.dir, &args);
         call.env = vec![("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternates_value(&self.objects()))];
         call.input = Input::Bytes(wanted.as_bytes());
-        call.output = Some(File::create(pack).doing("creating", pack)?);
+        call.output = Some(own_files::create(pack).doing("creating", pack)?);
         call.patience = PATIENCE;
         store.git.run(call).map(|_| ())
     }
@@ -74,6 +73,6 @@ impl Source {
         let known = own_files::read_to_string(&path).unwrap_or_default();
         let all: BTreeSet<Oid> =
             known.lines().filter_map(|l| l.parse().ok()).chain(self.shallow.iter().copied()).collect();
-        fs::write(&path, all.iter().map(|oid| format!("{oid}\n")).collect::<String>()).doing("writing", &path)
+        own_files::write(&path, all.iter().map(|oid| format!("{oid}\n")).collect::<String>()).doing("writing", &path)
     }
 }

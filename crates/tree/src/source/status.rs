@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Timespec, Timestamps, futimens};
-use untrusted_fs::own_files::OwnOptions as _;
+use untrusted_fs::own_files::{self, OwnOptions as _};
 
 use super::problem::Reading as _;
 use super::{Source, SourceProblem};
@@ -71,7 +71,7 @@ impl Source {
         for (name, bytes) in [("HEAD", head), ("config", CONFIG.into()), ("info/exclude", exclude.unwrap_or_default())]
         {
             let path = git_dir.join(name);
-            fs::write(&path, bytes).doing("writing", &path)?;
+            own_files::write(&path, bytes).doing("writing", &path)?;
         }
         copy.write(&git_dir.join("index"))?;
         Ok(git_dir)
@@ -111,7 +111,7 @@ impl IndexCopy {
     }
 
     fn write(&self, path: &Path) -> Result<(), TreeError> {
-        fs::write(path, index::encode(&self.entries, &[])?).doing("writing index", path)?;
+        own_files::write(path, index::encode(&self.entries, &[])?).doing("writing index", path)?;
         let Some(written) = self.written else { return Ok(()) };
         let file = fs::File::options().write(true).own_open(path).doing("opening index", path)?;
         futimens(&file, &Timestamps { last_access: written, last_modification: written }).doing("dating index", path)

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use contract::Reason;
 use contract::reason::verdict;
 use serde_json::{Value, json};
-use testkit::{end_marked, left_running, left_within, program};
+use testkit::{MARKER, end_marked, left_running, left_within, program};
 
 use super::behaviours::{ALL, Behaviour, Control};
 use super::scene::{CASE, Scene, number, script};
@@ -86,7 +86,7 @@ fn works(scene: &Scene, row: &Behaviour) -> bool {
     let marker = format!("control-{}", scene.engine);
     let run = |command: &str| {
         let mut shell = program("bash", &tree);
-        shell.args(["-c", command]).env("HOME", scene.world.user()).env("CTO_RUN_ID", &marker);
+        shell.args(["-c", command]).env("HOME", scene.world.user()).env(MARKER, &marker);
         shell.env("CONTROL_BASE", format!("http://{}", scene.server.address()));
         let output = shell.stderr(Stdio::null()).output().unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()

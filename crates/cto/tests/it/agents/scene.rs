@@ -4,6 +4,7 @@
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::OnceLock;
 
 use contract::Digest;
@@ -194,15 +195,23 @@ impl Scene {
 
     /// The same from another folder than the workspace.
     pub(super) fn cto_in(&self, folder: &Path, arguments: &[&str]) -> Ran {
-        let mut command = self.world.command(arguments.iter().copied());
-        command.current_dir(folder);
-        command.env("CTO_HOME", &self.home).envs(self.variables.iter().map(|(name, value)| (name, value)));
-        let output = command.output().unwrap();
+        let output = self.command(arguments).current_dir(folder).output().unwrap();
         Ran {
             code: output.status.code().unwrap_or(-1),
             stdout: output.stdout,
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
+    }
+
+    /// A call of the binary with the home and the variables of this scene.
+    pub(super) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.world.command(arguments.iter().copied());
+        command.env("CTO_HOME", &self.home).envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    pub(super) fn home(&self) -> &Path {
+        &self.home
     }
 
     /// A run at a stage that is opened for it; the report and the bundle, which must verify.

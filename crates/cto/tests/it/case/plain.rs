@@ -4,19 +4,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use testkit::git;
+use testkit::{MARKER, git};
 
 use super::scene::{Scene, TASK};
-
-/// Marks what it starts, so that it can be found and ended.
-pub(super) const MARK: &str = "CTO_RUN_ID";
 
 pub(super) struct Plain<'a> {
     scene: &'a Scene,
     folder: PathBuf,
     /// With the files of the case.
     pub(super) repository: PathBuf,
-    /// The value of [`MARK`].
+    /// The value of [`MARKER`].
     pub(super) mark: String,
 }
 
@@ -53,7 +50,7 @@ impl<'a> Plain<'a> {
         let words = ["__ca", "run", "--task", task.to_str().unwrap(), "--mode", "unattended"];
         let mut command = self.scene.world.command(words);
         command.current_dir(dir).env("CASE_DATA_DIR", self.folder.join("data")).env("OPENAI_API_KEY", "k");
-        command.env("PI_CODING_AGENT_DIR", self.folder.join("data/pi-agent")).env(MARK, &self.mark);
+        command.env("PI_CODING_AGENT_DIR", self.folder.join("data/pi-agent")).env(MARKER, &self.mark);
         let output = command.output().unwrap();
         let said = [output.stdout, output.stderr].concat();
         (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&said).into_owned())

@@ -4,6 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::LazyLock;
 
 use fixtures::scripted::{Reply, Script, ScriptedServer, Step, When};
@@ -38,6 +39,8 @@ pub(super) struct Scene {
     pub(super) environment: Vec<(&'static str, String)>,
     /// Of the user's configuration, for the engine.
     pub(super) engine: Value,
+    /// Further engines, by their names.
+    pub(super) engines: Value,
     pub(super) classes: Value,
 }
 
@@ -108,7 +111,8 @@ impl Scene {
             "credential_sources": {"local": {"env": "UPSTREAM_KEY"}, "login": {"env": "UPSTREAM_KEY"}},
             "network_classes": {"local": {"hosts": ["127.0.0.1"], "scripted": true}},
         });
-        Self { world, server, environment, engine: json!({"settle_seconds": 1}), classes }
+        let engines = json!({});
+        Self { world, server, environment, engine: json!({"settle_seconds": 1}), engines, classes }
     }
 
     pub(super) fn set(&mut self, name: &'static str, value: &str) {
@@ -135,19 +139,25 @@ impl Scene {
     }
 
     pub(super) fn cto(&self, arguments: &[&str]) -> Ran {
-        let mut config = self.classes.clone();
-        config["engines"] = json!({"case": self.engine});
-        let folder = self.world.user().join(".config/cto");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("config.yaml"), config.to_string()).unwrap();
-        let mut command = self.world.command(arguments.iter().copied());
-        command.env("UPSTREAM_KEY", KEY).envs(self.environment.iter().map(|(name, value)| (name, value)));
-        let output = command.output().unwrap();
+        let output = self.command(arguments).output().unwrap();
         Ran {
             code: output.status.code().unwrap_or(-1),
             stdout: output.stdout,
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
+    }
+
+    /// A call of the binary with the configuration and the variables of this scene.
+    pub(super) fn command(&self, arguments: &[&str]) -> Command {
+        let mut config = self.classes.clone();
+        config["engines"] = self.engines.clone();
+        config["engines"]["case"] = self.engine.clone();
+        let folder = self.world.user().join(".config/cto");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("config.yaml"), config.to_string()).unwrap();
+        let mut command = self.world.command(arguments.iter().copied());
+        command.env("UPSTREAM_KEY", KEY).envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
     }
 
     /// A governed run; the report and the bundle, which must verify.
@@ -175,13 +185,25 @@ impl Scene {
 
     /// The case with words for the stand-in in its brief.
     pub(super) fn told(&self, words: &str) -> String {
+        self.told_as(words, "")
+    }
+
+    /// The same, with a contract that does not forbid to push and to open pull requests.
+    pub(super) fn told_open(&self, words: &str) -> String {
+        self.told_as(words, "  - push\n  - pr_open\n")
+    }
+
+    /// `without` are lines that the contract loses.
+    fn told_as(&self, words: &str, without: &str) -> String {
         let case = fixtures::find(TASK).unwrap();
         let folder = self.world.here().join("cases").join("told");
         for file in case.files {
             let path = folder.join(file.path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             let text = String::from_utf8(file.bytes.to_vec()).unwrap();
-            fs::write(path, text.replacen("brief: |\n", &format!("brief: |\n  ca-stand-in: {words}\n"), 1)).unwrap();
+            let text = text.replacen("brief: |\n", &format!("brief: |\n  ca-stand-in: {words}\n"), 1);
+            let text = without.split_inclusive('\n').fold(text, |text, line| text.replacen(line, "", 1));
+            fs::write(path, text).unwrap();
         }
         folder.display().to_string()
     }

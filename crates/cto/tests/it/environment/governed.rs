@@ -123,7 +123,7 @@ fn node() {
     govern(&scene);
     update(&scene, &scene.environment, &[NODE.exam()]);
 
-    let bare = scene.run("bare", &[NODE.honest], "").expect("fail", &["verification_failed"]);
+    let bare = scene.run("bare", &[NODE.honest], "").expect("blocked", &["environment_broken"]);
     assert!(bare.test_log.contains("Cannot find module 'is-number'"), "{}", bare.told());
 
     let patch = [&[NODE.honest], NODE.update].concat();
@@ -153,7 +153,7 @@ fn python() {
     let scene = Scene::new(&PYTHON, &[(".cache/wheels", &wheels)], None);
     govern(&scene);
     update(&scene, &scene.environment, &[PYTHON.exam()]);
-    let bare = scene.run("bare", &[PYTHON.honest], "").expect("fail", &["verification_failed"]);
+    let bare = scene.run("bare", &[PYTHON.honest], "").expect("blocked", &["environment_broken"]);
     assert!(bare.test_log.contains("No module named 'inflection'"), "{}", bare.told());
 }
 
@@ -164,7 +164,7 @@ fn rust() {
     govern(&scene);
     let updated = update(&scene, &scene.environment, &[RUST.exam()]);
     assert!(updated.test_log.contains("Compiling itoa v1.0.10"), "{}", updated.told());
-    let bare = scene.run("bare", &[RUST.honest], "").expect("fail", &["verification_failed"]);
+    let bare = scene.run("bare", &[RUST.honest], "").expect("blocked", &["environment_broken"]);
     assert!(bare.test_log.contains("itoa"), "{}", bare.told());
 }
 

@@ -126,7 +126,7 @@ fn a_failed_setup_leaves_nothing_and_is_told() {
         ] {
             let keys = [("limits", json!({"disk_bytes": 150 << 20}))];
             let row = Row { name, setup, engine: "true", exam: "true" };
-            let ended = run(&world, &row, seconds, &keys).expect("blocked", &["provider_unavailable"]);
+            let ended = run(&world, &row, seconds, &keys).expect("blocked", &["environment_broken"]);
             assert!(ended.why().ends_with(why), "{name} as {who:?}: {}", ended.told());
             let exit = ended.setup()[0]["commands"][0]["exit"].as_i64().unwrap();
             assert!(exits.contains(&exit), "{name} as {who:?}: {}", ended.told());
@@ -170,6 +170,6 @@ fn a_mount_that_cannot_be_read_is_told() {
     fs::write(folder.join("x"), "x").unwrap();
     world.give();
     fs::set_permissions(folder.join("x"), fs::Permissions::from_mode(0o000)).unwrap();
-    let ended = mounted(&world, "mount", &folder).expect("blocked", &["provider_unavailable"]);
+    let ended = mounted(&world, "mount", &folder).expect("blocked", &["environment_broken"]);
     assert!(ended.why().contains("Permission denied"), "{}", ended.told());
 }

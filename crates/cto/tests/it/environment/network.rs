@@ -134,7 +134,7 @@ fn a_host_that_is_not_named_is_refused_and_told() {
         ("port", "tunnel", &other.address(), "127.0.0.1"),
     ] {
         let script = ["python3", "-c", FETCH, how, address];
-        let ended = run(&world, name, &script, &[&server.address()], &[]).expect("blocked", &["provider_unavailable"]);
+        let ended = run(&world, name, &script, &[&server.address()], &[]).expect("blocked", &["environment_broken"]);
         let text = format!("it asked for {host}, which environment.setup_network does not name");
         assert!(ended.why().contains(&text), "{}", ended.told());
         assert!(ended.setup_log.contains("403"), "{}", ended.told());
@@ -161,7 +161,7 @@ fn a_host_that_is_not_named_is_refused_and_told() {
 fn without_named_hosts_setup_has_no_way_out() {
     let (world, server) = (crate::world(), Server::start());
     let fetch = ["python3", "-c", FETCH, "plain", &server.address()];
-    let ended = run(&world, "fetch", &fetch, &[], &[]).expect("blocked", &["provider_unavailable"]);
+    let ended = run(&world, "fetch", &fetch, &[], &[]).expect("blocked", &["environment_broken"]);
     assert!(ended.setup_log.contains("Connection refused") && !ended.covers("setup_with_network"), "{}", ended.told());
     assert_eq!(server.asked(), 0);
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use ledger::{Ledger, RunCollected};
-use testkit::{World, stoppable, times};
+use testkit::{World, moment, stoppable, times};
 
 use super::{ALL, bundles, check_whole, collect, quick_runs};
 use crate::world;
@@ -56,6 +56,8 @@ fn a_collection_may_be_killed_at_any_time() {
     const RUNS: usize = 40;
     /// Kills that one lot of runs is enough for.
     const KILLS: u32 = 6;
+    /// By then it has ended, most times.
+    const LONGEST: Duration = Duration::from_millis(120);
     let world = world();
     let (mut runs, kills) = (quick_runs(&world, RUNS), times("CTO_TEST_GC_KILLS", KILLS));
     for round in 0..kills {
@@ -64,7 +66,7 @@ fn a_collection_may_be_killed_at_any_time() {
             runs.extend(quick_runs(&world, RUNS));
         }
         let mut child = world.start(ALL);
-        std::thread::sleep(Duration::from_millis(u64::from(round % KILLS) * 15));
+        std::thread::sleep(moment(LONGEST));
         child.kill().unwrap();
         child.wait().unwrap();
         let ledger = open(&world);

@@ -52,11 +52,16 @@ fn neither_key_nor_endpoint_is_to_be_seen_inside() {
     let values = [KEY.to_owned(), place.clone(), format!(":{port:04X} ")];
     let mut steps = asking(&[ask("m", "hello")]);
     steps.push(python(DUMP, &[]));
-    let (_, bundle) = scene.run(&scene.case(&[], &steps), &[], 0);
-    let seen = dumped(&fs::read_to_string(bundle.join("backend/stdout.log")).unwrap());
-    assert!(seen.contains("OPENAI_API_KEY") && seen.contains("/proc/1/environ"), "{seen}");
-    for value in &values {
-        assert!(!seen.contains(value), "{value}: {seen}");
+    // A work area in memory, and one in the home: of that the kernel tells the path, and of the run nothing but its mark.
+    for (more, home) in [(&[][..], false), (&["--keep-workspace"], true)] {
+        let (report, bundle) = scene.run(&scene.case(&[], &steps), more, 0);
+        let seen = dumped(&fs::read_to_string(bundle.join("backend/stdout.log")).unwrap());
+        assert!(seen.contains("OPENAI_API_KEY") && seen.contains("/proc/1/environ"), "{seen}");
+        let run_id = report["run_id"].as_str().unwrap().to_owned();
+        for value in values.iter().chain([&run_id]) {
+            assert!(!seen.contains(value), "{value}: {seen}");
+        }
+        assert_eq!(seen.contains(scene.world.home().to_str().unwrap()), home, "{seen}");
     }
     // The control: outside, the same program sees all three.
     let outside = testkit::program("/usr/bin/python3", Path::new("/"))

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use contract::Status;
 use serde_json::{Value, json};
-use testkit::{Who, end_marked, git, not_here, wait_for};
+use testkit::{MARKER, Who, end_marked, git, not_here, wait_for};
 
 use super::check::{harmless, recorded, verdict};
 use super::row::{NOTHING, Says};
@@ -182,7 +182,7 @@ impl<'a> Naive<'a> {
     fn command(&self, name: &str) -> Command {
         let home = self.tree.with_file_name("home");
         let mut command = self.scene.world.program(name);
-        command.current_dir(&self.tree).envs(&self.scene.variables).env("CTO_RUN_ID", &self.marker);
+        command.current_dir(&self.tree).envs(&self.scene.variables).env(MARKER, &self.marker);
         command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", home.join("bin").display())).env("HOME", home);
         command
     }

@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use testkit::{Who, World, left_within, times, wait_for};
+use testkit::{Who, World, left_within, times, wait_for, work_areas};
 
 use super::check::{in_words, living};
 use super::program::{TRIED, shell};
@@ -123,6 +123,7 @@ fn recover(world: &World) {
     let removed = recovered["removed"].as_array().map_or(0, Vec::len);
     assert!(began.difference(&sealed).count() <= removed, "{recovered}");
     for run in began {
-        assert!(!Path::new("/dev/shm").join(format!("cto-{run}")).exists(), "its work area is left in memory");
+        let left = work_areas(&world.home(), &run).into_iter().find(|area| area.exists());
+        assert_eq!(left, None, "its work area is left");
     }
 }

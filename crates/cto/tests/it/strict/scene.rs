@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use contract::Digest;
 use serde_json::{Value, json};
-use testkit::{Ran, Who, World, content_digest, git};
+use testkit::{MARKER, Ran, Who, World, content_digest, git};
 
 use super::row::Row;
 use super::sealed::Sealed;
@@ -127,7 +127,7 @@ impl Scene {
         self.world.give_only(&place);
         let mut command = self.world.program(&row.argv[0]);
         command.current_dir(&place);
-        command.args(&row.argv[1..]).envs(&self.variables).env("CTO_RUN_ID", marker);
+        command.args(&row.argv[1..]).envs(&self.variables).env(MARKER, marker);
         command
     }
 

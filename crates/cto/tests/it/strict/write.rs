@@ -11,7 +11,11 @@ pub(super) fn rows() -> Vec<Row> {
     vec![
         sh("a file of the source repository", "echo more >> $SOURCE/a.txt && echo REACHED"),
         sh("the configuration of the source repository", "echo '[core]' >> $SOURCE/.git/config && echo REACHED"),
-        opens("the events of its own run", "$HARNESS/active/$CTO_RUN_ID/events.normalized.jsonl"),
+        python(
+            "the events of its own run",
+            "import glob\nplaces = glob.glob(os.path.expandvars('$HARNESS/active/*/events.normalized.jsonl'))\n\
+             os.open(places[0], os.O_WRONLY)\nreached()",
+        ),
         opens("the report of another run", "$OTHER/report.json"),
         sh("a record of the operator's", "echo mine > $HARNESS/records/admission.json && echo REACHED"),
         opens("the harness's key", "$HARNESS/keys/harness.pem"),

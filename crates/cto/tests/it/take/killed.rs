@@ -2,13 +2,12 @@
 //! left in the home or the repository, and taking again gives the branch, said once.
 
 use std::fs;
-use std::hash::{BuildHasher as _, RandomState};
 use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::json;
-use testkit::{World, git, stoppable, times};
+use testkit::{World, git, moment, stoppable, times};
 
 use super::{FILES, Scene};
 use crate::world;
@@ -82,12 +81,6 @@ fn at_any_moment() {
         check(&scene, &branch, &format!("round {round}, after {delay:?} of {usual:?}"));
     }
     git(&scene.repository, ["fsck", "--full", "--strict"]);
-}
-
-/// Some moment of what takes so long.
-fn moment(usual: Duration) -> Duration {
-    let random = RandomState::new().hash_one(0) >> 48;
-    usual.mul_f64(f64::from(u16::try_from(random).unwrap()) / f64::from(u16::MAX))
 }
 
 /// A lock that is somebody else's is told of and stays, however often one is killed beside it.

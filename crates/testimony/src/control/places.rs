@@ -1,0 +1,135 @@
+//! The files in which a test is declared, and the runners that a command is known to start.
+
+use std::collections::BTreeSet;
+
+use super::command::Commands;
+use super::rust::{source_of_cargo, source_of_nextest};
+use super::rust_packages::packages;
+use super::tree::{Tree, folder_of};
+use super::{Room, go, pytest, python};
+use crate::compare::function_of;
+use crate::results::Runner;
+
+/// Files that are looked through for a declaration.
+const MOST_FILES: usize = 5000;
+
+/// Programs and arguments that start a runner.
+const COMMANDS: [(&[&str], Runner); 9] = [
+    (&["pytest"], Runner::Pytest),
+    (&["py.test"], Runner::Pytest),
+    (&["-m", "unittest"], Runner::Unittest),
+    (&["nextest", "run"], Runner::Nextest),
+    (&["nextest", "r"], Runner::Nextest),
+    (&["cargo", "test"], Runner::Cargo),
+    (&["cargo", "t"], Runner::Cargo),
+    (&["go", "test"], Runner::Go),
+    (&["node", "--test"], Runner::Node),
+];
+
+/// The runners that a command starts, as far as its words say so.
+pub fn known_runners(room: &Room<'_>) -> BTreeSet<Runner> {
+    let commands = Commands::of(room, &Tree::of(room));
+    COMMANDS.iter().filter(|(words, _)| commands.after(words).is_some()).map(|(_, runner)| *runner).collect()
+}
+
+/// Every file in which the test may be declared. Empty where nothing shows it.
+pub fn declaring_files(identity: &str, runner: Runner, room: &Room<'_>) -> Vec<String> {
+    let tree = Tree::of(room);
+    let identity = function_of(identity);
+    match runner {
+        Runner::Pytest => pytest::place_of(&tree, identity).map(|(path, _)| path).into_iter().collect(),
+        Runner::Unittest => python::module(&tree, identity, &[]).map(|(path, _)| path).into_iter().collect(),
+        Runner::Go => go::sibling(&tree, &go::modules(&tree), identity).into_iter().collect(),
+        Runner::Cargo | Runner::Nextest => of_rust(&tree, identity, runner),
+        Runner::Node | Runner::Junit => holding(&tree, "", last_part(identity)),
+    }
+}
+
+/// The last name of an identity.
+fn last_part(identity: &str) -> &str {
+    let test = identity.rsplit(" > ").next().unwrap_or(identity);
+    test.rsplit("::").next().unwrap_or(test)
+}
+
+/// The files of the package that declare a function of this name: a module may stand in any of them.
+fn of_rust(tree: &Tree<'_>, identity: &str, runner: Runner) -> Vec<String> {
+    let packages = packages(tree);
+    let root = match runner {
+        Runner::Nextest => source_of_nextest(tree, &packages, identity),
+        _ => source_of_cargo(tree, &packages, identity),
+    };
+    let Some(root) = root else { return Vec::new() };
+    let folders = packages.iter().map(|package| package.folder.as_str());
+    let package = folders.filter(|folder| is_below(&root, folder)).max_by_key(|folder| folder.len());
+    holding(tree, package.unwrap_or(folder_of(&root)), &format!("fn {}(", last_part(identity)))
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// The files below a folder in which the text stands.
+fn holding(tree: &Tree<'_>, folder: &str, text: &str) -> Vec<String> {
+    let has = |path: &&str| tree.text(path).is_some_and(|content| content.contains(text));
+    let below = tree.paths().filter(|path| is_below(path, folder)).take(MOST_FILES);
+    below.filter(|_| !text.is_empty()).filter(has).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn in_room<T>(argv: &str, files: &[(&str, &str)], ask: impl FnOnce(&Room<'_>) -> T) -> T {
+        let argv = shell_words::split(argv).expect("words");
+        let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+        let read = |wanted: &str| {
+            files.iter().find(|(path, _)| *path == wanted).map(|(_, content)| content.as_bytes().to_vec())
+        };
+        ask(&Room { argv: &argv, cwd: "", paths: &paths, read: &read })
+    }
+
+    #[test]
+    fn runners_of_commands() {
+        let package = [("package.json", r#"{"scripts": {"test": "node --test"}}"#)];
+        for (argv, expected) in [
+            ("python3 -m pytest -q", Some(Runner::Pytest)),
+            ("/opt/bin/pytest", Some(Runner::Pytest)),
+            ("sh -c 'cd x && cargo test --offline'", Some(Runner::Cargo)),
+            ("cargo nextest run", Some(Runner::Nextest)),
+            ("npm test", Some(Runner::Node)),
+            ("go test ./...", Some(Runner::Go)),
+            ("python3 -m unittest", Some(Runner::Unittest)),
+            ("grep -q x a.txt", None),
+            ("make test", None),
+        ] {
+            assert_eq!(in_room(argv, &package, known_runners), BTreeSet::from_iter(expected), "{argv}");
+        }
+    }
+
+    #[test]
+    fn files_of_tests() {
+        let files = [
+            ("Cargo.toml", "[package]\nname = \"one\"\n"),
+            ("src/lib.rs", "mod m;\n"),
+            ("src/m.rs", "#[cfg(test)] mod tests { #[test] fn adds() {} }"),
+            ("tests/test_a.py", "def test_a(): pass"),
+            ("pkg/test_b.py", "class B: pass"),
+            ("go.mod", "module example.org/one\n"),
+            ("c/c_test.go", "package c\nfunc TestA(t *testing.T) {}"),
+            ("a.test.js", "test('sum', () => {})"),
+        ];
+        for (runner, identity, expected) in [
+            (Runner::Pytest, "tests/test_a.py::test_a[1]", &["tests/test_a.py"][..]),
+            (Runner::Unittest, "pkg.test_b.B.test_x", &["pkg/test_b.py"]),
+            (Runner::Cargo, "one (src/lib.rs) > m::tests::adds", &["src/m.rs"]),
+            (Runner::Cargo, "one (src/lib.rs) > m::tests::gone", &[]),
+            (Runner::Nextest, "one > m::tests::adds", &["src/m.rs"]),
+            (Runner::Go, "example.org/one/c::TestA/sub", &["c/c_test.go"]),
+            (Runner::Node, "more > sum", &["a.test.js"]),
+            (Runner::Junit, "", &[]),
+        ] {
+            let found = in_room("x", &files, |room| declaring_files(identity, runner, room));
+            assert_eq!(found, expected, "{identity}");
+        }
+    }
+}
