@@ -3,7 +3,9 @@
 
 mod agreement;
 mod baseline;
+mod built;
 mod contract;
+mod poison;
 mod premises;
 mod products;
 mod silenced;

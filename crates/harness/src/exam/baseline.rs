@@ -180,7 +180,7 @@ impl Examiner<'_> {
             None => room.insert(self.room(listing, "baseline")?),
         };
         let ran = self.run_on_baseline(room, command, &name)?;
-        let tried: Vec<String> = self.tried().iter().map(sort_of).collect();
+        let tried: Vec<String> = room.attempts.iter().chain(&self.tried()).map(sort_of).collect();
         let mut runners = self.runners_named_by(listing, command);
         runners.extend(ran.tests.iter().flat_map(|tests| &tests.runners));
         let mut held = BaselineCommand {
