@@ -3,6 +3,7 @@
 
 mod agreement;
 mod contract;
+mod names;
 mod products;
 
 use serde_json::json;
