@@ -375,6 +375,57 @@ def check_sandbox(sandbox, report):
     same("sandbox.json", "recorder_full", full, "recorder_full" in report["coverage"])
 
 
+def check_truth(events, sandbox, usage, report):
+    """One truth: what the events say is what sandbox.json, model-usage.jsonl and the report say, field by field."""
+    told = {
+        "run.started": {"engine": report["backend"], "purpose": report["purpose"], "stage": report["stage"],
+                        "task_id": report["task_id"]},
+        "task.contract.created": {"contract_digest": report["contract_digest"]},
+        "eligibility.decided": {"decision_id": report["decision_id"]},
+        "workspace.prepared": {"baseline_commit": report["baseline_commit"], "baseline_tree": report["baseline_tree"]},
+        "sandbox.applied": {"asked": report["sandbox"]["asked"], "profile": report["sandbox"]["profile"]},
+        "engine.started": {"engine": report["backend"], "wall_seconds": sandbox["wall_seconds"]},
+        "engine.exited": {"exit_code": report["backend_exit_code"], "duration_ms": report["engine"]["duration_ms"]},
+        "patch.applied": {"sha256": report["artifact_digests"].get("patch.diff")},
+        "git.diff.checked": {"allowed_writes_passed": report["allowed_writes_passed"], "result_tree": report["result_tree"],
+                             "forbidden_paths_passed": report["forbidden_paths_passed"]},
+        "verification.completed": {"result": report["verification"]["result"]},
+        "secret.scan.completed": {"hits": len(report["secret_scan"]["hits"]), "status": report["secret_scan"]["status"]},
+        "run.completed": {"backend_exit_code": report["backend_exit_code"], "blockers": report["blocker_reasons"]},
+    }
+    if "patch.diff" not in report["not_applicable"]:
+        told["git.diff.checked"]["changed_files"] = len(report["changed_files"])
+    kinds = {event["type"] for event in events}
+    ended = {record["seq"]: record for record in usage if record["refused"] or record["outcome"] != "local"}
+    attempts = sandbox["attempts"]
+    is_of = lambda event, attempt: all(event["data"].get(name) == value for name, value in attempt.items())
+    for event in events:
+        kind, data = event["type"], event["data"]
+        expected = told.get(kind, {})
+        if kind in ("model.answered", "model.refused"):
+            record = ended.pop(data.get("request"), {})
+            names = "model_answered model_asked outcome purpose refusal served status tokens total_ms wire".split()
+            expected = {name: record.get(name) for name in names}
+            same("model-usage.jsonl", "one_truth", kind == "model.refused", record.get("refused"))
+        if kind == "sandbox.refused":
+            check(any(is_of(event, one) for one in attempts), "sandbox.json", "one_truth", data, "no such attempt")
+        same(EVENTS, "one_truth", expected, {name: data.get(name) for name in expected})
+    check(not ended, EVENTS, "one_truth", "an event of each request that ended", sorted(ended))
+    same(REPORT, "one_truth", report["backend_exit_code"], report["engine"]["exit_code"])
+    for kind, said in (("engine.exited", report["backend_exit_code"] is not None), ("git.diff.checked", report["result_tree"]),
+                       ("git.diff.checked", report["changed_files"]), ("verification.completed", report["verification"]["passes"])):
+        check(not said or kind in kinds, REPORT, "one_truth", "an event " + kind, "none")
+    check("engine.started" not in kinds or report["engine"]["process_started"], REPORT, "one_truth", "process_started", "not")
+    check(not kinds & report["not_applicable"].keys(), REPORT, "one_truth", "no event among what is not applicable", kinds)
+    listed = lambda verdict: ["%s: %s" % (one["cell"], one["what"]) for one in attempts if one["judged"] == verdict]
+    same("sandbox.json", "one_truth", report["forbidden_actions_attempted"], listed("forbidden_action"))
+    same("sandbox.json", "one_truth", report["sandbox"]["violations"], listed("violation"))
+    same("sandbox.json", "one_truth", report["engine"]["leftover_processes"], sandbox["leftover_processes"])
+    refused = [event for event in events if event["type"] == "sandbox.refused"]
+    unsaid = [one for one in attempts if not any(is_of(event, one) for event in refused)]
+    check(not unsaid or len(attempts) > 100, EVENTS, "one_truth", "an event of every attempt", unsaid)
+
+
 def is_full(seen):
     """A recorder met more than it had room to list: it keeps 256 entries of each list."""
     listed = lambda name: sum(one["count"] for one in seen[name])
@@ -408,7 +459,8 @@ def verify(root, files, keys):
     if predicate and RUN_ID.fullmatch(folder):
         same(ENVELOPE, "run_mismatch", folder, predicate["run_id"])
     check_digests(files, report, statement)
-    check_events(*read_chain(files[EVENTS], report["run_id"]), report, predicate)
+    events = read_chain(files[EVENTS], report["run_id"])
+    check_events(*events, report, predicate)
     if predicate:
         check_signed(files, report, predicate)
     same(REPORT, "constants", [False, "not-promoted"],
@@ -417,6 +469,8 @@ def verify(root, files, keys):
         check_decision(files, report, decision)
         check_status(report)
         check_sandbox(tops["sandbox.json"], report)
+        usage = files.get("model-usage.jsonl", b"").split(b"\n")
+        check_truth(events[0], tops["sandbox.json"], [parse("model-usage.jsonl", line) for line in usage if line], report)
     return report if statement else None
 
 

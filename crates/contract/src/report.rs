@@ -173,6 +173,9 @@ pub struct Verification {
     pub result: CheckResult,
 }
 
+/// Entry of `not_applicable` where it is not known what an engine changed.
+pub const CHANGED_FILES: &str = "changed_files";
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineFacts {
     pub id: String,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use contract::report::{CheckResult, Excuse, FailedTest, PassKind, Report};
+use contract::report::{CHANGED_FILES, CheckResult, Excuse, FailedTest, PassKind, Report};
 use contract::text::shown;
 use contract::{Reason, Stage, Status};
 use evidence::render::{counts_text, model_text, verdict_sentence};
@@ -133,6 +133,9 @@ fn failed_tests(report: &Report) -> Vec<String> {
 
 fn diff_text(report: &Report) -> String {
     let files = count(report.changed_files.len(), "file", "files");
+    if let Some(why) = report.not_applicable.get(CHANGED_FILES) {
+        return shown(why);
+    }
     if report.changed_files.is_empty() {
         "nothing changed".to_owned()
     } else if report.allowed_writes_passed {
@@ -195,7 +198,12 @@ fn lines(report: &Report, bundle: &Path) -> String {
         );
     }
     if report.engine.process_started {
-        let _ = writeln!(out, "diff files={} inside={}", report.changed_files.len(), report.allowed_writes_passed);
+        let _ = match report.not_applicable.get(CHANGED_FILES) {
+            Some(why) => writeln!(out, "diff unknown {}", shown(why)),
+            None => {
+                writeln!(out, "diff files={} inside={}", report.changed_files.len(), report.allowed_writes_passed)
+            }
+        };
         for pass in &report.verification.passes {
             let exit = pass.exit.map_or("none".to_owned(), |exit| exit.to_string());
             let result = if pass.result == CheckResult::Pass { "pass" } else { "fail" };

@@ -8,7 +8,7 @@ pub use verification::counts_text;
 use std::fmt::Write as _;
 
 use contract::model::ModelReport;
-use contract::report::Report;
+use contract::report::{CHANGED_FILES, Report};
 use contract::text::shown;
 use contract::{Reason, Status};
 
@@ -100,8 +100,10 @@ fn blockers(out: &mut String, report: &Report) {
 
 fn change(out: &mut String, report: &Report) {
     let _ = writeln!(out, "\n## What changed\n");
-    if report.changed_files.is_empty() {
-        let _ = writeln!(out, "Nothing. `patch.diff` is empty.");
+    match report.not_applicable.get(CHANGED_FILES) {
+        Some(why) => drop(writeln!(out, "Not known: {}.", inline(why))),
+        None if report.changed_files.is_empty() => drop(writeln!(out, "Nothing. `patch.diff` is empty.")),
+        None => {}
     }
     for path in &report.changed_files {
         let _ = writeln!(out, "- {}", code(path));

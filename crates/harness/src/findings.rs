@@ -4,19 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use contract::claim::{Claim, JudgedClaim};
+use contract::decision::Profile;
 use contract::model::UsageRecord;
 use contract::proof::SourceState;
 use contract::report::{Blocker, CheckResult, Verification, sort_blockers};
 use contract::sandbox::{Attempt, EnvironmentRecord};
 use contract::{Coverage, Decision, Digest, EventKind, Reason, Report};
 use sandbox::LimitRule;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::posture::Cells;
 use crate::proof::Given;
 
 /// What is known of the engine process.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct EngineRan {
     pub(crate) started: bool,
     pub(crate) exit: Option<i32>,
@@ -24,18 +27,22 @@ pub(crate) struct EngineRan {
     /// Nobody ended it.
     pub(crate) ended_itself: bool,
     /// Why the harness ended it, where it was done and stayed.
-    pub(crate) ended_by_harness: Option<&'static str>,
+    pub(crate) ended_by_harness: Option<String>,
     /// Remarks of its own log that decide nothing.
     pub(crate) notes: Vec<String>,
     pub(crate) duration_ms: Option<u64>,
     pub(crate) argv_sha256: Option<Digest>,
     pub(crate) leftovers: Vec<String>,
     pub(crate) limits: Vec<LimitRule>,
+    /// Time it was given, where its own start says so; else it follows from contract and request.
+    pub(crate) wall_seconds: Option<u64>,
 }
 
 /// Grows while the run goes on; every field stands for something observed by the harness itself.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Findings {
+    #[serde(skip)]
     pub(crate) decision: Option<Decision>,
     pub(crate) blockers: Vec<Blocker>,
     pub(crate) coverage: BTreeSet<Coverage>,
@@ -49,24 +56,32 @@ pub(crate) struct Findings {
     pub(crate) allowed_writes_passed: bool,
     pub(crate) forbidden_paths_passed: bool,
     pub(crate) engine: EngineRan,
+    /// The profile that the events of a dead run say; of a living one the cells tell.
+    pub(crate) applied: Option<Profile>,
     pub(crate) cells: Cells,
     /// What was tried in them.
     pub(crate) attempts: Vec<Attempt>,
     pub(crate) environment: EnvironmentRecord,
     /// What the bridge recorded of each model request.
+    #[serde(skip)]
     pub(crate) usage: Vec<UsageRecord>,
     /// What the engine says of itself, until it is judged.
+    #[serde(skip)]
     pub(crate) claims: Vec<Claim>,
+    #[serde(skip)]
     pub(crate) judged_claims: Vec<JudgedClaim>,
     pub(crate) verification: Verification,
     pub(crate) source_mutated: Option<bool>,
     /// What the engine was given, searched for paths of repositories.
+    #[serde(skip)]
     pub(crate) given: Option<Given>,
     /// The host's directories that the engine could write to.
+    #[serde(skip)]
     pub(crate) writable: Vec<PathBuf>,
     pub(crate) source_before: Option<SourceState>,
     pub(crate) source_after: Option<SourceState>,
     /// The run that this one is held beside.
+    #[serde(skip)]
     pub(crate) compared_with: Option<Report>,
     pub(crate) missing_events: Vec<EventKind>,
 }
@@ -87,6 +102,7 @@ impl Default for Findings {
             allowed_writes_passed: true,
             forbidden_paths_passed: true,
             engine: EngineRan::default(),
+            applied: None,
             cells: Cells::default(),
             attempts: Vec::new(),
             environment: EnvironmentRecord::default(),

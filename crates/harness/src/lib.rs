@@ -21,6 +21,7 @@ mod halt;
 mod harness;
 mod home;
 mod host;
+mod journal;
 mod ladder;
 mod look;
 mod model;

@@ -5,8 +5,8 @@ use contract::sandbox::{Attempt, AttemptVerdict, Cell, HeldLimit, Posture, Sandb
 use contract::{Coverage, EventKind, Reason};
 use evidence::names;
 use sandbox::{Applied, Ended};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::run::{Run, Stopped};
@@ -18,7 +18,7 @@ const ATTEMPT_EVENTS: usize = 100;
 const NAMED: usize = 5;
 
 /// The sandboxes of a run, in the order in which they ended.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Cells {
     postures: Vec<Posture>,
     cells: Vec<Cell>,
@@ -55,6 +55,13 @@ impl Cells {
         }
     }
 
+    /// Keeps the posture of a sandbox that nothing came back from.
+    pub(crate) fn add_lost(&mut self, posture: Posture) {
+        if self.postures.is_empty() {
+            self.postures.push(posture);
+        }
+    }
+
     /// The cell that ended last.
     pub(crate) fn last(&self) -> Option<&Cell> {
         self.cells.last()
@@ -73,11 +80,13 @@ impl Cells {
         let sees = |posture: &Posture| {
             posture.recorders.iter().any(|state| state.recorder == "executions" && state.missing.is_none())
         };
-        !self.postures.is_empty() && self.postures.iter().all(sees)
+        // Of a sandbox that nothing came back from nobody knows what was tried in it.
+        !self.cells.is_empty() && self.postures.iter().all(sees)
     }
 }
 
-fn posture(applied: &Applied) -> Result<Posture, Stopped> {
+/// How a program is confined, as `sandbox.json` says it.
+pub(crate) fn posture(applied: &Applied) -> Result<Posture, Stopped> {
     Ok(Posture {
         profile: same(&applied.profile)?,
         namespaces: same(&applied.namespaces)?,
@@ -99,7 +108,7 @@ pub(crate) fn same<T: DeserializeOwned>(value: &impl Serialize) -> Result<T, Sto
 pub(crate) fn document(run: &Run<'_>) -> Result<SandboxDocument, Stopped> {
     let engine = &run.findings.engine;
     let cells = &run.findings.cells;
-    let confined = !cells.cells.is_empty();
+    let confined = applied(run) != Profile::None;
     let unlimited = ["processes", "disk_bytes_of_the_tree"].map(str::to_owned);
     Ok(SandboxDocument {
         schema_version: contract::BUNDLE_VERSION.to_owned(),
@@ -109,7 +118,7 @@ pub(crate) fn document(run: &Run<'_>) -> Result<SandboxDocument, Stopped> {
         kernel: run.harness.host.kernel.clone(),
         path: run.setting().path().iter().map(|dir| dir.display().to_string()).collect(),
         variables: run.setting().variables(),
-        wall_seconds: wall(run).as_secs(),
+        wall_seconds: engine.wall_seconds.unwrap_or(wall(run).as_secs()),
         limits: same::<Vec<HeldLimit>>(&engine.limits)?,
         not_enforced: if confined { Vec::new() } else { unlimited.to_vec() },
         postures: cells.postures.clone(),
@@ -122,16 +131,17 @@ pub(crate) fn document(run: &Run<'_>) -> Result<SandboxDocument, Stopped> {
 
 /// The profile everything that ran was under.
 pub(crate) fn applied(run: &Run<'_>) -> Profile {
-    if run.findings.cells.cells.is_empty() { Profile::None } else { Profile::Strict }
+    let measured = if run.findings.cells.cells.is_empty() { Profile::None } else { Profile::Strict };
+    run.findings.applied.unwrap_or(measured)
 }
 
 /// What is not proven because of how it was confined.
 pub(crate) fn cover(run: &mut Run<'_>) {
     let cells = &run.findings.cells;
     let gaps = [
-        (Coverage::SandboxNone, cells.cells.is_empty()),
+        (Coverage::SandboxNone, applied(run) == Profile::None),
         (Coverage::ActionsNotObserved, !cells.sees_executions()),
-        (Coverage::LimitsByRlimit, cells.cells.is_empty() || cells.is_by_rlimit()),
+        (Coverage::LimitsByRlimit, cells.postures.is_empty() || cells.is_by_rlimit()),
         (Coverage::RecorderMissing, cells.is_recorder_missing()),
         (Coverage::RecorderFull, cells.cells.iter().any(|cell| cell.seen.is_full())),
     ];

@@ -5,6 +5,7 @@
 //! beside the old folder and moved into place by one rename, so that a recovery that dies is simply done again.
 
 mod remains;
+mod restored;
 
 use std::fmt;
 use std::fs::File;
@@ -27,6 +28,7 @@ use crate::decide::Ask;
 use crate::gc::seize;
 use crate::harness::Harness;
 use crate::home::Home;
+use crate::journal::{Journal, sweep_journals};
 use crate::model::ModelAsk;
 use crate::report::{Evidence, ledger_entry, remove_work};
 use crate::reserve::Reserve;
@@ -111,6 +113,7 @@ pub fn recover(harness: &Harness) -> Result<Recovered, RecoverError> {
         done.note_failure(&run_id, tried);
     }
     clear_work(harness, &mut done);
+    sweep_journals(&harness.home);
     Ok(done)
 }
 
@@ -237,6 +240,7 @@ fn record_bundle(harness: &Harness, run_id: &RunId) -> Result<bool, RecoverError
         .run_sealed(&ledger_entry(&sealed, &now))
         .map_err(|error| RecoverError::Ledger(error.to_string()))?;
     remove_work(&harness.home, run_id);
+    Journal::of(&harness.home, run_id).remove();
     Ok(true)
 }
 

@@ -3,7 +3,7 @@
 mod compose;
 
 use contract::event::first_missing;
-use contract::report::{Report, SourceAdmissionStatus};
+use contract::report::{CHANGED_FILES, Report, SourceAdmissionStatus};
 use contract::sandbox::{postures, probe_sha256};
 use contract::statement::SealedBy;
 use contract::{Coverage, EventKind, Reason, RunId};
@@ -16,6 +16,7 @@ use serde_json::json;
 use crate::decide::{AdmittedRun, RefusedRun};
 use crate::engines::{Unconfined, judge_again};
 use crate::home::Home;
+use crate::journal::Journal;
 use crate::recover::Remains;
 use crate::run::{Run, Stopped, memory_path};
 use crate::task::Origin;
@@ -101,7 +102,7 @@ impl<'a> Evidence<'a> {
                 run
             }
             Self::Interrupted(mut run) => {
-                without_engine(&mut run, "the run was interrupted; what it left lies in backend/recovered")?;
+                complete_interrupted(&mut run)?;
                 run
             }
             Self::Verified(mut run) => {
@@ -154,6 +155,7 @@ impl Reported<'_> {
             let sealed = seal(run.draft, report, &signing, &to)?;
             stop::here("ledger.telling");
             run.harness.ledger().run_sealed(&ledger_entry(&sealed, &run.clock.now().to_string()))?;
+            Journal::of(&run.harness.home, &sealed.report.run_id).remove();
             stop::here("ledger.told");
             Ok::<_, Stopped>(sealed)
         })?;
@@ -193,13 +195,8 @@ pub(crate) fn remove_work(home: &Home, run_id: &RunId) {
 
 /// A refused run has every artifact too, each saying why it is empty.
 fn without_engine(run: &mut Run<'_>, why: &str) -> Result<(), Stopped> {
-    for kind in NEEDS_ENGINE {
-        run.findings.skip(kind.name(), why);
-    }
+    skip_missing_events(run, why);
     run.findings.skip("verification", why);
-    if !run.draft.events_seen().contains(&EventKind::VerificationCompleted) {
-        run.findings.skip(EventKind::VerificationCompleted.name(), why);
-    }
     run.findings.skip(names::PATCH, why);
     run.write(names::PATCH, b"")?;
     if !run.findings.engine.started {
@@ -214,14 +211,49 @@ fn without_engine(run: &mut Run<'_>, why: &str) -> Result<(), Stopped> {
     Ok(run.write(names::TEST_LOG, &log)?)
 }
 
+/// An event that stands in the chain is not called inapplicable.
+fn skip_missing_events(run: &mut Run<'_>, why: &str) {
+    for kind in NEEDS_ENGINE.iter().chain(&[EventKind::VerificationCompleted]) {
+        if !run.draft.events_seen().contains(kind) {
+            run.findings.skip(kind.name(), why);
+        }
+    }
+}
+
+/// What an interrupted run left of its result stands in its bundle; what it did not leave is said to be unknown, not empty.
+fn complete_interrupted(run: &mut Run<'_>) -> Result<(), Stopped> {
+    let why = "the run was interrupted; what it left lies in backend/recovered";
+    skip_missing_events(run, why);
+    if run.findings.verification.passes.is_empty() {
+        run.findings.skip("verification", why);
+    }
+    if !run.draft.files().contains_key(names::PATCH) {
+        let untaken = if run.findings.engine.started {
+            "the run was interrupted before the harness took its result: what the engine changed is not known"
+        } else {
+            "the run was interrupted before its engine started"
+        };
+        run.findings.skip(CHANGED_FILES, untaken);
+        run.findings.skip(names::PATCH, untaken);
+        run.write(names::PATCH, b"")?;
+    }
+    if !run.findings.engine.started {
+        run.marker("engine-not-started.txt", why)?;
+    }
+    if !run.draft.files().contains_key(names::TEST_LOG) {
+        run.write(names::TEST_LOG, format!("{why}\n").as_bytes())?;
+    }
+    Ok(())
+}
+
 fn common_coverage(run: &mut Run<'_>) {
     if run.findings.engine.started {
         posture::cover(run);
     }
     run.findings.skip("approval.requested", "this stage needs no approval");
     model::cover(run);
-    if run.findings.engine.started && run.equipped.is_some() {
-        let settings = run.findings.decision.as_ref().map(|decision| &decision.inputs.settings);
+    let settings = run.findings.decision.as_ref().map(|decision| &decision.inputs.settings);
+    if run.findings.engine.started && settings.is_some_and(|settings| settings.engine.is_some()) {
         let source = settings.and_then(|settings| settings.engine.as_ref());
         let unsigned = source.is_some_and(|engine| engine.admission.is_unsigned());
         let without_bridge = settings.is_some_and(|settings| settings.model.is_none());

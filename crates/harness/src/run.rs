@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
+use contract::sandbox::Posture;
 use contract::statement::SignedLedger;
 use contract::{Digest, EventKind, RunId, canonical_bytes};
 use evidence::{Draft, WriteArtifactError, stop};
@@ -156,6 +157,8 @@ pub(crate) struct Run<'a> {
     pub(crate) baseline_log: Vec<u8>,
     /// The engine's program, where it is not part of the harness.
     pub(crate) equipped: Option<Equipped>,
+    /// The engine's sandbox as it was probed before the engine started.
+    pub(crate) posture: Option<Posture>,
     /// The way to the model, while there is one.
     pub(crate) link: Option<ModelLink>,
     pub(crate) findings: Findings,
@@ -239,6 +242,7 @@ impl<'a> Run<'a> {
             baseline_exam: None,
             baseline_log: Vec::new(),
             equipped: None,
+            posture: None,
             link: None,
             reserve: Some(reserve),
             findings: Findings::default(),

@@ -22,8 +22,11 @@ impl<'a> Captured<'a> {
     /// and applied again.
     pub(crate) fn verify(self) -> Result<Verified<'a>, Stopped> {
         let Self { mut run, baseline, listing, rules, tree, unverifiable, commits, oversize } = self;
-        run.check_cancelled()?;
-        run.step(Step::Verify, StepState::Began, "")?;
+        // A run that is to end has no exam any more; what its engine changed is taken all the same.
+        let ending = run.check_cancelled();
+        if ending.is_ok() {
+            run.step(Step::Verify, StepState::Began, "")?;
+        }
         let no_command = run.task.contract.verification_commands.is_empty();
         let skipped = unverifiable.or_else(|| no_command.then_some("the contract says why there is no test"));
         let stage = run.stages.pop_front();
@@ -37,9 +40,10 @@ impl<'a> Captured<'a> {
                 Some(why) => Ok(Err(why)),
                 None => prove(&baseline, &listing),
             });
-            let examined = match skipped {
-                Some(why) => Ok(skip(&mut run, why)),
-                None => {
+            let examined = match (ending, skipped) {
+                (Err(stopped), _) => Err(stopped),
+                (Ok(()), Some(why)) => Ok(skip(&mut run, why)),
+                (Ok(()), None) => {
                     let trees =
                         Trees { store: &baseline.store, baseline: &baseline.listing, result: &listing, rules: &rules };
                     Examiner::new(run.setting(), run.watch.cancel, trees, stage, furnished).examine()
@@ -47,18 +51,19 @@ impl<'a> Captured<'a> {
             };
             (patch.join(), examined)
         });
-        let examined = examined?;
         let patch =
             patch.map_err(|_| Stopped::Io(names::PATCH.into(), std::io::Error::other("the thread ended early")))?;
         stop::here("exam.held");
         record_patch(&mut run, patch?, tree)?;
+        run.note_findings();
         stop::here("patch.recorded");
-        record(&mut run, examined)?;
+        record(&mut run, examined?)?;
         stop::here("exam.recorded");
         if run.findings.engine.timed_out {
             late_engine(&mut run);
         }
         announce(&mut run)?;
+        run.note_findings();
         crate::claims::judge(&mut run, commits);
         run.step(Step::Verify, StepState::Ended, &summary(&run))?;
         Ok(Verified { run })

@@ -2,9 +2,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 mod agreement;
+mod baseline;
 mod contract;
 mod names;
+mod premises;
 mod products;
+mod silenced;
 
 use serde_json::json;
 use testkit::World;

@@ -21,6 +21,7 @@ mod gc;
 mod halt;
 mod honest;
 mod hostile;
+mod interrupted;
 mod judged;
 mod lanes;
 mod matrix;

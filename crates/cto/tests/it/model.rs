@@ -4,6 +4,7 @@
 mod alone;
 mod gates;
 mod inside;
+mod interrupted;
 mod lanes;
 mod leaks;
 mod limits;

@@ -12,8 +12,8 @@ use contract::task::BlindCheck;
 use contract::text::path_text;
 use contract::version;
 use contract::{
-    Coverage, Decision, Digest, Ecosystem, EventKind, RENDERER_VERSION, RULES_VERSION, Reason, Statement, TaskContract,
-    canonical_digest, from_json,
+    Coverage, Decision, Digest, Ecosystem, Event, EventKind, RENDERER_VERSION, RULES_VERSION, Reason, Statement,
+    TaskContract, canonical_digest, from_json,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -21,7 +21,8 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::files::Tree;
-use super::{Checks, FORMAT_VERSION, exam, model, sandbox, signed};
+use super::truth::Told;
+use super::{Checks, FORMAT_VERSION, exam, model, sandbox, signed, truth};
 use crate::{chain, names, patch, render};
 
 /// A report that could be read, and how far it was judged.
@@ -36,7 +37,7 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
     check_version(tree, report.as_ref(), checks);
     let report = report?;
     check_index(tree, &report, checks);
-    let events = check_events(tree, &report, statement, checks);
+    let (events, count) = check_events(tree, &report, statement, checks);
     if let Some(statement) = statement {
         signed::check(tree, &report, statement, checks);
     }
@@ -51,12 +52,15 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
             exam::check_excuses(&report, contract, checks);
         }
         check_status(&report, checks);
-        if let Some(document) = parse(tree, names::SANDBOX, checks) {
-            sandbox::check(&document, tree.postures(), &report, checks);
+        let sandbox = parse(tree, names::SANDBOX, checks);
+        if let Some(document) = &sandbox {
+            sandbox::check(document, tree.postures(), &report, checks);
         }
+        let records = model::records(tree, checks);
         if let Some(decision) = &decision {
-            model::check(tree, decision, &report, checks);
+            model::check(&records, decision, &report, checks);
         }
+        truth::check(&Told { events: &events, report: &report, sandbox: sandbox.as_ref(), records: &records }, checks);
     }
     if report.renderer_version == RENDERER_VERSION
         && let Some(found) = tree.content(names::REPORT_MD)
@@ -64,7 +68,7 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
         let same = render::report_md(&report).as_bytes() == found;
         checks.check(same, names::REPORT_MD, "rendered", "what report.json renders to", "other text");
     }
-    Some(Judged { report, events, again })
+    Some(Judged { report, events: count, again })
 }
 
 /// What a later format means by its fields is not ours to guess, also where it looks like one of ours.
@@ -161,9 +165,9 @@ fn spliced(bytes: &[u8], own: &str) -> Option<Digest> {
     Some(Digest::from_bytes(hasher.finalize().into()))
 }
 
-fn check_events(tree: &Tree, report: &Report, statement: Option<&Statement>, checks: &mut Checks) -> u64 {
+fn check_events(tree: &Tree, report: &Report, statement: Option<&Statement>, checks: &mut Checks) -> (Vec<Event>, u64) {
     let file = names::EVENTS;
-    let Some(bytes) = tree.content(file) else { return 0 };
+    let Some(bytes) = tree.content(file) else { return (Vec::new(), 0) };
     let read = chain::read(bytes, Some(&report.run_id));
     checks.made += read.head.count;
     for broken in &read.broken {
@@ -209,7 +213,7 @@ fn check_events(tree: &Tree, report: &Report, statement: Option<&Statement>, che
         let unlisted = read.events.iter().flat_map(carried).find(|code| !listed(code));
         checks.check(unlisted.is_none(), file, "unlisted_reason", "only reasons of blockers", unlisted.unwrap_or(""));
     }
-    read.head.count
+    (read.events, read.head.count)
 }
 
 /// The codes in an event's `reason` and `reasons`.

@@ -10,6 +10,7 @@ mod judge;
 mod model;
 mod sandbox;
 mod signed;
+mod truth;
 
 use std::fmt;
 use std::io;

@@ -9,11 +9,10 @@ use super::Checks;
 use super::files::Tree;
 use crate::names;
 
-pub(super) fn check(tree: &Tree, decision: &Decision, report: &Report, checks: &mut Checks) {
+pub(super) fn check(records: &[UsageRecord], decision: &Decision, report: &Report, checks: &mut Checks) {
     let facts = decision.inputs.settings.model.as_ref();
     let file = names::REPORT;
     checks.same(file, "model", facts.is_some(), report.model.is_some());
-    let records = records(tree, checks);
     let (Some(facts), Some(model)) = (facts, &report.model) else {
         checks.check(records.is_empty(), names::MODEL_USAGE, "model", "no use of a model", "records of it");
         return;
@@ -25,12 +24,12 @@ pub(super) fn check(tree: &Tree, decision: &Decision, report: &Report, checks: &
         && model.admission_sha256 == facts.admission.sha256()
         && model.fallback == is_fallback(facts);
     checks.check(same, file, "model_requested", "what the decision was made for", "another");
-    checks.check(model.used == ModelUse::of(&records), file, "model_use", "the sums of model-usage.jsonl", "others");
-    check_blockers(&records, model, report, checks);
+    checks.check(model.used == ModelUse::of(records), file, "model_use", "the sums of model-usage.jsonl", "others");
+    check_blockers(records, model, report, checks);
 }
 
 /// One record a line; what cannot be read is a failure.
-fn records(tree: &Tree, checks: &mut Checks) -> Vec<UsageRecord> {
+pub(super) fn records(tree: &Tree, checks: &mut Checks) -> Vec<UsageRecord> {
     let lines = tree.content(names::MODEL_USAGE).unwrap_or_default().split(|byte| *byte == b'\n');
     let mut records = Vec::new();
     for (index, line) in lines.enumerate().filter(|(_, line)| !line.is_empty()) {
@@ -49,7 +48,8 @@ fn check_blockers(records: &[UsageRecord], model: &ModelReport, report: &Report,
     let file = names::MODEL_USAGE;
     let blocked = |reason: Reason| report.blocker_reasons.contains(&reason);
     // What an interrupted run had not written yet cannot be counted.
-    if report.engine.process_started && !blocked(Reason::HarnessInterrupted) {
+    let ended_early = blocked(Reason::HarnessInterrupted) || blocked(Reason::Halted);
+    if report.engine.process_started && !ended_early {
         let missing = model.used.answered == 0;
         let listed = blocked(Reason::ModelEvidenceMissing);
         checks.same(file, "model_evidence", missing, listed);

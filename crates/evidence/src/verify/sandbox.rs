@@ -10,7 +10,7 @@ use super::Checks;
 use crate::names;
 
 /// `sandbox.json` as far as it is judged.
-type Document = SandboxDocument<AnyText>;
+pub(super) type Document = SandboxDocument<AnyText>;
 
 pub(super) fn check(document: &Document, postures: Option<&[u8]>, report: &Report, checks: &mut Checks) {
     let file = names::SANDBOX;

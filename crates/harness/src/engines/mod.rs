@@ -39,11 +39,11 @@ use sandbox::{Confined, Ended, Spec, Stage, SuperviseError};
 use serde_json::json;
 
 use crate::decide::AdmittedRun;
+use crate::posture;
 use crate::run::{Run, Stopped};
 use crate::supervise::wall;
 use crate::target::{Copy, Target};
 use crate::watch::{Step, StepState};
-use crate::posture;
 use ending::has_protocol;
 use follow::{record_end, supervise};
 use linger::Linger;
@@ -167,7 +167,12 @@ impl<'a> AdmittedRun<'a> {
             Ready::Confined(confined) => confined.applied().probes.len(),
         };
         let applied = json!({"asked": run.ask.sandbox, "probes_refused": refused, "profile": run.ask.sandbox});
+        run.posture = match &cell {
+            Ready::Open(..) => None,
+            Ready::Confined(confined) => Some(posture::posture(confined.applied())?),
+        };
         run.event(EventKind::SandboxApplied, applied)?;
+        run.note_findings();
         let commit = run.findings.baseline_commit.clone().unwrap_or_default();
         let detail = format!("{files} files from baseline {}", commit.get(..7).unwrap_or(&commit));
         run.step(Step::Workspace, StepState::Ended, &detail)?;
@@ -237,7 +242,7 @@ impl<'a> Workspace<'a> {
         let linger = Linger::of(&run, &copy, layers.as_ref())?;
         let places = vec![layers.as_ref().map_or_else(|| copy.root.clone(), Layered::path)];
         let (ended, settled) = supervise(&mut run, cell, linger.as_ref(), places)?;
-        run.findings.engine.ended_by_harness = settled;
+        run.findings.engine.ended_by_harness = settled.map(str::to_owned);
         stop::here("engine.ended");
         run.close_link()?;
         regain(layers.as_ref().map(|layers| layers.changes.as_fd()), &[&copy.root, &state]);
@@ -245,12 +250,13 @@ impl<'a> Workspace<'a> {
         record_end(&mut run, &ended, &log)?;
         conduct(&mut run, &ended, &git, &git::state(&copy.root, layers.as_ref()))?;
         state::collect(&mut run, &ended, &log, &state)?;
+        run.note_findings();
         stop::here("engine.collected");
-        if ended.cancelled {
-            return Err(Stopped::Cancelled);
+        if !ended.cancelled {
+            let exit =
+                run.findings.engine.exit.map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
+            run.step(Step::Engine, StepState::Ended, &exit)?;
         }
-        let exit = run.findings.engine.exit.map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
-        run.step(Step::Engine, StepState::Ended, &exit)?;
         Ok(Worked { run, copy, layers })
     }
 }

@@ -17,6 +17,7 @@ use super::facts::endpoint;
 use super::link::{Left, ModelLink};
 use crate::clock::RunClock;
 use crate::findings::Findings;
+use crate::journal::Journal;
 use crate::run::{Run, Stopped};
 
 /// The event of a report of the bridge's, if it is one.
@@ -55,19 +56,26 @@ fn ended_data(record: &UsageRecord) -> Value {
     })
 }
 
-/// What the bridge refused, and what a model-backed run lacks.
-fn blockers(findings: &mut Findings) {
+/// Holds against the run what the bridge refused, unless that is done.
+fn hold_refusals(findings: &mut Findings) {
+    let known = findings.reasons();
     let refused = |record: &UsageRecord| Some((record.refusal?, record.detail.clone()));
     let refusals: Vec<(RefusalCode, Option<String>)> = findings.usage.iter().filter_map(refused).collect();
     let mut told: Vec<RefusalCode> = Vec::new();
     for (code, detail) in &refusals {
-        let Some(reason) = code.reason().filter(|_| !told.contains(code)) else { continue };
+        let Some(reason) = code.reason().filter(|reason| !told.contains(code) && !known.contains(reason)) else {
+            continue;
+        };
         told.push(*code);
         let times = refusals.iter().filter(|(other, _)| other == code).count();
         let detail = detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default();
         let text = format!("{}{detail}, {times} times", code.text().trim_end_matches('.'));
         findings.block(reason, text, names::MODEL_USAGE);
     }
+}
+
+/// Holds against the run that its model did not answer.
+fn hold_missing_answer(findings: &mut Findings) {
     if !findings.usage.iter().any(UsageRecord::is_evidence) {
         let text = "no request of the engine was answered by the admitted model";
         findings.block(Reason::ModelEvidenceMissing, text, names::MODEL_USAGE);
@@ -78,6 +86,7 @@ fn blockers(findings: &mut Findings) {
 pub(crate) struct EventLog<'a> {
     pub(crate) draft: &'a mut Draft,
     pub(crate) clock: RunClock,
+    pub(crate) journal: Journal,
     pub(crate) failed: Option<WriteArtifactError>,
 }
 
@@ -102,11 +111,16 @@ impl EventLog<'_> {
 
     /// A report of the bridge's: an event, and a record when a request has ended.
     pub(crate) fn add_model(&mut self, event: ModelEvent, usage: &mut Vec<UsageRecord>) {
-        if let Some((kind, data)) = event_data(&event) {
-            self.add(kind, data);
-        }
+        let told = event_data(&event);
         if let ModelEvent::Ended(record) = event {
-            usage.push(*record);
+            // Names in it come from the engine and from the upstream. Noted before its event, which recovery looks for.
+            let clean = self.draft.censor_mut().document(names::MODEL_USAGE, &*record);
+            let record = clean.ok().flatten().unwrap_or(*record);
+            let _ = self.journal.note_usage(&record);
+            usage.push(record);
+        }
+        if let Some((kind, data)) = told {
+            self.add(kind, data);
         }
     }
 }
@@ -144,7 +158,8 @@ impl Run<'_> {
     }
 
     fn note_events(&mut self, events: Vec<ModelEvent>) -> Result<(), Stopped> {
-        let mut log = EventLog { draft: &mut self.draft, clock: self.clock, failed: None };
+        let journal = self.journal();
+        let mut log = EventLog { draft: &mut self.draft, clock: self.clock, journal, failed: None };
         for event in events {
             log.add_model(event, &mut self.findings.usage);
         }
@@ -160,27 +175,51 @@ impl Run<'_> {
             share.settle(self, summary.spent)?;
         }
         self.note_events(events)?;
-        let mut records = std::mem::take(&mut self.findings.usage);
+        let records = std::mem::take(&mut self.findings.usage);
+        self.write_usage(records)?;
+        self.trace(
+            "model.closed",
+            json!({"recording_incomplete": summary.recording_incomplete, "unrecorded": summary.unrecorded}),
+        )?;
+        // Whoever ended the engine early cannot blame the model for it.
+        if self.findings.engine.started && !self.watch.cancelled() {
+            hold_missing_answer(&mut self.findings);
+        }
+        self.hold_usage()?;
+        recording.map_or(Ok(()), |path| self.keep_recording(&path))
+    }
+
+    /// Writes the records in the order of their requests; the sums of the report are those of what is written.
+    fn write_usage(&mut self, mut records: Vec<UsageRecord>) -> Result<(), Stopped> {
         records.sort_by_key(|record| record.seq);
         let mut lines = Vec::new();
         for record in records {
-            // Names in it come from the engine and from the upstream; the sums are those of what is written.
+            // What the bridge learned meanwhile may stand in it.
             let record = self.clean(names::MODEL_USAGE, record)?;
             lines.extend(canonical_bytes(&record)?);
             lines.push(b'\n');
             self.findings.usage.push(record);
         }
-        self.write(names::MODEL_USAGE, &lines)?;
-        self.trace(
-            "model.closed",
-            json!({"recording_incomplete": summary.recording_incomplete, "unrecorded": summary.unrecorded}),
-        )?;
-        if self.findings.engine.started {
-            blockers(&mut self.findings);
-            self.tell_taken_decoy();
-            self.tell_lost_credential()?;
+        Ok(self.write(names::MODEL_USAGE, &lines)?)
+    }
+
+    /// Holds the use of the model against a run whose engine started.
+    fn hold_usage(&mut self) -> Result<(), Stopped> {
+        if !self.findings.engine.started {
+            return Ok(());
         }
-        recording.map_or(Ok(()), |path| self.keep_recording(&path))
+        hold_refusals(&mut self.findings);
+        self.tell_taken_decoy();
+        self.tell_lost_credential()
+    }
+
+    /// Takes over what a dead run had noted of its model.
+    pub(crate) fn recover_usage(&mut self, records: Vec<UsageRecord>) -> Result<(), Stopped> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        self.write_usage(records)?;
+        self.hold_usage()
     }
 
     /// A decoy's secret in a request that was refused for it.
@@ -194,7 +233,8 @@ impl Run<'_> {
 
     /// A credential that was there at the gate and is gone now blocks as the gate would have.
     fn tell_lost_credential(&mut self) -> Result<(), Stopped> {
-        if !self.findings.has(Reason::ProviderAuthUnavailable) {
+        let told = self.draft.events_seen().contains(&EventKind::BackendGateBlocked);
+        if !self.findings.has(Reason::ProviderAuthUnavailable) || told {
             return Ok(());
         }
         let data = json!({

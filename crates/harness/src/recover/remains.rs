@@ -8,15 +8,15 @@ use std::time::Duration;
 use bridge::Spent;
 use contract::decision::{Inputs, Profile, SettingFacts};
 use contract::statement::SignedLedger;
-use contract::{Digest, Reason, RunId, Stamp};
+use contract::{Decision, Digest, Reason, RunId, Stamp};
 use evidence::{Censor, Draft, chain, names};
 use ledger::Entry;
 use rustix::fs::FileType;
-use serde::Deserialize;
 use serde_json::json;
 use untrusted_fs::{Bounds, Met, Next, kind, open_regular, open_root, read_limited, read_plain, walk};
 
 use super::remove_all;
+use super::restored::Restored;
 use crate::clock::RunClock;
 use crate::decide::Ask;
 use crate::findings::Findings;
@@ -34,11 +34,6 @@ const ADOPTING: Duration = Duration::from_secs(600);
 /// A run that somebody else began and that is over.
 pub(crate) struct Remains<'a> {
     pub(crate) run: Run<'a>,
-}
-
-#[derive(Deserialize)]
-struct EngineIntent {
-    inputs: Option<Inputs>,
 }
 
 /// What a run is made of beside its own folder.
@@ -62,7 +57,10 @@ impl<'a> Scene<'a> {
         stopped: Option<&Stopped>,
     ) -> Result<Remains<'a>, Stopped> {
         let old_events = old.and_then(|old| read_plain(old, names::EVENTS.as_bytes(), u64::MAX)).unwrap_or_default();
-        let read = chain::read(&old_events, Some(run_id));
+        let mut read = chain::read(&old_events, Some(run_id));
+        let mut restored = Restored::read(&self.harness.home, run_id, &self.task.contract, engine, old);
+        read.events.truncate(restored.keep(&read.events));
+        let kept = first_lines(&old_events, read.events.len());
         let start = started
             .time
             .parse::<Stamp>()
@@ -80,6 +78,7 @@ impl<'a> Scene<'a> {
         let mut run = Run {
             canary: String::new(),
             layer: None,
+            posture: None,
             baseline_exam: None,
             baseline_log: Vec::new(),
             link: None,
@@ -97,10 +96,12 @@ impl<'a> Scene<'a> {
             stages: VecDeque::new(),
             findings,
         };
-        run.draft.continue_chain(&old_events, last)?;
+        run.draft.continue_chain(kept, last)?;
         run.findings.engine.started = engine.is_some();
         adopt(&mut run, old)?;
-        settle_decision(&mut run, engine)?;
+        let decision = restored.decision.take();
+        restored.restore(&mut run, &read.events)?;
+        settle_decision(&mut run, decision)?;
         run.catch_up()?;
         let share = settle_share(&mut run, self.same_boot)?;
         match stopped {
@@ -116,9 +117,16 @@ impl<'a> Scene<'a> {
             run.trace("artifact.failed", json!({"error": error.error.to_string(), "path": error.name}))?;
             run.findings.block(Reason::ArtifactWriteFailure, error.to_string(), names::TRACE);
         }
-        run.trace("recovered", json!({"events_kept": read.head.count, "why": why}))?;
+        run.trace("recovered", json!({"events_kept": read.events.len(), "why": why}))?;
         Ok(Remains { run })
     }
+}
+
+/// The first lines of a text, newlines included.
+fn first_lines(bytes: &[u8], count: usize) -> &[u8] {
+    let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+    let end = count.checked_sub(1).and_then(|last| ends.into_iter().nth(last)).unwrap_or(0);
+    &bytes[..end]
 }
 
 fn new_draft(home: &Home, run_id: &RunId, at: Stamp) -> Result<Draft, Stopped> {
@@ -169,10 +177,9 @@ fn settle_share(run: &mut Run<'_>, same_boot: bool) -> Result<String, Stopped> {
     }
 }
 
-/// The decision the run rested on: from the intent of the engine's start, or one that says how far it came.
-fn settle_decision(run: &mut Run<'_>, engine: Option<&Entry>) -> Result<(), Stopped> {
-    let intent: Option<EngineIntent> = engine.and_then(|entry| serde_json::from_value(entry.body.clone()).ok());
-    let inputs = intent.and_then(|intent| intent.inputs).unwrap_or_else(|| Inputs {
+/// The decision the run rested on, or one that says that it came to none.
+fn settle_decision(run: &mut Run<'_>, restored: Option<Decision>) -> Result<(), Stopped> {
+    let unknown = || Inputs {
         contract_digest: run.contract_digest,
         engine: run.ask.engine.clone(),
         stage: run.ask.stage,
@@ -182,8 +189,11 @@ fn settle_decision(run: &mut Run<'_>, engine: Option<&Entry>) -> Result<(), Stop
         target: None,
         answer: None,
         baseline_exam: None,
-    });
-    let decision = gate::decide(&run.task.contract, inputs)?;
+    };
+    let decision = match restored {
+        Some(decision) => decision,
+        None => gate::decide(&run.task.contract, unknown())?,
+    };
     let at = run.clock.now();
     run.draft.write_json(names::CONTRACT, &run.task.contract, at)?;
     run.draft.write_json(names::DECISION, &decision, at)?;

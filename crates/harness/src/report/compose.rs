@@ -7,7 +7,7 @@ use contract::report::{
 use contract::{BUNDLE_VERSION, Digest, MutationMode, RENDERER_VERSION, RULES_VERSION};
 use evidence::render::failure_reason;
 
-use crate::engines::{CASE, RUNTIME_PROVIDER};
+use crate::engines::{CASE, FAKE, RUNTIME_PROVIDER};
 use crate::run::Run;
 use crate::{model, posture};
 
@@ -120,6 +120,10 @@ fn tests_command(run: &Run<'_>) -> Option<String> {
 pub(super) fn source_status(run: &Run<'_>) -> SourceAdmissionStatus {
     let Some(decision) = &run.findings.decision else { return SourceAdmissionStatus::NotAdmitted };
     let inputs = &decision.inputs;
+    // A run that died before its engine was looked at.
+    if inputs.settings.engine.is_none() && run.ask.engine != FAKE {
+        return SourceAdmissionStatus::NotAdmitted;
+    }
     gate::engine::source_status(inputs.settings.engine.as_ref(), inputs.stage, inputs.time)
 }
 
@@ -132,6 +136,7 @@ fn engine_facts(run: &Run<'_>) -> EngineFacts {
     let (version, source_id) = match (setting, found) {
         (_, Some(found)) => (found.version.clone(), found.source_id.clone()),
         (Some(_), None) => (unknown(), format!("{}@unknown", run.ask.engine)),
+        (None, None) if run.ask.engine != FAKE => (unknown(), format!("{}@unknown", run.ask.engine)),
         (None, None) => (host.harness_version.clone(), format!("{}@{}", run.ask.engine, host.harness_version)),
     };
     EngineFacts {
@@ -141,6 +146,7 @@ fn engine_facts(run: &Run<'_>) -> EngineFacts {
         executable_sha256: match (setting, found) {
             (_, Some(found)) => found.executable_sha256,
             (Some(_), None) => Digest::ZERO,
+            (None, None) if run.ask.engine != FAKE => Digest::ZERO,
             (None, None) => host.harness_sha256,
         },
         tree_sha256: found.map(|found| found.tree_sha256),
@@ -150,7 +156,7 @@ fn engine_facts(run: &Run<'_>) -> EngineFacts {
         exit_code: engine.exit,
         duration_ms: engine.duration_ms,
         leftover_processes: engine.leftovers.clone(),
-        ended_by_harness: engine.ended_by_harness.map(str::to_owned),
+        ended_by_harness: engine.ended_by_harness.clone(),
         notes: engine.notes.clone(),
     }
 }

@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use contract::statement::{Envelope, PAYLOAD_TYPE};
 use evidence::dsse::pre_authentication;
+use evidence::names::MODEL_USAGE;
 use evidence::names::{ATTESTATION, CONTRACT, DECISION, EVENTS, PATCH, REPORT, REPORT_MD, SANDBOX, TRACE};
 use serde_json::{Value, json};
 use testkit::Forger;
@@ -126,6 +127,16 @@ const LIES: &[Lie] = &[
     lie("events of another run", "pass", |f| f.report(|r| r["run_id"] = json!("20261115T003955Z-shell-script-rotate-logs-b9tc")), |s| s["predicate"]["run_id"] = json!("20261115T003955Z-shell-script-rotate-logs-b9tc"), EVENTS, "run_id"),
     lie("an event of no kind", "pass", |f| f.events(|e| e[1]["type"] = json!("run.blessed")), same, EVENTS, "event"),
     lie("an event in other bytes", "pass", |f| f.write(EVENTS, &spaced(&std::fs::read(f.bundle.join(EVENTS)).unwrap())), same, EVENTS, "canonical"),
+    // One truth, also of a run that was interrupted.
+    lie("another exit code than the events have", "pass", |f| f.report(|r| { r["backend_exit_code"] = json!(3); r["engine"]["exit_code"] = json!(3); }), same, EVENTS, "one_truth"),
+    lie("an exit code that no event has", "interrupted", |f| f.report(|r| { r["backend_exit_code"] = json!(0); r["engine"]["exit_code"] = json!(0); }), same, REPORT, "one_truth"),
+    lie("another profile than the events have", "interrupted", no_sandbox, |s| s["predicate"]["sandbox"] = json!({"applied": "none", "asked": "strict", "probe_sha256": null}), EVENTS, "one_truth"),
+    lie("an event called inapplicable", "interrupted", |f| f.report(|r| r["not_applicable"]["engine.started"] = json!("no")), same, REPORT, "one_truth"),
+    lie("another result of the exam than the events have", "fail", |f| f.events(|e| { let at = position(e, "verification.completed"); e[at]["data"]["result"] = json!("pass"); }), same, EVENTS, "one_truth"),
+    lie("another number of changed files than the events have", "pass", |f| f.events(|e| { let at = position(e, "git.diff.checked"); e[at]["data"]["changed_files"] = json!(7); }), same, EVENTS, "one_truth"),
+    lie("another time limit than the events have", "pass", |f| f.json(SANDBOX, |s| s["wall_seconds"] = json!(1)), same, EVENTS, "one_truth"),
+    lie("a model request that nobody recorded", "pass", |f| f.events(|e| { let at = position(e, "engine.exited"); let mut more = e[at].clone(); more["type"] = json!("model.answered"); more["data"] = json!({"request": 1}); e.insert(at, more); }), same, MODEL_USAGE, "one_truth"),
+    lie("an attempt that no event tells of", "pass", |f| f.json(SANDBOX, |s| s["attempts"] = json!([{"action": null, "by": null, "cell": "exam", "count": 1, "judged": "note", "kind": "call", "what": "mount"}])), same, EVENTS, "one_truth"),
     lie("another head signed", "pass", nothing, |s| s["predicate"]["events"]["head"] = json!("0".repeat(64)), EVENTS, "chain_head"),
     lie("another count signed", "pass", nothing, |s| s["predicate"]["events"]["count"] = json!(1), EVENTS, "event_count"),
     // What it does not prove, and who says so.
@@ -179,6 +190,18 @@ fn raw_report(forger: &Forger<'_>, edit: fn(&mut Value)) {
     let mut report = forger.read(REPORT);
     edit(&mut report);
     std::fs::write(forger.bundle.join(REPORT), contract::canonical_bytes(&report).unwrap()).unwrap();
+}
+
+/// An interrupted run as if nothing had confined it.
+fn no_sandbox(forger: &Forger<'_>) {
+    forger.json(SANDBOX, |sandbox| {
+        sandbox["applied"] = json!("none");
+        sandbox["postures"] = json!([]);
+    });
+    forger.report(|report| {
+        report["sandbox"]["profile"] = json!("none");
+        report["sandbox"]["probe_sha256"] = json!(null);
+    });
 }
 
 fn strip_reasons(events: &mut [Value]) {

@@ -1,0 +1,121 @@
+//! Notes of a run beside its folder, for whoever seals it if it dies: what it found so far, and the use of its model.
+//!
+//! They are no evidence and never part of a bundle. Recovery takes of them what the run's own events bear out. A note that
+//! cannot be written is no reason to stop a run: recovery then knows only what the events say.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+
+use contract::RunId;
+use contract::model::UsageRecord;
+use contract::report::SecretHit;
+use contract::sandbox::Posture;
+use serde::{Deserialize, Serialize};
+use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
+
+use crate::findings::Findings;
+use crate::home::Home;
+use crate::run::Run;
+
+const FINDINGS: &str = "findings";
+const ASIDE: &str = "findings-new";
+const USAGE: &str = "usage";
+
+/// The places of a run's notes.
+#[derive(Debug, Clone)]
+pub(crate) struct Journal {
+    active: PathBuf,
+    run_id: RunId,
+}
+
+/// What a run had found when it wrote this.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct NotedFindings {
+    /// Events that stood in its chain.
+    pub(crate) events: u64,
+    pub(crate) findings: Findings,
+    /// The engine's sandbox as it was probed before the engine started.
+    pub(crate) posture: Option<Posture>,
+    pub(crate) secrets: Vec<SecretHit>,
+    pub(crate) patch_redacted: bool,
+}
+
+impl Journal {
+    pub(crate) fn of(home: &Home, run_id: &RunId) -> Self {
+        Self { active: home.active(), run_id: run_id.clone() }
+    }
+
+    fn place(&self, what: &str) -> PathBuf {
+        self.active.join(format!("{}.{what}", self.run_id))
+    }
+
+    /// Replaces the note of what was found.
+    fn note_findings(&self, bytes: &[u8]) -> io::Result<()> {
+        let (aside, place) = (self.place(ASIDE), self.place(FINDINGS));
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).own_open(&aside)?;
+        file.write_all(bytes)?;
+        fs::rename(aside, place)
+    }
+
+    /// Adds the record of a request that has ended.
+    pub(crate) fn note_usage(&self, record: &UsageRecord) -> io::Result<()> {
+        let mut line = serde_json::to_vec(record)?;
+        line.push(b'\n');
+        OpenOptions::new().append(true).create(true).mode(0o600).own_open(self.place(USAGE))?.write_all(&line)
+    }
+
+    pub(crate) fn read_findings(&self) -> Option<NotedFindings> {
+        serde_json::from_slice(&own_files::read(self.place(FINDINGS)).ok()?).ok()
+    }
+
+    /// The records that stand there whole.
+    pub(crate) fn read_usage(&self) -> Vec<UsageRecord> {
+        let bytes = own_files::read(self.place(USAGE)).unwrap_or_default();
+        bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    }
+
+    pub(crate) fn remove(&self) {
+        for what in [FINDINGS, ASIDE, USAGE] {
+            let _ = fs::remove_file(self.place(what));
+        }
+    }
+}
+
+/// Removes the notes of runs that are sealed.
+pub(crate) fn sweep_journals(home: &Home) {
+    let names = own_files::read_dir(home.active()).into_iter().flatten().flatten();
+    for name in names.filter_map(|entry| entry.file_name().into_string().ok()) {
+        let run_id = name.rsplit_once('.').and_then(|(run, _)| RunId::try_from(run.to_owned()).ok());
+        if let Some(run_id) = run_id.filter(|run_id| !home.active_run(run_id).own_exists()) {
+            Journal::of(home, &run_id).remove();
+        }
+    }
+}
+
+impl Run<'_> {
+    pub(crate) fn journal(&self) -> Journal {
+        Journal::of(&self.harness.home, self.id())
+    }
+
+    /// Notes what was found so far. What holds a secret is not noted: nobody who recovers the run would know it for one.
+    pub(crate) fn note_findings(&mut self) {
+        let scan = self.draft.censor().result(0);
+        let noted = NotedFindings {
+            events: self.draft.head().count,
+            findings: std::mem::take(&mut self.findings),
+            posture: self.posture.clone(),
+            secrets: scan.hits,
+            patch_redacted: self.draft.censor().is_patch_redacted(),
+        };
+        let bytes = serde_json::to_vec(&noted);
+        self.findings = noted.findings;
+        if let Ok(bytes) = bytes
+            && self.draft.censor().is_clean(&bytes)
+        {
+            let _ = self.journal().note_findings(&bytes);
+        }
+    }
+}
