@@ -3,7 +3,10 @@
 
 mod agreement;
 mod baseline;
+mod built;
 mod contract;
+mod names;
+mod poison;
 mod premises;
 mod products;
 mod silenced;

@@ -109,7 +109,8 @@ fn a_layer_of_the_patched_tree_is_told_of_once() {
         let ended = Ended::of(&world, &case, None).expect("pass", &[]);
         let [baseline, patched] = ended.setup().as_slice() else { panic!("{}", ended.told()) };
         assert_ne!(baseline["key"], patched["key"]);
-        assert_eq!((&baseline["cached"], &patched["cached"]), (&json!(cached), &json!(cached)), "{}", ended.told());
+        // What bytes of a patch made is gone with its run.
+        assert_eq!((&baseline["cached"], &patched["cached"]), (&json!(cached), &json!(false)), "{}", ended.told());
     }
 }
 
