@@ -8,6 +8,7 @@ mod contract;
 mod poison;
 mod premises;
 mod products;
+mod shipped;
 mod silenced;
 
 use serde_json::json;
