@@ -168,6 +168,9 @@ pub struct RefusedCall {
     pub comm: String,
 }
 
+/// Where a strict sandbox shows the workspace.
+pub const WORKSPACE: &str = "/workspace";
+
 /// A program that was to be executed, as the one that asked named it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Execution {
@@ -177,6 +180,9 @@ pub struct Execution {
     /// The file that runs in the end, where path and arguments do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<ExecutedFile>,
+    /// Directory that it is executed in, where it would count for something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     pub count: u64,
 }
 

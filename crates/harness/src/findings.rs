@@ -27,8 +27,7 @@ pub(crate) struct EngineRan {
     /// Nobody ended it.
     pub(crate) ended_itself: bool,
     /// Why the harness ended it, where it was done and stayed.
-    #[serde(skip)]
-    pub(crate) ended_by_harness: Option<&'static str>,
+    pub(crate) ended_by_harness: Option<String>,
     /// Remarks of its own log that decide nothing.
     pub(crate) notes: Vec<String>,
     pub(crate) duration_ms: Option<u64>,

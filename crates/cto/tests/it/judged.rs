@@ -5,6 +5,7 @@ mod agreement;
 mod baseline;
 mod built;
 mod contract;
+mod names;
 mod poison;
 mod premises;
 mod products;

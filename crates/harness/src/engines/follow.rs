@@ -96,7 +96,7 @@ fn tell_idle(idle: &mut Idle, stirred: bool, log: &mut EventLog<'_>, observer: &
 
 /// Judges the end, before the event that tells of it.
 pub(super) fn record_end(run: &mut Run<'_>, ended: &Ended, log: &[u8]) -> Result<(), Stopped> {
-    let settled = run.findings.engine.ended_by_harness;
+    let settled = run.findings.engine.ended_by_harness.clone();
     let exit = if settled.is_some() { Some(0) } else { exit_code(ended) };
     let exceeded = exceeded(ended, &run.task.contract.limits);
     let started = !matches!(ended.how, How::SpawnFailed(_));
@@ -108,7 +108,7 @@ pub(super) fn record_end(run: &mut Run<'_>, ended: &Ended, log: &[u8]) -> Result
     engine.limits = ended.limits.clone();
     engine.ended_itself = started && exceeded.is_none() && !ended.timed_out && !ended.cancelled && !ended.stopped;
     let name = run.ask.engine.clone();
-    if let Some(why) = settled {
+    if let Some(why) = &settled {
         run.findings.coverage.insert(Coverage::EngineEndedByHarness);
         run.marker(linger::MARKER, &format!("the harness ended the engine: {why}"))?;
     } else if let How::SpawnFailed(failure) = &ended.how {

@@ -243,7 +243,7 @@ impl<'a> Workspace<'a> {
         let linger = Linger::of(&run, &copy, layers.as_ref())?;
         let places = vec![layers.as_ref().map_or_else(|| copy.root.clone(), Layered::path)];
         let (ended, settled) = supervise(&mut run, cell, linger.as_ref(), places)?;
-        run.findings.engine.ended_by_harness = settled;
+        run.findings.engine.ended_by_harness = settled.map(str::to_owned);
         stop::here("engine.ended");
         run.close_link()?;
         regain(layers.as_ref().map(|layers| layers.changes.as_fd()), &[&copy.root, &state]);

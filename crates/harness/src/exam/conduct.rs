@@ -1,4 +1,5 @@
-//! What the tests tried while they ran. What the baseline's own tests try as well is nothing the patch did.
+//! What the tests tried while they ran. What the baseline's own tests try as well is nothing the patch did, and an action that is
+//! forbidden to an engine is what some tests are about: it is noted, and reaches nobody.
 
 use contract::sandbox::{Attempt, AttemptVerdict};
 use gate::conduct::judge_conduct;
@@ -24,7 +25,11 @@ impl Examiner<'_> {
         let new = self.tried().into_iter().filter(|attempt| {
             attempt.judged != AttemptVerdict::Note && !known.is_some_and(|known| known.contains(&sort_of(attempt)))
         });
-        let new: Vec<Attempt> = new.collect();
+        let noted = |attempt: Attempt| match attempt.judged {
+            AttemptVerdict::ForbiddenAction => Attempt { judged: AttemptVerdict::Note, ..attempt },
+            AttemptVerdict::Violation | AttemptVerdict::Note => attempt,
+        };
+        let new: Vec<Attempt> = new.map(noted).collect();
         self.found.attempts.extend(new);
     }
 

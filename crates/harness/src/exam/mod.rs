@@ -14,6 +14,7 @@ mod exam_files;
 mod excused;
 mod faults;
 mod furnish;
+mod names;
 mod poison;
 mod room;
 
@@ -26,7 +27,7 @@ use contract::sandbox::{Attempt, MountDigest, SetupRecord};
 use contract::text::{listed, shown};
 use contract::{Coverage, Reason};
 use sandbox::Stage;
-use testimony::compare::{Terms, Weakness, compare};
+use testimony::compare::Weakness;
 use testimony::results::TestResults;
 use tree::{Entry, Listing, Mode, Store};
 
@@ -37,6 +38,7 @@ use crate::supervise::Setting;
 pub(crate) use baseline::BaselineExam;
 pub(crate) use conduct::sort_of;
 use control::Controlled;
+use names::CommandRun;
 use room::Ran;
 
 /// What is examined.
@@ -156,7 +158,8 @@ impl<'a> Examiner<'a> {
     fn exam_listing(&self) -> Result<Listing, Stopped> {
         let Trees { baseline, result, rules, .. } = self.trees;
         let of = |listing: &Listing, protected: bool| {
-            let kept = listing.0.iter().filter(move |(path, _)| rules.is_protected(path) == protected);
+            let restored = move |path: &[u8]| rules.is_restored(path, !baseline.0.contains_key(path));
+            let kept = listing.0.iter().filter(move |(path, _)| restored(path) == protected);
             kept.map(|(path, entry)| (path.clone(), *entry)).collect::<Vec<_>>()
         };
         let mut exam = Listing(of(result, false).into_iter().collect());
@@ -193,14 +196,8 @@ impl<'a> Examiner<'a> {
             self.hold_conduct_against(index);
             self.hear_only_known(index, &mut ran);
             let excused = self.excuse(kind, index, listing, &ran)?;
-            let before = self.before.commands.get(index);
-            let terms = Terms {
-                may_go: &self.setting.contract.tests_may_go,
-                is_relaxed: &|identity| kind == PassKind::Change || released.relax(self, listing, index, identity),
-                known_runner: before.is_some_and(|before| !before.runners.is_empty()),
-            };
-            let before = before.and_then(|before| before.tests.as_ref());
-            let mut compared = compare(before, ran.tests.as_ref(), &terms);
+            let run = CommandRun { kind, index, listing, ran: &ran };
+            let mut compared = self.compare_with_baseline(run, &released, excused.is_some())?;
             compared.tests.result = ran.settled_counts(compared.tests.result);
             compared.tests.failed = self.failed_tests(&ran, excused.as_ref());
             if !compared.compared {
@@ -244,7 +241,7 @@ impl<'a> Examiner<'a> {
         if !names.is_empty() {
             let tests = failed.iter().flat_map(|pass| &pass.tests.failed).filter(|test| test.excused.is_none());
             let tests: BTreeSet<String> = tests.map(in_one_line).collect();
-            let tests = listed(tests.into_iter(), NAMED);
+            let tests = listed(tests, NAMED);
             let tests = if tests.is_empty() { tests } else { format!("; failing: {tests}") };
             let hint = self.release_hint();
             let text = format!("does not pass on baseline + patch: {}{tests}{hint}", names.join(", "));

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tree::Listing;
+use untrusted_fs::own_files;
 
 use crate::run::Stopped;
 use crate::target::Copy;
@@ -52,7 +53,7 @@ pub(in crate::engines) fn prepare_workspace(
         }
         let path = root.join(below);
         let made = path.parent().map_or(Ok(()), fs::create_dir_all);
-        made.and_then(|()| fs::write(&path, text)).map_err(|error| Stopped::Io(path.clone(), error))?;
+        made.and_then(|()| own_files::write(&path, text)).map_err(|error| Stopped::Io(path.clone(), error))?;
     }
     Ok(layer.map(Path::to_owned))
 }
