@@ -9,6 +9,7 @@ mod names;
 mod poison;
 mod premises;
 mod products;
+mod shipped;
 mod silenced;
 
 use serde_json::json;

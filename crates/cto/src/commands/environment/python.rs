@@ -125,7 +125,7 @@ fn install(place: &Place<'_>, machine: &Machine, python: &Interpreter, wanted: &
 
 fn is_compiled(place: &Place<'_>) -> bool {
     let says = |name: &&str| place.read(name).is_some_and(|text| COMPILES.iter().any(|word| text.contains(word)));
-    MANIFESTS.iter().any(|name| says(&name))
+    MANIFESTS.iter().any(says)
 }
 
 fn advise(place: &Place<'_>, no_wheels: bool, wanted: &Wanted, draft: &mut Draft) {

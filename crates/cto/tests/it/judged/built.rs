@@ -47,10 +47,12 @@ fn check(row: &Row<'_>) {
     let (report, bundle) = world.run("./made", code);
     let logs = ["test.log", "setup.log"].map(|name| fs::read_to_string(bundle.join(name)).unwrap_or_default()).concat();
     let told = format!("{}: {:#}\n{logs}", row.name, report["blockers"]);
-    let reasons: &[&str] = if row.status == "fail" { &["verification_failed"] } else { &[] };
-    if row.status != "blocked" {
-        assert_eq!(report["blocker_reasons"], json!(reasons), "{told}");
-    }
+    let reasons: &[&str] = match row.status {
+        "pass" => &[],
+        "fail" => &["verification_failed"],
+        _ => &["environment_broken"],
+    };
+    assert_eq!(report["blocker_reasons"], json!(reasons), "{told}");
     assert!(told.contains(row.says), "{told}");
     let poisoned: Vec<Value> =
         row.poisoned.iter().map(|(path, outcome)| json!({"path": path, "outcome": outcome})).collect();
@@ -71,7 +73,7 @@ const EXERCISED: &str = "exercised";
 const NOT_EXERCISED: &str = "not_exercised";
 
 /// A stand-in for tsc: takes types out of `src`, refuses what is no program, and writes `dist`.
-const TSC: &str = "const fs = require('fs'), vm = require('vm');
+pub(super) const TSC: &str = "const fs = require('fs'), vm = require('vm');
 fs.mkdirSync('dist', {recursive: true});
 for (const name of fs.readdirSync('src').filter((name) => name.endsWith('.ts'))) {
   const program = fs.readFileSync('src/' + name, 'utf8').replace(/: number/g, '');
@@ -126,6 +128,9 @@ fn what_tests_run_is_made_of_the_tree_that_is_judged() {
     let locked = json!({"setup": tsc(), "setup_inputs": ["package-lock.json"]});
     let blind = Row { poisoned: &[], ..typescript("locked", locked, GOOD_TS, "blocked", "Cannot find module") };
     check(&blind);
+    let broken = json!({"build": ["false"]});
+    let says = "build 1: `false` ended with exit 1";
+    check(&Row { poisoned: &[], ..typescript("broken on the baseline", broken, GOOD_TS, "blocked", says) });
 }
 
 #[test]

@@ -125,3 +125,32 @@ fn go_reads_what_is_built_for_this_system_alone() {
     assert!(["exercised", "not_tried"].contains(&poisoned[1]["outcome"].as_str().unwrap()), "{poisoned}");
     let _ = world.cto(["verify", "@"]).expect(0);
 }
+
+/// A contract that names tests which must pass is not met by an exam that reads none of the changed files.
+#[test]
+fn must_pass_needs_a_changed_file_that_the_exam_reads() {
+    const UNREAD: Project = Project {
+        files: &[
+            ("src/add.ts", "exports.add = (a: number, b: number) => a - b;\n"),
+            ("dist/add.js", "exports.add = (a, b) => a - b;\n"),
+            (
+                "test/add.test.js",
+                "require('node:test')('adds', () => require('assert').equal(require('../dist/add.js').add(1, 2), 3));\n",
+            ),
+        ],
+        allowed: "[src/, dist/]",
+        commands: "[[node, --test, test/]]",
+    };
+    let does = "echo 'exports.add = (a, b) => a + b;' > dist/add.js; echo '// later' >> src/add.ts";
+    for (must_pass, code) in [("[]", 0), ("[adds]", 1)] {
+        let world = world_with(&UNREAD, does);
+        let case = world.here().join("made/case.yaml");
+        let text = std::fs::read_to_string(&case).unwrap();
+        std::fs::write(&case, format!("{text}must_pass: {must_pass}\n")).unwrap();
+        let (report, _) = world.run("./made", code);
+        let says = report["blockers"].to_string().contains("the exam reads none of the changed files");
+        assert_eq!(says, code == 1, "{:#}", report["blockers"]);
+        assert_eq!(report["verification"]["poisoned"][0]["outcome"], "not_exercised");
+        let _ = world.cto(["verify", "@"]).expect(0);
+    }
+}
