@@ -107,7 +107,12 @@ mod tests {
     }
 
     fn facts() -> BaselineExamFacts {
-        BaselineExamFacts { test_files: true, commands: vec![command()], all_named: true, ..BaselineExamFacts::default() }
+        BaselineExamFacts {
+            test_files: true,
+            commands: vec![command()],
+            all_named: true,
+            ..BaselineExamFacts::default()
+        }
     }
 
     fn premise(red: u64, other: u64) -> Vec<PremiseFact> {
@@ -168,13 +173,13 @@ mod tests {
         ("must pass, red", |_, f| f.must_pass = premise(1, 1), None),
         ("must pass, green", |_, f| f.must_pass = premise(0, 1), Some(("contract_premise_false", "do not fail"))),
         ("must pass, nothing", |_, f| f.must_pass = premise(0, 0), Some(("contract_premise_false", "no test"))),
-        (
-            "must pass, nobody can tell",
-            |_, f| (f.must_pass, f.all_named) = (premise(0, 0), false),
-            None,
-        ),
+        ("must pass, nobody can tell", |_, f| (f.must_pass, f.all_named) = (premise(0, 0), false), None),
         ("may stay red, red", |_, f| f.may_stay_red = premise(2, 0), None),
-        ("may stay red, green", |_, f| f.may_stay_red = premise(1, 1), Some(("contract_premise_false", "does not fail"))),
+        (
+            "may stay red, green",
+            |_, f| f.may_stay_red = premise(1, 1),
+            Some(("contract_premise_false", "does not fail")),
+        ),
         ("may stay red, nothing", |_, f| f.may_stay_red = premise(0, 0), Some(("contract_premise_false", "no test"))),
     ];
 

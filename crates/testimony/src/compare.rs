@@ -26,7 +26,10 @@ pub enum Weakness {
     NoneExecuted,
     Missing(Vec<String>),
     NewlySkipped(Vec<String>),
-    FewerExecuted { baseline: u64, result: u64 },
+    FewerExecuted {
+        baseline: u64,
+        result: u64,
+    },
     /// Files, modules or packages whose tests the baseline could not load, and of which nothing ran in the result.
     NothingRan(Vec<String>),
 }
@@ -96,9 +99,8 @@ fn ran(results: &TestResults) -> u64 {
 fn compare_unloaded(compared: &mut Compared, baseline: &TestResults, result: &TestResults) {
     // Without names nobody can say what ran; of a runner that tells no file nobody can say where.
     let told = |place: &&String| !result.tests.is_empty() && (place.ends_with(".py") || !place.contains(".js"));
-    let ran = |place: &str| {
-        result.tests.iter().any(|(identity, outcome)| outcome.executed() && stands_in(identity, place))
-    };
+    let ran =
+        |place: &str| result.tests.iter().any(|(identity, outcome)| outcome.executed() && stands_in(identity, place));
     let silent = baseline.unloaded.iter().filter(told).filter(|place| !ran(place)).cloned();
     let silent: Vec<String> = silent.chain(result.unloaded.iter().cloned()).collect();
     if !silent.is_empty() {

@@ -134,8 +134,11 @@ impl Examiner<'_> {
             if !ran.refuses() {
                 return self.not_failed_by(on, index, &name, command, &ran, &left, &known);
             }
-            let still: Vec<&ControlTest> =
-                left.iter().copied().filter(|test| !ran.tests.as_ref().is_some_and(|ran| test.is_named_in(ran))).collect();
+            let still: Vec<&ControlTest> = left
+                .iter()
+                .copied()
+                .filter(|test| !ran.tests.as_ref().is_some_and(|ran| test.is_named_in(ran)))
+                .collect();
             self.push_control(&ran, name, command);
             if still.len() == left.len() {
                 break;
@@ -260,7 +263,8 @@ impl Examiner<'_> {
         let wanted = |test: &&ControlTest| {
             only.is_none_or(|only| {
                 only.iter().any(|other| {
-                    other.path == test.path || test.path.ends_with("_test.go") && folder(&other.path) == folder(&test.path)
+                    other.path == test.path
+                        || test.path.ends_with("_test.go") && folder(&other.path) == folder(&test.path)
                 })
             })
         };

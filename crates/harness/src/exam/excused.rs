@@ -145,9 +145,8 @@ impl Examiner<'_> {
     /// True if every file in which the test may stand is one of the baseline's or of the operator's.
     fn is_of_baseline(&self, exam: &Listing, index: usize, tests: &TestResults, name: &str) -> bool {
         let Some(command) = self.setting.contract.verification_commands.get(index) else { return false };
-        let files = self.with_control_room(exam, command, |room| {
-            testimony::control::declaring_files(name, tests.runner, room)
-        });
+        let files =
+            self.with_control_room(exam, command, |room| testimony::control::declaring_files(name, tests.runner, room));
         let given = |path: &String| {
             let operator = self.setting.contract.verification_files.iter().any(|file| file.path == *path);
             operator || self.trees.baseline.0.get(path.as_bytes()) == exam.0.get(path.as_bytes())

@@ -26,7 +26,8 @@ pub(super) fn missing_tool(argv: &[String], exit: Option<i32>, output: &[u8]) ->
         return None;
     }
     let text = String::from_utf8_lossy(end(output));
-    text.lines().find_map(|line| python_module(argv, line).or_else(|| cargo_command(line)).or_else(|| make_program(line)))
+    text.lines()
+        .find_map(|line| python_module(argv, line).or_else(|| cargo_command(line)).or_else(|| make_program(line)))
 }
 
 fn end(output: &[u8]) -> &[u8] {
@@ -45,7 +46,10 @@ fn python_module(argv: &[String], line: &str) -> Option<String> {
 
 /// ``error: no such command: `nextest` ``.
 fn cargo_command(line: &str) -> Option<String> {
-    let rest = line.trim_start().strip_prefix("error: no such command: `").or_else(|| line.strip_prefix("error: no such subcommand: `"))?;
+    let rest = line
+        .trim_start()
+        .strip_prefix("error: no such command: `")
+        .or_else(|| line.strip_prefix("error: no such subcommand: `"))?;
     Some(format!("cargo {}", rest.split('`').next()?))
 }
 
@@ -70,7 +74,11 @@ mod tests {
             // A module of the project is its own affair.
             (&["python3", "-m", "pytest"], "E   ModuleNotFoundError: No module named 'calc'\n", None),
             (&["python3", "-m", "unittest"], "ImportError: No module named calc\n", None),
-            (&["cargo", "nextest", "run"], "error: no such command: `nextest`\n\nhelp: view all\n", Some("cargo nextest")),
+            (
+                &["cargo", "nextest", "run"],
+                "error: no such command: `nextest`\n\nhelp: view all\n",
+                Some("cargo nextest"),
+            ),
             (&["make"], "make: tsc: No such file or directory\nmake: *** [Makefile:2: test] Error 127\n", Some("tsc")),
             (&["make"], "make[1]: ./run: Permission denied\n", Some("./run")),
             (&["make"], "make: *** No rule to make target 'x'.  Stop.\n", None),

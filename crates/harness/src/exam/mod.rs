@@ -99,15 +99,7 @@ impl<'a> Examiner<'a> {
         stage: Option<Stage>,
         furnished: Furnished,
     ) -> Self {
-        Self {
-            setting,
-            cancel,
-            trees,
-            stage,
-            furnished,
-            before: BaselineExam::default(),
-            found: Examined::default(),
-        }
+        Self { setting, cancel, trees, stage, furnished, before: BaselineExam::default(), found: Examined::default() }
     }
 
     /// Exam, change, control and blind, each in a tree of its own.

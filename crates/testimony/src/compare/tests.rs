@@ -18,12 +18,7 @@ pub(super) fn named(tests: &str) -> TestResults {
 }
 
 /// With the same terms for every file.
-fn compare(
-    baseline: Option<&TestResults>,
-    result: Option<&TestResults>,
-    may_go: &[String],
-    relaxed: bool,
-) -> Compared {
+fn compare(baseline: Option<&TestResults>, result: Option<&TestResults>, may_go: &[String], relaxed: bool) -> Compared {
     super::compare(baseline, result, &Terms { may_go, is_relaxed: &|_| relaxed, known_runner: false })
 }
 

@@ -59,7 +59,8 @@ fn rust<'l>(lines: &'l [String], name: &str) -> Option<&'l str> {
     let path = name.rsplit(" > ").next()?;
     let head = format!("---- {path} stdout ----");
     let at = lines.iter().position(|line| *line == head)?;
-    let block: Vec<&String> = lines.iter().skip(at + 1).take(NEAR).take_while(|line| !line.starts_with("---- ")).collect();
+    let block: Vec<&String> =
+        lines.iter().skip(at + 1).take(NEAR).take_while(|line| !line.starts_with("---- ")).collect();
     let panic = block.iter().position(|line| line.contains(" panicked at "))?;
     // The message stands in the line below since Rust 1.73.
     match block.get(panic + 1) {
