@@ -52,6 +52,14 @@ const SOAKS: &[Soak] = &[
         times: 100,
         tools: &["CTO_TEST_SDK_PYTHON", "CTO_TEST_CODEX", "CTO_TEST_PI", "CTO_TEST_CLAUDE", "CTO_TEST_NODE22"],
     },
+    // Every other time on a machine that is kept busy: the verdict must not depend on it.
+    Soak {
+        name: "case",
+        tests: &[("cto", "case::table::every_end_counts_as_the_same_each_time")],
+        variable: "CTO_TEST_CASE_ENDS",
+        times: 6,
+        tools: &["CTO_TEST_PYTHON"],
+    },
     Soak {
         name: "theft",
         tests: &[

@@ -144,6 +144,13 @@ impl PathRules {
         sets.any(|set| set.is_match(path)) && !self.released.is_match(path)
     }
 
+    /// True if the exam has a path as the baseline has it, and not at all where it has none. A new test file inside `src/` of a Rust
+    /// crate is source like any other: the module that names it does not build without it.
+    pub fn is_restored(&self, path: &[u8], is_new: bool) -> bool {
+        let is_unit_test = || is_rust_source(path) && !self.protected.is_match(path);
+        self.is_protected(path) && !(is_new && is_unit_test())
+    }
+
     /// True if the contract names this very path among those that may change, and not by a glob.
     pub fn names_literally(&self, path: &[u8]) -> bool {
         let is_plain = |glob: &&String| !glob.contains(['*', '?', '[', ']', '{', '}', '\\']);
@@ -162,6 +169,13 @@ impl PathRules {
             PathVerdict::Outside
         }
     }
+}
+
+/// A source file of Rust below a folder `src`, and no build script.
+fn is_rust_source(path: &[u8]) -> bool {
+    let mut parts = path.rsplit(|byte| *byte == b'/');
+    let name = parts.next().unwrap_or_default();
+    name.ends_with(b".rs") && name != b"build.rs" && parts.any(|part| part == b"src")
 }
 
 #[cfg(test)]
@@ -276,6 +290,32 @@ mod tests {
             ("README", PathVerdict::Outside),
         ] {
             assert_eq!(rules.judge(path.as_bytes()), verdict, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_new_test_file_among_sources_of_rust_is_source() {
+        let any = |globs: &[&str]| set(globs, Anchor::AnyDepth).unwrap();
+        let rules = PathRules {
+            allowed: any(&["src/"]),
+            forbidden: any(&[]),
+            exam: crate::exam::exam_sets(crate::Ecosystem::ALL).unwrap(),
+            protected: any(&["src/kept/tests.rs"]),
+            released: any(&[]),
+        };
+        for (path, is_new, restored) in [
+            ("src/x/tests.rs", true, false),
+            ("src/x/tests.rs", false, true),
+            ("crates/a/src/x/tests/mod.rs", true, false),
+            ("src/parse_test.rs", true, false),
+            ("src/kept/tests.rs", true, true),
+            ("src/build.rs", true, true),
+            ("tests/x.rs", true, true),
+            ("src/x/tests/data.txt", true, true),
+            ("src/x/test_a.py", true, true),
+            ("src/x.rs", true, false),
+        ] {
+            assert_eq!(rules.is_restored(path.as_bytes(), is_new), restored, "{path} {is_new}");
         }
     }
 }

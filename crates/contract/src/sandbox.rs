@@ -168,6 +168,9 @@ pub struct RefusedCall {
     pub comm: String,
 }
 
+/// Where a strict sandbox shows the workspace.
+pub const WORKSPACE: &str = "/workspace";
+
 /// A program that was to be executed, as the one that asked named it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Execution {
@@ -177,6 +180,9 @@ pub struct Execution {
     /// The file that runs in the end, where path and arguments do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<ExecutedFile>,
+    /// Directory that it is executed in, where it would count for something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     pub count: u64,
 }
 
@@ -280,10 +286,16 @@ pub struct MountDigest {
 /// A setup layer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SetupRecord {
-    /// What the layer is kept under: tree, commands, network, mounts and toolchain.
+    /// What the layer depends on: what setup saw, commands, network, mounts and toolchain.
     pub key: Digest,
-    /// The tree it was made of.
+    /// The tree it was made for.
     pub tree: String,
+    /// The tree of what setup saw, where `setup_inputs` name that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_tree: Option<String>,
+    /// Key of the baseline's layer that it lies on, where setup ran again on a judged tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<Digest>,
     /// Whether it was there from an earlier run.
     pub cached: bool,
     pub commands: Vec<SetupCommand>,

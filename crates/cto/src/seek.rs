@@ -61,7 +61,7 @@ pub(crate) fn not_a_bundle(error: &OpenBundleError) -> CommandError {
 /// A run that a person means.
 #[derive(Debug)]
 pub(crate) enum Sought {
-    Bundle(FoundRun),
+    Bundle(Box<FoundRun>),
     /// Its bundle was removed by `cto gc`.
     Collected(Box<RunRow>, RunCollected),
 }
@@ -84,7 +84,7 @@ impl Runs {
     /// A run that has a bundle.
     pub(crate) fn find(&self, reference: &str) -> Result<FoundRun, CommandError> {
         match self.seek(reference)? {
-            Sought::Bundle(found) => Ok(found),
+            Sought::Bundle(found) => Ok(*found),
             Sought::Collected(row, collected) => {
                 let (when, why) = (shown(&collected.time), shown(&collected.reason));
                 let message = format!("the bundle of {} was collected on {when}: {why}", row.run_id);
@@ -102,7 +102,9 @@ impl Runs {
         match (found, &self.ledger) {
             (Found::One(row), Some(ledger)) => found_run(home, ledger, *row),
             (Found::Many(ids), _) => Err(ambiguous(reference, &ids)),
-            (_, ledger) => find_imported(home, ledger.as_ref(), reference)?.map(Sought::Bundle).ok_or_else(unknown),
+            (_, ledger) => {
+                find_imported(home, ledger.as_ref(), reference)?.map(Box::new).map(Sought::Bundle).ok_or_else(unknown)
+            }
         }
     }
 }
@@ -176,10 +178,10 @@ fn found_run(home: &Home, ledger: &Ledger, row: RunRow) -> Result<Sought, Comman
     let id = RunId::try_from(row.run_id.clone()).map_err(CommandError::fail)?;
     let (bundle, asked) = (home.bundle(&id), asked_run(&row));
     if bundle.is_dir() {
-        return Ok(Sought::Bundle(FoundRun::new(row.run_id, bundle, None, asked)));
+        return Ok(Sought::Bundle(Box::new(FoundRun::new(row.run_id, bundle, None, asked))));
     }
     if let Some(found) = imported(home, &id, asked) {
-        return Ok(Sought::Bundle(found));
+        return Ok(Sought::Bundle(Box::new(found)));
     }
     if let Some(collected) = ledger.run_collection(&row.run_id)? {
         return Ok(Sought::Collected(Box::new(row), collected));

@@ -141,6 +141,11 @@ fn proof(out: &mut String, report: &Report) {
     for coverage in &report.coverage {
         let _ = writeln!(out, "- `{}`: {}", coverage.code(), coverage.sentence());
     }
+    let ended = report.engine.ended_by_harness.iter().map(|why| format!("The harness ended the engine: {why}."));
+    let notes = report.engine.notes.iter().map(|note| format!("The engine's own log says that {note}."));
+    for line in ended.chain(notes) {
+        let _ = writeln!(out, "\n{}", inline(&line));
+    }
     if !report.not_applicable.is_empty() {
         let _ = writeln!(out, "\nNot applicable:\n");
         for (what, why) in &report.not_applicable {

@@ -119,6 +119,7 @@ mod tests {
         vec![PremiseFact { entry: "test_a".to_owned(), red, other }]
     }
 
+    type Row = (&'static str, Edit, Option<(&'static str, &'static str)>);
     type Edit = fn(&mut TaskContract, &mut BaselineExamFacts);
 
     fn none_collected(facts: &mut BaselineExamFacts) {
@@ -126,7 +127,7 @@ mod tests {
     }
 
     /// What is changed, and the reason that must follow with a part of its text.
-    const ROWS: &[(&str, Edit, Option<(&str, &str)>)] = &[
+    const ROWS: &[Row] = &[
         ("sound", |_, _| {}, None),
         (
             "no environment",

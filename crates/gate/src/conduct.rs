@@ -10,6 +10,7 @@ mod commands;
 mod config;
 mod execution;
 mod git;
+mod push;
 mod settings;
 #[cfg(test)]
 mod tests;

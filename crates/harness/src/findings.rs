@@ -26,8 +26,10 @@ pub(crate) struct EngineRan {
     pub(crate) timed_out: bool,
     /// Nobody ended it.
     pub(crate) ended_itself: bool,
-    /// It was ended because its work stood.
-    pub(crate) completed_by_proof: bool,
+    /// Why the harness ended it, where it was done and stayed.
+    pub(crate) ended_by_harness: Option<String>,
+    /// Remarks of its own log that decide nothing.
+    pub(crate) notes: Vec<String>,
     pub(crate) duration_ms: Option<u64>,
     pub(crate) argv_sha256: Option<Digest>,
     pub(crate) leftovers: Vec<String>,
@@ -107,7 +109,7 @@ impl Default for Findings {
             usage: Vec::new(),
             claims: Vec::new(),
             judged_claims: Vec::new(),
-            verification: Verification { passes: Vec::new(), result: CheckResult::NotRun },
+            verification: Verification { passes: Vec::new(), result: CheckResult::NotRun, poisoned: Vec::new() },
             source_mutated: None,
             given: None,
             writable: Vec::new(),

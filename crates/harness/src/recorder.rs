@@ -31,20 +31,34 @@ fn as_recorded(execution: &sandbox::Execution) -> Execution {
         interpreter: file.interpreter.clone(),
         same_as: file.same_as.clone(),
     });
-    Execution { path: execution.path.clone(), argv: execution.argv.clone(), file, count: execution.count }
+    let directory = execution.directory.clone();
+    Execution { path: execution.path.clone(), argv: execution.argv.clone(), file, directory, count: execution.count }
 }
 
 #[cfg(test)]
 mod tests {
+    use contract::sandbox::WORKSPACE;
+
     use super::*;
 
     #[test]
+    fn the_workspace_is_where_it_is_judged_to_be() {
+        assert_eq!(crate::placement::TREE, WORKSPACE);
+    }
+
+    #[test]
     fn an_execution_weighs_what_it_will_be_judged_to_be() {
-        for (line, weight) in
-            [("git push", Weight::Grave), ("git push --dry-run", Weight::Note), ("git log", Weight::Nothing)]
-        {
+        for (line, directory, weight) in [
+            ("git push", None, Weight::Grave),
+            ("git push", Some(WORKSPACE), Weight::Grave),
+            ("git push", Some("/tmp/clone"), Weight::Note),
+            ("git push --dry-run", None, Weight::Note),
+            ("git log", None, Weight::Nothing),
+        ] {
             let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            let execution = sandbox::Execution { path: "/usr/bin/git".to_owned(), argv, file: None, count: 1 };
+            let directory = directory.map(str::to_owned);
+            let execution =
+                sandbox::Execution { path: "/usr/bin/git".to_owned(), argv, file: None, directory, count: 1 };
             assert_eq!(weigh(&execution), weight, "{line}");
             let same: Execution = crate::posture::same(&execution).unwrap();
             assert_eq!(as_recorded(&execution), same);

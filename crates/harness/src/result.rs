@@ -92,7 +92,7 @@ fn take(
     let dirty = leftovers(run, &captured);
     let Capture { listing, mut refused, .. } = captured;
     let listing = without_litter(run, copy, listing)?;
-    let listing = without_engine_litter(run, copy, listing)?;
+    let listing = without_engine_litter(run, copy, listing, rules)?;
     let listing = with_lock_files_of_baseline(run, &copy.baseline.listing, listing, rules);
     // What the baseline's own rules ignore is not carried, so that it can do no harm.
     let litter: HashSet<&String> = run.findings.litter.iter().collect();

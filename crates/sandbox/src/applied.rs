@@ -149,6 +149,9 @@ pub struct Execution {
     /// The file that runs in the end, where path and arguments do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<ExecutedFile>,
+    /// Directory that it is executed in, where it would count for something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     pub count: u64,
 }
 

@@ -7,6 +7,7 @@ mod excuse;
 mod pattern;
 #[cfg(test)]
 mod tests;
+mod unstable;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,7 @@ use contract::report::TestComparison;
 pub use self::excuse::{Repetitions, excused_by_repetition, known_failures, newly_failing, too_many_excused};
 pub use self::pattern::Patterns;
 pub(crate) use self::pattern::function as function_of;
+pub use self::unstable::UnstableNames;
 use crate::results::{Outcome, TestResults};
 
 /// What a report lists of each kind.

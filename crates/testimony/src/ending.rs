@@ -2,6 +2,9 @@
 //! pipeline, and whether its reviewer found something critical. Its exit code says none of this: it is 0 also where everything
 //! failed.
 
+#[cfg(test)]
+mod tests;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -39,21 +42,47 @@ pub struct Ending {
     pub critical: u64,
     /// Of the phases in its event log, whatever it says of the whole.
     pub phases: Phases,
+    /// Its verifier was not satisfied in any cycle, and the pipeline went on.
+    pub is_budget_exhausted: bool,
+}
+
+/// Circumstances under which an end is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EndedHow {
+    /// It ended by itself. Of a program that was ended nothing is missed that it had not yet said.
+    pub by_itself: bool,
+    /// The contract forbids what its closer is for, so that a close-out that failed decides nothing.
+    pub is_close_out_forbidden: bool,
 }
 
 /// What the log holds against the pipeline, each by the agent of the phase.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Phases {
-    /// The phase failed, or its agent says that it did.
+    /// A phase ended of which the log tells.
+    pub is_logged: bool,
+    /// The phase failed, or its agent says that it did; of any phase but the last.
     pub failed: Option<String>,
-    /// Its agent's answer had no envelope that could be read.
+    /// The same of the phase that closes out.
+    pub is_close_out_failed: bool,
+    /// Its agent's answer had no envelope that could be read, or there was no answer.
     pub unread: Option<String>,
-    /// The review ended, and the phase failed all the same.
-    pub rejected: bool,
+    pub review: Review,
 }
 
-/// What the program prints where an answer has no envelope, or a broken one. Its classes of failure are no guide: they name a
-/// failed test where JSON is malformed.
+/// What became of the last review.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Review {
+    /// There was none, or it has nothing against the change.
+    #[default]
+    Silent,
+    /// Its agent gave a result, which speaks against the change or failed its phase.
+    Rejected,
+    /// Its agent gave no result of its own.
+    Broken,
+}
+
+/// What the program says where an answer has no envelope, a broken one, or never came. Its classes of failure alone are no
+/// guide: they name a failed test where JSON is malformed.
 const UNREAD: &[&str] = &[
     "AGENT_RESULT start delimiter not found",
     "AGENT_RESULT end delimiter not found",
@@ -62,8 +91,16 @@ const UNREAD: &[&str] = &[
     "AGENT_RESULT missing required field",
     "AGENT_RESULT invalid status",
 ];
+/// Beside those, in an error without a summary: the program's own words where a model did not answer.
+const UNANSWERED: &[&str] = &["Agent spawn error", " status code", "Connection error"];
+/// Its class of such failures, as a value in the log.
+const PROTOCOL_CLASS: &[u8] = b"\"agent-protocol-error\"";
 
 const UNREAD_ANSWER: &str = "an agent's answer had no AGENT_RESULT block that could be read";
+const REVIEWER: &str = "reviewer";
+const CLOSER: &str = "closer";
+const BUDGET: &str = "its verifier was not satisfied in any cycle of revision, and the pipeline went on";
+const CLOSE_OUT: &str = "its closer failed at what the contract forbids";
 
 /// A line of a log is short.
 const MAX_LINE: usize = 64 * 1024;
@@ -79,23 +116,26 @@ impl Ending {
         let printed = all.iter().rev().find_map(|block| critical(&parsed(block)?)).unwrap_or_default();
         let ends = last_ends(events);
         let reviewed = ends.iter().filter_map(|end| critical(&end.result()?)).max().unwrap_or_default();
+        let is_budget_exhausted = has_event(events, "revision_budget_exhausted");
         Self {
             envelope: all.last().map_or(Envelope::Missing, |last| status(parsed(last).as_ref())),
             pipeline: worse(pipeline(events), pipeline(stderr)),
             unread: says_unread(stderr) || says_unread(stdout),
             critical: printed.max(reviewed),
-            phases: Phases::of(&ends),
+            phases: Phases::of(&ends, is_budget_exhausted),
+            is_budget_exhausted,
         }
     }
 
     /// Why the result protocol was not kept, if it was not. A pipeline that says it completed has read the envelopes that it
-    /// does not print.
-    pub fn broken_protocol(&self) -> Option<&'static str> {
+    /// does not print, and a log that tells of phases tells which of them were read in the end.
+    pub fn broken_protocol(&self, how: EndedHow) -> Option<&'static str> {
         match (self.envelope, &self.pipeline) {
-            (Envelope::Broken, _) => Some("its last AGENT_RESULT block cannot be read"),
             _ if self.phases.unread.is_some() => Some(UNREAD_ANSWER),
+            _ if !how.by_itself => None,
+            (Envelope::Broken, _) => Some("its last AGENT_RESULT block cannot be read"),
             (_, Some(Pipeline::Completed)) => None,
-            _ if self.unread => Some(UNREAD_ANSWER),
+            _ if self.unread && !self.phases.is_logged => Some(UNREAD_ANSWER),
             (Envelope::Missing, None) => {
                 Some("there is no AGENT_RESULT block, and nothing says that the pipeline ended")
             }
@@ -103,47 +143,110 @@ impl Ending {
         }
     }
 
-    /// What its own reviewer has against the change.
+    /// What its own reviewer has against the change. A pipeline that failed at the reviewer was rejected by it, unless the
+    /// reviewer gave no result.
     pub fn rejected(&self) -> Option<String> {
-        match (self.critical, self.phases.rejected) {
-            (0, false) => None,
-            (0, true) => Some("the engine's own reviewer rejected the change".to_owned()),
+        let at_reviewer = matches!(&self.pipeline, Some(Pipeline::Failed(Some(agent))) if agent == REVIEWER);
+        match (self.critical, self.phases.review) {
+            (0, Review::Rejected) => Some("the engine's own reviewer rejected the change".to_owned()),
+            (0, Review::Silent) if at_reviewer => Some("the engine's own reviewer rejected the change".to_owned()),
+            (0, Review::Silent | Review::Broken) => None,
             (critical, _) => Some(format!("the engine's own reviewer has {critical} critical findings")),
         }
     }
 
     /// Why the work failed, whatever the exit code is.
-    pub fn failed(&self) -> Option<String> {
+    pub fn failed(&self, how: EndedHow) -> Option<String> {
+        let excused = self.is_close_out_excused(how);
         match (&self.pipeline, self.envelope) {
-            (Some(Pipeline::Failed(Some(agent))), _) => Some(format!("its pipeline failed at the {agent}")),
-            (Some(Pipeline::Failed(None)), _) => Some("its pipeline failed".to_owned()),
+            (Some(Pipeline::Failed(Some(agent))), _) if !excused => Some(format!("its pipeline failed at the {agent}")),
+            (Some(Pipeline::Failed(None)), _) if !excused => Some("its pipeline failed".to_owned()),
             _ if self.phases.failed.is_some() => {
                 self.phases.failed.as_ref().map(|agent| format!("its {agent} failed, and the pipeline went on"))
             }
-            (_, Envelope::Failed) => Some("its last AGENT_RESULT block says that it failed".to_owned()),
+            _ if self.phases.is_close_out_failed && !excused => {
+                Some(format!("its {CLOSER} failed, and the pipeline went on"))
+            }
+            (_, Envelope::Failed) if how.by_itself && !excused => {
+                Some("its last AGENT_RESULT block says that it failed".to_owned())
+            }
             _ => None,
         }
+    }
+
+    /// What its log says that decides nothing, as clauses.
+    pub fn notes(&self, how: EndedHow) -> Vec<String> {
+        let rows = [(self.is_budget_exhausted, BUDGET), (self.is_close_out_excused(how), CLOSE_OUT)];
+        rows.into_iter().filter(|(is_so, _)| *is_so).map(|(_, note)| note.to_owned()).collect()
+    }
+
+    /// The close-out alone failed, and the contract forbids it. Everything before it must have ended well by its own log.
+    fn is_close_out_excused(&self, how: EndedHow) -> bool {
+        let elsewhere = matches!(&self.pipeline, Some(Pipeline::Failed(Some(agent))) if agent != CLOSER);
+        let Phases { is_close_out_failed, failed, unread, review, .. } = &self.phases;
+        let alone = failed.is_none() && unread.is_none() && *review == Review::Silent && !elsewhere;
+        how.is_close_out_forbidden && *is_close_out_failed && alone
     }
 }
 
 impl Phases {
-    fn of(ends: &[PhaseEnd<'_>]) -> Self {
+    fn of(ends: &[PhaseEnd<'_>], is_budget_exhausted: bool) -> Self {
         let mut phases = Self::default();
         for end in ends.iter().filter(|end| end.counts()) {
+            phases.is_logged = true;
             let result = end.result();
             let said = result.as_ref().map(|result| status(Some(result)));
-            let error = result.as_ref().and_then(|result| result.get("error")?.as_str()).unwrap_or_default();
-            if said == Some(Envelope::Failed) && says_unread(error.as_bytes()) {
+            if said != Some(Envelope::Failed) && end.outcome != Outcome::Failed {
+                continue;
+            }
+            let unread = said == Some(Envelope::Failed) && is_unread(end, result.as_ref());
+            // A verifier that is never satisfied does not stop the pipeline: that is said in another event.
+            if end.phase == "verify" && is_budget_exhausted && !unread {
+                continue;
+            }
+            if unread {
                 phases.unread = Some(end.agent.clone());
             }
-            if said == Some(Envelope::Failed) || end.outcome == Outcome::Failed {
-                phases.failed = Some(end.agent.clone());
+            match end.phase.as_str() {
+                "close" => phases.is_close_out_failed = true,
+                "review" if !unread && gave_result(result.as_ref()) => phases.review = Review::Rejected,
+                "review" => {
+                    phases.review = Review::Broken;
+                    phases.failed = Some(end.agent.clone());
+                }
+                _ => phases.failed = Some(end.agent.clone()),
             }
-            phases.rejected |=
-                end.phase == "review" && end.outcome == Outcome::Failed && said == Some(Envelope::Completed);
         }
         phases
     }
+}
+
+/// Whether the result of a failed phase is one that the program made up, for want of an answer that could be read.
+fn is_unread(end: &PhaseEnd<'_>, result: Option<&Map<String, Value>>) -> bool {
+    let text = |key: &str| result.and_then(|result| result.get(key)?.as_str()).unwrap_or_default();
+    let error = text("error");
+    let unanswered = || text("summary").is_empty() && UNANSWERED.iter().any(|words| error.contains(words));
+    says_unread(error.as_bytes()) || unanswered() || contains(end.line, PROTOCOL_CLASS)
+}
+
+/// Whether a reviewer says something by its result: a program that makes one up, for an agent that ran out of time, leaves
+/// everything empty but the error.
+fn gave_result(result: Option<&Map<String, Value>>) -> bool {
+    let Some(result) = result else { return false };
+    let is_said = |key: &str| match result.get(key) {
+        None | Some(Value::Null) => false,
+        Some(Value::String(text)) => !text.trim().is_empty(),
+        Some(Value::Array(list)) => !list.is_empty(),
+        Some(Value::Object(map)) => !map.is_empty(),
+        Some(Value::Bool(_) | Value::Number(_)) => true,
+    };
+    let is_own = result.get("status").and_then(Value::as_str) != Some("failed");
+    is_own || ["summary", "findings", "rubric"].into_iter().any(is_said)
+}
+
+/// Whether the event log has an event of this name.
+fn has_event(log: &[u8], name: &str) -> bool {
+    log_lines(log).any(|line| line.event == name)
 }
 
 fn says_unread(text: &[u8]) -> bool {
@@ -175,13 +278,15 @@ struct LogLine {
     failed_agent: Option<String>,
 }
 
-/// The last line that says how the pipeline ended.
-fn pipeline(log: &[u8]) -> Option<Pipeline> {
+/// The short lines of a log, the last first.
+fn log_lines(log: &[u8]) -> impl Iterator<Item = LogLine> + '_ {
     let lines = log.rsplit(|byte| *byte == b'\n').filter(|line| line.len() <= MAX_LINE && line.starts_with(b"{"));
-    let mut ends = lines
-        .filter_map(|line| serde_json::from_slice::<LogLine>(line).ok())
-        .filter(|line| line.event == "pipeline_end" || line.msg == "pipeline finished");
-    let end = ends.next()?;
+    lines.filter_map(|line| serde_json::from_slice(line).ok())
+}
+
+/// The last line that says how the pipeline ended.
+pub(crate) fn pipeline(log: &[u8]) -> Option<Pipeline> {
+    let end = log_lines(log).find(|line| line.event == "pipeline_end" || line.msg == "pipeline finished")?;
     Some(match end.outcome.as_str() {
         "completed" => Pipeline::Completed,
         _ => Pipeline::Failed(end.failed_agent.map(|agent| agent.chars().take(MAX_AGENT).collect())),
@@ -198,112 +303,4 @@ fn worse(one: Option<Pipeline>, other: Option<Pipeline>) -> Option<Pipeline> {
 
 fn contains(text: &[u8], words: &[u8]) -> bool {
     text.windows(words.len()).any(|window| window == words)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn block(json: &str) -> String {
-        format!("words\n<<<AGENT_RESULT\n{json}\nAGENT_RESULT>>>\n")
-    }
-
-    const FINISHED: &str = r#"{"level":"info","msg":"pipeline finished","outcome":"completed"}"#;
-    const FAILED: &str = r#"{"msg":"pipeline finished","outcome":"failed","failedAgent":"verifier"}"#;
-    const END_FAILED: &str = r#"{"event":"pipeline_end","outcome":"failed"}"#;
-
-    #[test]
-    fn the_end_is_read_from_words_and_not_from_the_exit() {
-        let good = block(r#"{"status":"completed"}"#);
-        let rows = [
-            // stdout, stderr, events; is the protocol broken; has the work failed
-            (good.clone(), "", "", false, None),
-            (good.clone(), FINISHED, "", false, None),
-            (String::new(), FINISHED, "", false, None),
-            (String::new(), "", "", true, None),
-            (block("{"), FINISHED, "", true, None),
-            (block(r#"{"status":"done"}"#), "", "", true, None),
-            (block(r#"{"summary":"x"}"#), "", "", true, None),
-            (format!("{good}<<<AGENT_RESULT\n{{}}\n"), "", "", true, None),
-            (format!("{}{good}", block("{")), "", "", false, None),
-            (block(r#"{"status":"failed"}"#), "", "", false, Some("says that it failed")),
-            (format!("{}{good}", block(r#"{"status":"failed"}"#)), "", "", false, None),
-            (good.clone(), FAILED, "", false, Some("at the verifier")),
-            (good.clone(), FINISHED, END_FAILED, false, Some("pipeline failed")),
-            (good.clone(), FAILED, r#"{"event":"pipeline_end","outcome":"completed"}"#, false, Some("at the verifier")),
-            (
-                "implementer failed: AGENT_RESULT start delimiter not found".to_owned(),
-                FAILED,
-                "",
-                true,
-                Some("verifier"),
-            ),
-            ("AGENT_RESULT start delimiter not found".to_owned(), FINISHED, "", false, None),
-        ];
-        for (stdout, stderr, events, broken, failed) in rows {
-            let ending = Ending::read(stdout.as_bytes(), stderr.as_bytes(), events.as_bytes());
-            let told = format!("{stdout}|{stderr}|{events}: {ending:?}");
-            assert_eq!(ending.broken_protocol().is_some(), broken, "{told}");
-            match failed {
-                None => assert_eq!(ending.failed(), None, "{told}"),
-                Some(words) => assert!(ending.failed().is_some_and(|text| text.contains(words)), "{told}"),
-            }
-        }
-    }
-
-    /// A phase as the event log has it.
-    fn phase(name: &str, outcome: &str, result: &str) -> String {
-        let start = format!(r#"{{"event":"phase_start","phase":"{name}","agent":"{name}er"}}"#);
-        let end = r#"{"event":"phase_end","phase":"NAME","agent":"NAMEer","outcome":"OUTCOME","result":RESULT}"#;
-        let end = end.replace("NAME", name).replace("OUTCOME", outcome).replace("RESULT", result);
-        format!("{start}\n{end}\n")
-    }
-
-    /// What a phase came to stays, whatever later ones, the pipeline or the output say.
-    #[test]
-    fn an_earlier_phase_does_not_vanish() {
-        const GOOD: &str = r#"{"status":"completed"}"#;
-        const UNREAD: &str = r#"{"status":"failed","error":"AGENT_RESULT start delimiter not found"}"#;
-        let critical = r#"{"status":"completed","findings":{"critical":2}}"#;
-        let (stdout, end) = (block(GOOD), "{\"event\":\"pipeline_end\",\"outcome\":\"completed\"}");
-        for (log, broken, rejected, failed) in [
-            (phase("verify", "completed", GOOD), false, None, None),
-            (phase("verify", "failed", GOOD), false, None, Some("verifyer")),
-            (phase("verify", "completed", r#"{"status":"blocked"}"#), false, None, Some("verifyer")),
-            (phase("review", "failed", critical), false, Some("2 critical findings"), Some("reviewer")),
-            (phase("review", "completed", critical), false, Some("2 critical findings"), None),
-            (phase("review", "failed", GOOD), false, Some("rejected the change"), Some("reviewer")),
-            (phase("implement", "failed", UNREAD), true, None, Some("implementer")),
-            (phase("implement", "failed", UNREAD) + &phase("implement", "completed", GOOD), false, None, None),
-            (phase("verify", "failed", GOOD) + &phase("close", "completed", GOOD), false, None, Some("verifyer")),
-            (phase("scout", "failed", UNREAD), false, None, None),
-            (phase("retrospective", "failed", UNREAD), false, None, None),
-            (phase("verify", "completed", "7"), false, None, None),
-        ] {
-            let ending = Ending::read(stdout.as_bytes(), FINISHED.as_bytes(), format!("{log}{end}").as_bytes());
-            let told = format!("{log}: {ending:?}");
-            assert_eq!(ending.broken_protocol().is_some(), broken, "{told}");
-            for (said, expected) in [(ending.rejected(), rejected), (ending.failed(), failed)] {
-                assert_eq!(said.is_some(), expected.is_some(), "{told}");
-                assert!(said.unwrap_or_default().contains(expected.unwrap_or_default()), "{told}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_last_review_counts() {
-        let review =
-            |critical: &str| block(&format!(r#"{{"status":"completed","findings":{{"critical":{critical}}}}}"#));
-        let retrospective = block(r#"{"status":"completed"}"#);
-        for (stdout, expected) in [
-            (review("2"), 2),
-            (format!("{}{retrospective}", review("1")), 1),
-            (format!("{}{}", review("1"), review("0")), 0),
-            (review("\"many\""), 0),
-            (review("-1"), 0),
-            (retrospective, 0),
-        ] {
-            assert_eq!(Ending::read(stdout.as_bytes(), b"", b"").critical, expected, "{stdout}");
-        }
-    }
 }

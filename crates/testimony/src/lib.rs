@@ -9,4 +9,5 @@ pub mod control;
 pub mod ending;
 pub mod notes;
 mod phases;
+pub mod progress;
 pub mod results;

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// A line with the envelope of an agent in it is a page of text.
-const MAX_LINE: usize = 1024 * 1024;
+pub(crate) const MAX_LINE: usize = 1024 * 1024;
 const MAX_WORD: usize = 40;
 /// Ends that are kept, the last ones. A pipeline has some six phases and two cycles of revision.
 const MOST_ENDS: usize = 64;
@@ -26,7 +26,7 @@ pub(crate) struct PhaseEnd<'a> {
     pub(crate) phase: String,
     pub(crate) agent: String,
     pub(crate) outcome: Outcome,
-    line: &'a [u8],
+    pub(crate) line: &'a [u8],
 }
 
 #[derive(Deserialize)]
@@ -51,7 +51,8 @@ impl PhaseEnd<'_> {
         serde_json::from_slice::<WithResult>(self.line).ok().map(|line| line.result)
     }
 
-    /// A phase whose failure the pipeline stops at; one that looks ahead or back it goes on after.
+    /// A phase that works on the change. One that looks ahead or back says nothing of it: its result is a constant, and the
+    /// pipeline goes on after its failure.
     pub(crate) fn counts(&self) -> bool {
         !matches!(self.phase.as_str(), "scout" | "retrospective")
     }
@@ -88,7 +89,7 @@ pub(crate) fn last_ends(log: &[u8]) -> Vec<PhaseEnd<'_>> {
     last
 }
 
-fn word(text: &str) -> String {
+pub(crate) fn word(text: &str) -> String {
     text.chars().take(MAX_WORD).collect()
 }
 

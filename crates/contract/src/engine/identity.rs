@@ -36,6 +36,18 @@ impl IdentityCheck {
     }
 }
 
+/// A build of the program that cannot be run as its definition says: it takes other arguments, or leaves no log that is known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UnsupportedBuild {
+    /// Arguments for which it tells itself from the others. Its exit code does not matter.
+    pub argv: Vec<String>,
+    /// Stands in what it then prints.
+    pub says: String,
+    /// Why it is refused, in a sentence.
+    pub why: String,
+}
+
 fn is_of_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_')
 }

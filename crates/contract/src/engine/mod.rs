@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use facts::{EngineSetting, GateSaid, GateSpeaker, ProgramFact, ProgramFound, RungFact};
-pub use identity::IdentityCheck;
+pub use identity::{IdentityCheck, UnsupportedBuild};
 pub use template::{Place, RenderError, Values, render};
 
 use crate::claim::Speech;
@@ -39,6 +39,9 @@ pub struct EngineDefinition {
     pub interpreter: Option<String>,
     /// How it is told from another program of the same name.
     pub identity: IdentityCheck,
+    /// Builds that pass the identity check and cannot be run as described here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unsupported: Vec<UnsupportedBuild>,
     /// The protocol it speaks to its model; an engine without one gets no bridge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<Wire>,
@@ -59,7 +62,8 @@ pub struct EngineDefinition {
     /// Where it is started, below `{state}`; in the repository where nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// It may stay after its work is committed: once the commit stands and the tree is clean it is ended.
+    /// It may stay after its work. One with an event log is ended once that says that it is done, any other once its commit
+    /// stands and the tree is clean.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lingers: bool,
     /// Providers whose login it does not pass on by itself: the operator must switch on that the bridge does.
@@ -113,8 +117,9 @@ impl EngineDefinition {
         for text in &self.argv {
             check("argv", Place::Argument, text);
         }
-        for text in &self.identity.argv {
-            check("identity.argv", Place::Plain, text);
+        let asked = self.unsupported.iter().flat_map(|build| &build.argv).map(|text| ("unsupported.argv", text));
+        for (what, text) in self.identity.argv.iter().map(|text| ("identity.argv", text)).chain(asked) {
+            check(what, Place::Plain, text);
         }
         check("stdin", Place::Input, self.stdin.as_deref().unwrap_or_default());
         for file in &self.files {
@@ -132,6 +137,9 @@ impl EngineDefinition {
             problems.push("program: a name without a slash; a path is configured as `executable`".to_owned());
         }
         problems.extend(self.identity.problem().map(str::to_owned));
+        if self.unsupported.iter().any(|build| build.says.trim().is_empty()) {
+            problems.push("unsupported.says: every program prints nothing".to_owned());
+        }
         if self.reads_wire() && self.wire_names.is_empty() {
             problems.push("wire_names: `{wire}` stands for nothing".to_owned());
         }
@@ -214,6 +222,7 @@ mod tests {
                 expect: "agent 1".to_owned(),
                 or_words: Vec::new(),
             },
+            unsupported: Vec::new(),
             wire: Some(Wire::Responses),
             wire_names: BTreeMap::new(),
             argv: vec!["run".to_owned(), "{task}".to_owned()],

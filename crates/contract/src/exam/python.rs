@@ -13,8 +13,21 @@ pub(super) const SIGNS: Signs = Signs {
 
 #[rustfmt::skip]
 pub(super) const RULES: &[Rule] = rules! {
-    Tests "test*.py" "what unittest loads by default; pytest loads those with an underscore"
-        is ["test_a.py", "app/tests.py", "testparse.py"] not ["contest.py", "test_a.pyc"]
+    Tests "test[!aei]*.py" "what unittest loads by default, but for words that begin so; pytest loads those with an underscore"
+        is ["test_a.py", "app/tests.py", "testparse.py"]
+        not ["contest.py", "test_a.pyc", "testament.py", "tester.py", "testing.py", "testimonials.py"]
+    Tests "test{,a,e,i}.py" "what unittest loads by default"
+        is ["test.py", "testa.py", "teste.py", "testi.py"] not ["attest.py"]
+    Tests "testa[!m]*.py" "what unittest loads by default, and no testament"
+        is ["testapp.py"] not ["testament.py"]
+    Tests "teste[!r]*.py" "what unittest loads by default, and no tester"
+        is ["testexport.py"] not ["tester.py"]
+    Tests "testi[!fmn]*.py" "what unittest loads by default, and nothing that testifies, no testimony and no testing"
+        is ["testio.py"] not ["testify.py", "testimonials.py", "testing.py"]
+    Tests "testim[!o]*.py" "what unittest loads by default, and no testimony"
+        is ["testimport.py"] not ["testimonials.py"]
+    Tests "testin[!g]*.py" "what unittest loads by default, and no testing"
+        is ["testinput.py"] not ["testing.py", "testing_tools.py"]
     Tests "*_{test,tests}.py" "what pytest loads by default, and its plural"
         is ["pkg/a_test.py", "a_tests.py"] not ["latest.py"]
     Tests "conftest.py" "pytest runs it before any test"

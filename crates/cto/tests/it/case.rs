@@ -15,4 +15,7 @@ mod pi_inside;
 mod plain;
 mod scene;
 mod stages;
+mod stayer;
+mod table;
 mod traced;
+mod workspace;

@@ -2,8 +2,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 mod agreement;
+mod baseline;
+mod built;
 mod contract;
+mod names;
+mod poison;
+mod premises;
 mod products;
+mod silenced;
 
 use serde_json::json;
 use testkit::World;

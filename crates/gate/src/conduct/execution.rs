@@ -6,9 +6,10 @@
 //! counts as the program whose content it has. One without a name is judged by its arguments alone.
 
 use contract::sandbox::{Attempt, AttemptKind, ExecutedFile, Execution, FileKind};
+use contract::task::ForbiddenAction;
 
 use super::commands::{Command, Tool, tools};
-use super::{Counts, attempt, fits};
+use super::{Counts, attempt, fits, push};
 
 /// Arguments that the recorder keeps, the program's own name included.
 pub(super) const ARGUMENTS_KEPT: usize = 128;
@@ -41,8 +42,11 @@ pub(super) fn judge(cell: &str, execution: &Execution) -> Option<Attempt> {
 /// the end.
 pub(super) fn counts(execution: &Execution) -> Option<Counts> {
     let Execution { path, argv, file, .. } = execution;
-    let arguments =
-        Arguments { given: argv.iter().skip(1).map(String::as_str).collect(), cut: argv.len() >= ARGUMENTS_KEPT };
+    let arguments = Arguments {
+        given: argv.iter().skip(1).map(String::as_str).collect(),
+        cut: argv.len() >= ARGUMENTS_KEPT,
+        directory: execution.directory.as_deref(),
+    };
     let resolved = file.as_ref().map(|file| &file.path);
     let names = [Some(path), argv.first(), resolved].into_iter().flatten().map(|path| file_name(path));
     let by_name = names.filter_map(|name| arguments.judge_program(name)).min();
@@ -92,14 +96,21 @@ struct Arguments<'a> {
     given: Vec<&'a str>,
     /// There may have been more.
     cut: bool,
+    /// Where it is executed, if that is known.
+    directory: Option<&'a str>,
 }
 
 impl<'a> Arguments<'a> {
+    /// Other arguments of the same execution.
+    fn with(&self, given: Vec<&'a str>) -> Self {
+        Self { given, ..self.clone() }
+    }
+
     fn judge_program(&self, name: &'a str) -> Option<Counts> {
         // `git-push` is `git push`.
         if let Some(command) = name.strip_prefix("git-") {
             let given = std::iter::once(command).chain(self.given.iter().copied()).collect();
-            return Self { given, cut: self.cut }.judge_tool("git");
+            return self.with(given).judge_tool("git");
         }
         let script = self.script(name).and_then(|(script, rest)| rest.judge_tool(script));
         self.judge_tool(name).into_iter().chain(script).min()
@@ -112,7 +123,7 @@ impl<'a> Arguments<'a> {
         if let Some((interpreter, argument)) = interpreter {
             let script = std::iter::once(execution.path.as_str());
             let given = argument.iter().map(String::as_str).chain(script).chain(self.given.iter().copied());
-            return (Some(file_name(interpreter)), Self { given: given.collect(), cut: self.cut });
+            return (Some(file_name(interpreter)), self.with(given.collect()));
         }
         let names = [Some(&execution.path), execution.argv.first()];
         if names.into_iter().flatten().any(|path| is_loader(file_name(path)))
@@ -130,7 +141,7 @@ impl<'a> Arguments<'a> {
             if LOADER_OPTIONS.contains(argument) {
                 given.next();
             } else if !argument.starts_with('-') {
-                return Some((argument, Self { given: self.given.get(at + 1..)?.to_vec(), cut: self.cut }));
+                return Some((argument, self.with(self.given.get(at + 1..)?.to_vec())));
             }
         }
         None
@@ -175,8 +186,28 @@ impl<'a> Arguments<'a> {
         let found = tool.commands.iter().find(|command| self.match_command(tool, command));
         match found.map(|command| command.counts).or(tool.otherwise) {
             Some(Counts::Action(_)) if self.rehearse() => Some(Counts::Note),
+            Some(Counts::Action(ForbiddenAction::Push)) if name == "git" && self.is_push_elsewhere(tool) => {
+                Some(Counts::Note)
+            }
             counts => counts,
         }
+    }
+
+    /// Whether a plain `git push` is of another repository than the workspace's and names no host: tests of programs that use
+    /// git push between repositories of their own.
+    fn is_push_elsewhere(&self, tool: &Tool) -> bool {
+        let words = self.words(tool);
+        let plain =
+            words.first() == Some(&"push") && !self.cut && !self.has_option("-c") && !self.has_option("--config-env");
+        plain
+            && !self.names_host(&words)
+            && push::repository(self.directory, &self.given).is_some_and(|it| !push::is_workspace(&it))
+    }
+
+    /// Whether a push says where to by something else than a path or the name of a remote.
+    fn names_host(&self, words: &[&str]) -> bool {
+        let given = self.given.iter().map(|argument| argument.strip_prefix("--repo=").unwrap_or(argument));
+        words.get(1).is_some_and(|word| push::is_host_path(word)) || given.into_iter().any(push::is_address)
     }
 
     /// The script that an interpreter runs, and what the script is given.
@@ -194,7 +225,7 @@ impl<'a> Arguments<'a> {
         let (script, given) = rest.split_first()?;
         let file = file_name(script);
         let stem = SCRIPT_ENDINGS.iter().find_map(|ending| file.strip_suffix(ending)).unwrap_or(file);
-        Some((stem.strip_suffix("-cli").unwrap_or(stem), Self { given: given.to_vec(), cut: self.cut }))
+        Some((stem.strip_suffix("-cli").unwrap_or(stem), self.with(given.to_vec())))
     }
 
     /// Whether the tool is to explain itself and do nothing. Only the first option can be no other option's value, and of

@@ -6,6 +6,7 @@ mod commands;
 mod config;
 mod git;
 mod page;
+mod push;
 mod seen;
 
 use contract::sandbox::{Attempt, Execution};
@@ -18,7 +19,7 @@ use super::execution::ARGUMENTS_KEPT;
 fn execution(line: &str) -> Execution {
     let line = line.replace("MORE-THAN-ARE-KEPT", &"a ".repeat(ARGUMENTS_KEPT));
     let argv: Vec<String> = line.split_whitespace().map(str::to_owned).take(ARGUMENTS_KEPT).collect();
-    Execution { path: argv.first().cloned().unwrap_or_default(), argv, file: None, count: 1 }
+    Execution { path: argv.first().cloned().unwrap_or_default(), argv, file: None, directory: None, count: 1 }
 }
 
 /// As an operator reads it.

@@ -2,9 +2,15 @@
 //! the agent inside it. All are JSON made of what others wrote, so they are built and not filled in; and all are read back,
 //! because the program takes what it cannot read for nothing and goes to its built-in model.
 
+mod workspace;
+
 use contract::model::Wire;
 use contract::{ModelPair, TaskContract};
 use serde_json::{Value, json};
+
+use super::ending::is_close_out_forbidden;
+use crate::run::Run;
+pub(super) use workspace::{prepare_workspace, work_branch};
 
 /// The engine's name.
 pub(crate) const CASE: &str = "case";
@@ -14,6 +20,7 @@ pub(crate) const RUNTIME_PROVIDER: &str = "openai";
 
 const DATA: &str = "case-data";
 const CONFIG: &str = "case-data/config.json";
+const TASKS: &str = "case-data/tasks/active";
 const PROJECTS: &str = "case-data/projects.json";
 const MODELS: &str = "case-data/pi-agent/models.json";
 /// The name by which task and project find each other.
@@ -33,16 +40,22 @@ pub(super) struct Given<'a> {
     pub(super) base_url: &'a str,
 }
 
-/// Where the task file lies, below its state.
+/// The name of the task. It stands in every prompt, so that it must not be the run's: recorded traffic would never be found again.
+/// The program's data are new in each run, so no task of this name was worked on before.
+pub(super) fn task_id(run: &Run<'_>) -> String {
+    format!("{}-{}", run.task.contract.task_id, &run.contract_digest.to_string()[..8])
+}
+
+/// Where the task file lies, below its state: in the data directory, where the program looks for active tasks.
 pub(super) fn task_file(task_id: &str) -> String {
-    format!("task/{task_id}.task.json")
+    format!("{TASKS}/{task_id}.task.json")
 }
 
 /// Every file, by its place below the state.
 pub(super) fn files(given: &Given<'_>) -> Vec<(String, String)> {
     let mut files = vec![
         (task_file(given.task_id), text(&task(given))),
-        (format!("task/{}.md", given.task_id), format!("{}{}", given.brief, appendix(given.contract))),
+        (format!("{TASKS}/{}.md", given.task_id), format!("{}{}", given.brief, appendix(given.contract))),
         (PROJECTS.to_owned(), text(&projects(given))),
     ];
     if let Some(pair) = given.pair {
@@ -57,10 +70,11 @@ fn text(document: &Value) -> String {
 }
 
 fn task(given: &Given<'_>) -> Value {
-    let commands: Vec<String> = given.contract.verification_commands.iter().map(|it| it.argv.join(" ")).collect();
     json!({
+        "branch": work_branch(given.task_id),
         "checkBaseline": null,
-        "checkCommand": commands.join(" && "),
+        // It must print one number. A test command prints none, and work after which that is "unchanged" is thrown away.
+        "checkCommand": null,
         "checkTarget": null,
         "created": given.created,
         "fastTestCommand": null,
@@ -118,21 +132,26 @@ pub(super) fn differs(given: &Given<'_>, read: &[(String, Vec<u8>)]) -> Option<S
     Some(format!("{} does not say what {pair} was admitted for", name.trim_start_matches(DATA).trim_start_matches('/')))
 }
 
-/// How the program's phases end their answers, and with which files: their own templates say it too, and models forget it.
+/// States how the program's phases end their answers, and with which files: their own templates say it too, and models forget it.
 fn appendix(contract: &TaskContract) -> String {
     let envelope = json!({
         "artifacts": {"commit": null, "filesChanged": contract.allowed_paths, "testsPassed": true},
         "status": "completed",
         "summary": "what was done, in a line",
     });
+    let close_out = if is_close_out_forbidden(&contract.forbidden_actions) { CLOSE_OUT_FORBIDDEN } else { CLOSE_OUT };
     format!(
         "\n## Result protocol\n\n\
          End the answer with exactly one block of this form. `status` is `completed`, `failed` or `blocked`. `filesChanged` names \
          the files that changed, out of the allowed paths, and nothing else. `commit` is the id of a commit that was made, or null.\n\n\
          ```\n<<<AGENT_RESULT\n{envelope}\nAGENT_RESULT>>>\n```\n\n\
-         Push nothing, and open no pull request: there is no network.\n"
+         The work branch is checked out, and `main` is the state before the work.\n\n{close_out}\n"
     )
 }
+
+const CLOSE_OUT: &str = "Push nothing, and open no pull request: there is no network.";
+const CLOSE_OUT_FORBIDDEN: &str = "Pushing and opening a pull request are forbidden by the contract, and there is no network. Closing the task \
+    is `completed` without them, with `prUrl: null`; the checks before a pull request are not needed.";
 
 #[cfg(test)]
 mod tests {
@@ -165,11 +184,13 @@ mod tests {
         let models: Value = serde_json::from_str(&of(MODELS)).unwrap();
         assert_eq!(models["providers"]["openai"]["api"], api);
         assert_eq!(models["providers"]["openai"]["models"], json!([{"id": "a\"b"}]));
-        let task: Value = serde_json::from_str(&of("task/t1.task.json")).unwrap();
+        let task: Value = serde_json::from_str(&of("case-data/tasks/active/t1.task.json")).unwrap();
         let projects: Value = serde_json::from_str(&of(PROJECTS)).unwrap();
         assert_eq!((&task["status"], &task["repo"]), (&json!("active"), &projects["repos"][0]["name"]));
-        let brief = of("task/t1.md");
+        let brief = of("case-data/tasks/active/t1.md");
         assert!(brief.starts_with("# Do\n") && brief.contains("\"filesChanged\":[\"a.py\"]"), "{brief}");
+        assert!(brief.contains(CLOSE_OUT_FORBIDDEN), "{brief}");
+        assert_eq!((&task["checkCommand"], &task["branch"]), (&Value::Null, &json!("case/t1")));
         for (name, from, to) in [
             (CONFIG, "\"openai\"", "\"anthropic\""),
             (CONFIG, "a\\\"b", "other"),

@@ -3,8 +3,9 @@
 
 use contract::Reason;
 use contract::claim::Speech;
+use contract::task::ForbiddenAction;
 use sandbox::Ended;
-use testimony::ending::Ending;
+use testimony::ending::{EndedHow, Ending};
 use untrusted_fs::own_files;
 
 use super::log;
@@ -13,25 +14,48 @@ use crate::run::{Run, Stopped};
 /// Lies in `backend/` when the protocol was not kept.
 const MARKER: &str = "provider-agent-protocol.txt";
 
+/// Actions that close out a change. Without a push there is no pull request either.
+const CLOSE_OUT: &[ForbiddenAction] = &[ForbiddenAction::PrOpen, ForbiddenAction::Push];
+
+/// Whether the engine ends by a protocol and keeps an event log.
 pub(super) fn has_protocol(run: &Run<'_>) -> bool {
     run.equipped.as_ref().is_some_and(|equipped| equipped.engine.definition.events == Speech::Case)
 }
 
-/// Judges what was printed and logged. True where the end is explained, also with an exit code that is a failure by itself.
+/// Whether the contract forbids what a closer is for.
+pub(super) fn is_close_out_forbidden(forbidden: &[ForbiddenAction]) -> bool {
+    CLOSE_OUT.iter().any(|action| forbidden.contains(action))
+}
+
+fn ended_how(run: &Run<'_>) -> EndedHow {
+    EndedHow {
+        by_itself: run.findings.engine.ended_itself,
+        is_close_out_forbidden: is_close_out_forbidden(&run.task.contract.forbidden_actions),
+    }
+}
+
+/// Judges what was printed and logged, however the engine ended. True where the end is explained, also with an exit code that
+/// is a failure by itself.
 pub(super) fn judge(run: &mut Run<'_>, ended: &Ended, log: &[u8], code: i32) -> Result<bool, Stopped> {
     if !has_protocol(run) {
         return Ok(false);
     }
     let ending = Ending::read(&ended.stdout.text_bytes(), &ended.stderr.text_bytes(), log);
-    if let Some(why) = ending.broken_protocol() {
+    run.findings.engine.notes = ending.notes(ended_how(run));
+    hold_against(run, &ending, code)
+}
+
+fn hold_against(run: &mut Run<'_>, ending: &Ending, code: i32) -> Result<bool, Stopped> {
+    let how = ended_how(run);
+    if let Some(why) = ending.broken_protocol(how) {
         break_protocol(run, why)?;
         return Ok(true);
     }
     if let Some(text) = ending.rejected() {
-        run.findings.block(Reason::ReviewerRejected, text, "backend/stderr.log");
+        run.findings.block(Reason::ReviewerRejected, text, log::KEPT);
         return Ok(code == 0);
     }
-    if let Some(why) = ending.failed() {
+    if let Some(why) = ending.failed(how) {
         let text = format!("{} engine failed with exit code {code}: {why}", run.ask.engine);
         run.findings.block(Reason::EngineFailed, text, "backend/stderr.log");
         return Ok(true);
@@ -50,23 +74,14 @@ pub(crate) fn judge_again(run: &mut Run<'_>) -> Result<(), Stopped> {
     if !has_protocol(run) || !run.findings.engine.ended_itself || told.iter().any(|reason| run.findings.has(*reason)) {
         return Ok(());
     }
-    let ending = Ending::read(&kept(run, "backend/stdout.log"), &kept(run, "backend/stderr.log"), &event_logs(run));
-    let why = ending.broken_protocol().map(str::to_owned);
-    let why = why.or_else(|| ending.failed().map(|why| format!("what is kept of it says that {why}")));
+    let how = ended_how(run);
+    let ending =
+        Ending::read(&kept(run, "backend/stdout.log"), &kept(run, "backend/stderr.log"), &kept(run, log::KEPT));
+    let why = ending.broken_protocol(how).map(str::to_owned);
+    let why = why.or_else(|| ending.failed(how).map(|why| format!("what is kept of it says that {why}")));
     why.map_or(Ok(()), |why| break_protocol(run, &why))
 }
 
 fn kept(run: &Run<'_>, name: &str) -> Vec<u8> {
     own_files::read(run.harness.home.active_run(run.id()).join(name)).unwrap_or_default()
-}
-
-fn event_logs(run: &Run<'_>) -> Vec<u8> {
-    let mut all = Vec::new();
-    for name in run.draft.files().keys().filter(|name| log::is_kept(name)) {
-        if all.len() < log::MOST_BYTES {
-            all.extend(kept(run, name));
-            all.push(b'\n');
-        }
-    }
-    all
 }

@@ -83,6 +83,7 @@ pub(crate) fn program(
         format!("install {}, or export CTO_HARNESS_{variable}_BIN=/path/to/{}", definition.about, definition.program)
     };
     let said = identity::confirm(harness, &pieces, engine.identity(record.map(|record| &record.identity_check)))
+        .and_then(|said| identity::refuse_build(harness, &pieces, &definition.unsupported).map(|()| said))
         .map_err(|why| Shortfall { text: format!("engine `{}`: {why}", engine.id), remedy: remedy() })?;
     let version = manifest_version(&pieces.program)
         .or_else(|| identity::version_in(&said))

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use contract::{EventKind, Reason};
+use contract::{Coverage, EventKind, Reason};
 use evidence::names;
 use sandbox::{Ended, How, Line};
 use serde_json::json;
@@ -20,13 +20,13 @@ use crate::supervise::{TIMEOUT_MARKER, exceeded, exit_code, wall};
 use crate::watch::{Step, StepState, Told, WatchRun};
 use crate::{claims, replay};
 
-/// Supervises the engine to its end; whether it was ended because its work stood is said too.
+/// Supervises the engine to its end, and says why the harness ended it where its work stood.
 pub(super) fn supervise(
     run: &mut Run<'_>,
     cell: Ready,
     linger: Option<&Linger<'_>>,
     places: Vec<PathBuf>,
-) -> Result<(Ended, bool), Stopped> {
+) -> Result<(Ended, Option<&'static str>), Stopped> {
     let observer = run.watch.observer;
     let mut idle = run.equipped.as_ref().map(|equipped| {
         let after = equipped.engine.config.idle_seconds.map_or(idle::AFTER, Duration::from_secs);
@@ -59,7 +59,7 @@ pub(super) fn supervise(
             tell_idle(idle, stirred, &mut log, observer);
         }
         let limited = over.as_ref().is_some_and(|over| over.load(Ordering::Relaxed));
-        if limited || shared.proven.load(Ordering::Relaxed) {
+        if limited || shared.settled.get().is_some() {
             stop.store(true, Ordering::Relaxed);
         }
     };
@@ -78,8 +78,8 @@ pub(super) fn supervise(
         ended
     })?;
     let limited = over.as_ref().is_some_and(|over| over.load(Ordering::Relaxed));
-    let proven = ended.stopped && !limited && shared.proven.load(Ordering::Relaxed);
-    log.into_inner().failed.map_or(Ok((ended, proven)), |error| Err(error.into()))
+    let settled = shared.settled.into_inner().filter(|_| ended.stopped && !limited);
+    log.into_inner().failed.map_or(Ok((ended, settled)), |error| Err(error.into()))
 }
 
 /// Tells of an engine of which nothing is seen.
@@ -94,21 +94,23 @@ fn tell_idle(idle: &mut Idle, stirred: bool, log: &mut EventLog<'_>, observer: &
     observer.step(&Told::new(Step::Engine, StepState::Idle, &text, clock.started(), clock.now()));
 }
 
-/// What the end counts as, before the event that tells of it.
+/// Judges the end, before the event that tells of it.
 pub(super) fn record_end(run: &mut Run<'_>, ended: &Ended, log: &[u8]) -> Result<(), Stopped> {
-    let proven = run.findings.engine.completed_by_proof;
-    let exit = if proven { Some(0) } else { exit_code(ended) };
+    let settled = run.findings.engine.ended_by_harness.clone();
+    let exit = if settled.is_some() { Some(0) } else { exit_code(ended) };
+    let exceeded = exceeded(ended, &run.task.contract.limits);
+    let started = !matches!(ended.how, How::SpawnFailed(_));
     let engine = &mut run.findings.engine;
     engine.exit = exit;
     engine.timed_out = ended.timed_out;
     engine.duration_ms = u64::try_from(ended.elapsed.as_millis()).ok();
     engine.leftovers = ended.leftovers.names.clone();
     engine.limits = ended.limits.clone();
+    engine.ended_itself = started && exceeded.is_none() && !ended.timed_out && !ended.cancelled && !ended.stopped;
     let name = run.ask.engine.clone();
-    if proven {
-        let text =
-            "the work stood committed and the tree clean; the harness ended the engine, which did not end itself";
-        run.marker(linger::MARKER, text)?;
+    if let Some(why) = &settled {
+        run.findings.coverage.insert(Coverage::EngineEndedByHarness);
+        run.marker(linger::MARKER, &format!("the harness ended the engine: {why}"))?;
     } else if let How::SpawnFailed(failure) = &ended.how {
         run.findings.block(
             Reason::ProviderUnavailable,
@@ -116,13 +118,14 @@ pub(super) fn record_end(run: &mut Run<'_>, ended: &Ended, log: &[u8]) -> Result
             "backend/provider-unavailable.txt",
         );
         run.marker("provider-unavailable.txt", &failure.text.clone())?;
-    } else if let Some(what) = exceeded(ended, &run.task.contract.limits) {
+    } else if let Some(what) = exceeded {
         let evidence = if ended.output_exceeded { "backend/stdout.log" } else { names::SANDBOX };
         run.findings.block(Reason::BudgetExceeded, format!("engine `{name}` {what}"), evidence);
-    } else if !ended.timed_out && !ended.cancelled && !ended.stopped {
-        run.findings.engine.ended_itself = true;
+    }
+    if started && !ended.cancelled {
         let code = exit.unwrap_or(-1);
-        if !ending::judge(run, ended, log, code)? && code != 0 {
+        let is_explained = ending::judge(run, ended, log, code)?;
+        if run.findings.engine.ended_itself && !is_explained && code != 0 {
             let text = format!("{name} engine failed with exit code {code}");
             run.findings.block(Reason::EngineFailed, text, "backend/stderr.log");
         }
@@ -135,7 +138,8 @@ pub(super) fn record_end(run: &mut Run<'_>, ended: &Ended, log: &[u8]) -> Result
         "exit_code": exit,
         "leftover_processes": ended.leftovers.killed,
         "output_bytes": ended.stdout.total + ended.stderr.total,
-        "stopped_by": stopped_by(ended, proven),
+        "stopped_because": settled,
+        "stopped_by": stopped_by(ended, settled.is_some()),
         "timed_out": ended.timed_out,
     });
     Ok(run.event(EventKind::EngineExited, exited)?)
@@ -148,9 +152,9 @@ fn record_timeout(run: &mut Run<'_>, ended: &Ended) -> Result<(), Stopped> {
     Ok(run.trace("timeout", json!({"at": "engine", "wall_seconds": seconds}))?)
 }
 
-fn stopped_by(ended: &Ended, proven: bool) -> &'static str {
+fn stopped_by(ended: &Ended, is_settled: bool) -> &'static str {
     match ended {
-        _ if proven => "harness",
+        _ if is_settled => "harness",
         Ended { timed_out: true, .. } => "time limit",
         Ended { cancelled: true, .. } => "operator",
         Ended { stopped: true, .. } => "model limit",

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use contract::engine::IdentityCheck;
+use contract::engine::{IdentityCheck, UnsupportedBuild};
 use contract::text::shown;
 use contract::{Digest, canonical_digest};
 use untrusted_fs::own_files;
@@ -12,11 +12,13 @@ use untrusted_fs::own_files;
 use super::kept::Kept;
 use super::locate::Located;
 use crate::harness::Harness;
-use crate::look::{Look, Shown, look_around};
+use crate::look::{Look, Looked, Shown, look_around};
 use crate::work::Work;
 
 /// A program that takes longer to say its name is not asked to work.
 const WALL: Duration = Duration::from_secs(60);
+/// For a question that some builds take for the beginning of work.
+const BUILD_WALL: Duration = Duration::from_secs(10);
 /// What is kept of its words.
 const LONGEST: usize = 64 << 10;
 
@@ -78,21 +80,50 @@ pub(super) fn confirm(harness: &Harness, pieces: &Pieces, check: &IdentityCheck)
     Ok(said)
 }
 
-/// What one copy said to one question stays true.
-fn memory(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Option<std::path::PathBuf> {
+/// Refuses a build that passes for the program and cannot be run as its definition says. Asked once for each copy; a question
+/// that is not answered says nothing.
+pub(super) fn refuse_build(harness: &Harness, pieces: &Pieces, builds: &[UnsupportedBuild]) -> Result<(), String> {
+    let mut asked: Vec<(&[String], String)> = Vec::new();
+    for build in builds {
+        if !asked.iter().any(|(argv, _)| *argv == build.argv) {
+            asked.push((&build.argv, answer(harness, pieces, &build.argv)?));
+        }
+        let said = asked.iter().find(|(argv, _)| *argv == build.argv).map(|(_, said)| said.as_str());
+        if said.is_some_and(|said| said.contains(&build.says)) {
+            return Err(build.why.clone());
+        }
+    }
+    Ok(())
+}
+
+/// What the program prints for these arguments, whatever its exit code.
+fn answer(harness: &Harness, pieces: &Pieces, argv: &[String]) -> Result<String, String> {
+    let memory = memory(harness, pieces, &argv);
+    if let Some(said) = memory.as_ref().and_then(|file| own_files::read_to_string(file).ok()) {
+        return Ok(said);
+    }
+    let (said, _) = print(harness, pieces, argv, BUILD_WALL)?;
+    if let Some(file) = memory {
+        crate::host::write_aside(&file, said.as_bytes());
+    }
+    Ok(said)
+}
+
+/// Where the answer of one copy to one question is kept, which stays true.
+fn memory(harness: &Harness, pieces: &Pieces, question: &impl serde::Serialize) -> Option<std::path::PathBuf> {
     let interpreter = pieces.interpreter.as_ref().map(|kept| kept.tree_sha256);
     let below = pieces.program.located.below.display().to_string();
-    let asked: Digest = canonical_digest(&(check, interpreter, pieces.program.tree_sha256, below)).ok()?;
+    let asked: Digest = canonical_digest(&(question, interpreter, pieces.program.tree_sha256, below)).ok()?;
     Some(harness.home.engines().join(format!("identity-{asked}")))
 }
 
-fn ask(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Result<String, String> {
+/// Runs the program with these arguments in a sandbox of its own; gives what it printed and how it ended.
+fn print(harness: &Harness, pieces: &Pieces, arguments: &[String], wall: Duration) -> Result<(String, Looked), String> {
     let (shown_places, mut argv) = pieces.command();
-    argv.extend(check.argv.iter().cloned());
+    argv.extend(arguments.iter().cloned());
     let work = Work::make(&harness.home, "identity");
     let work = work.map_err(|error| format!("there is no place to ask it in: {error}"))?;
-    let look =
-        Look { argv, folder: work.path().to_owned(), shown: shown_places, contract: None, stdin: None, wall: WALL };
+    let look = Look { argv, folder: work.path().to_owned(), shown: shown_places, contract: None, stdin: None, wall };
     let mut said = Vec::new();
     let mut on_line = |line: sandbox::Line<'_>| {
         if said.len() < LONGEST {
@@ -102,7 +133,11 @@ fn ask(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Result<Stri
     };
     let looked = look_around(harness, &look, &AtomicBool::new(false), &mut on_line);
     let looked = looked.map_err(|error| format!("it could not be asked who it is: {error}"))?;
-    let said = String::from_utf8_lossy(&said).into_owned();
+    Ok((String::from_utf8_lossy(&said).into_owned(), looked))
+}
+
+fn ask(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Result<String, String> {
+    let (said, looked) = print(harness, pieces, &check.argv, WALL)?;
     let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
     let first: String = shown(first).chars().take(120).collect();
     if looked.timed_out {

@@ -1,37 +1,53 @@
-//! Engines that stay after their work is done. What would show that it is done is looked at from outside and raw, so that
-//! nobody runs git in a repository that the engine writes: a commit on top of the baseline, a tree that is that commit's but for
-//! litter, and no word to the model. It is a hint to end the engine and proves nothing: the result is taken and judged as
-//! always.
+//! Engines that stay after their work is done. Evidence of that is looked at from outside and raw, so that nobody runs git in a
+//! repository that the engine writes. An engine with an event log is done when that says so: its phases go on after a commit,
+//! and a tool that is open may take any time. Of one without a log there is only a commit on top of the baseline, a tree that is
+//! that commit's but for litter, and no word to the model. Either is a hint to end the engine and proves nothing: the result is
+//! taken and judged as always.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use bridge::ModelEvent;
 use contract::paths::PathSet;
+use testimony::progress::{LogProgress, log_progress};
 use tree::{Committed, Store, TreeError};
 
-use super::Layered;
+use super::ending::has_protocol;
+use super::{Layered, log};
 use crate::result::capture_into;
 use crate::run::{Run, Stopped};
 use crate::target::Copy;
 
 /// Lies in `backend/` when the engine was ended because its work stood.
 pub(super) const MARKER: &str = "provider-lifecycle-harness-completed.txt";
-/// Between two looks.
+/// Between two looks; longer where a look takes long, and never so long that the end of the engine would wait for it.
 const PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// An engine whose review has ended may still close out: it is given this many times as long as one that says it has ended, so
+/// that a slow machine does not decide whether the rest is heard.
+const REVIEWED_PATIENCE: u32 = 6;
+
+const BY_FINAL_EVENT: &str = "its event log says that its pipeline has ended, and it stayed";
+const BY_REVIEW: &str = "its review had ended, no tool was open, and nothing more came";
+const BY_COMMIT: &str = "the work stood committed and the tree clean";
 
 /// What is looked at.
 pub(super) struct Linger<'a> {
     copy: &'a Copy,
     layers: Option<&'a Layered>,
+    settle: Duration,
+    /// Of an engine without an event log.
+    commit: Option<CommitLook>,
+}
+
+/// What a look for a commit needs.
+struct CommitLook {
     litter: PathSet,
     /// Of its own: what a look finds is not the result.
     store: Store,
     scratch: PathBuf,
-    pub(super) settle: Duration,
 }
 
 /// What the supervising thread and the looking one share.
@@ -39,15 +55,15 @@ pub(super) struct Linger<'a> {
 pub(super) struct Shared {
     /// The engine has ended, whatever ended it.
     pub(super) over: AtomicBool,
-    /// The work stands.
-    pub(super) proven: AtomicBool,
+    /// Why the engine is done.
+    pub(super) settled: OnceLock<&'static str>,
     /// Requests to the model that are not answered, and when the last one began or ended.
     traffic: Mutex<(usize, Instant)>,
 }
 
 impl Shared {
     pub(super) fn new() -> Self {
-        Self { over: AtomicBool::new(false), proven: AtomicBool::new(false), traffic: Mutex::new((0, Instant::now())) }
+        Self { over: AtomicBool::new(false), settled: OnceLock::new(), traffic: Mutex::new((0, Instant::now())) }
     }
 
     pub(super) fn note(&self, event: &ModelEvent) {
@@ -59,10 +75,30 @@ impl Shared {
         traffic.1 = Instant::now();
     }
 
-    /// How long the model has not been spoken to; none while it is.
-    fn quiet(&self) -> Option<Duration> {
+    /// Whether the model has not been spoken to for this long.
+    fn is_quiet_for(&self, time: Duration) -> bool {
         let traffic = self.traffic.lock().unwrap_or_else(PoisonError::into_inner);
-        (traffic.0 == 0).then(|| traffic.1.elapsed())
+        traffic.0 == 0 && traffic.1.elapsed() >= time
+    }
+}
+
+/// A value, and since when it has been the same.
+struct Standing<T> {
+    value: T,
+    since: Instant,
+}
+
+impl<T: PartialEq> Standing<T> {
+    fn new(value: T) -> Self {
+        Self { value, since: Instant::now() }
+    }
+
+    /// For how long this value has stood.
+    fn see(&mut self, value: T) -> Duration {
+        if self.value != value {
+            *self = Self::new(value);
+        }
+        self.since.elapsed()
     }
 }
 
@@ -73,32 +109,50 @@ impl<'a> Linger<'a> {
         else {
             return Ok(None);
         };
-        let litter = PathSet::rooted(&engine.definition.litter)?;
-        let (store, scratch) = (run.work.join("linger"), run.work.join("linger-ignore"));
-        let store = Store::create(&store, run.harness.git.clone())?;
-        Ok(Some(Self { copy, layers, litter, store, scratch, settle: engine.settle() }))
+        let commit = if has_protocol(run) {
+            None
+        } else {
+            let litter = PathSet::rooted(&engine.definition.litter)?;
+            let store = Store::create(&run.work.join("linger"), run.harness.git.clone())?;
+            Some(CommitLook { litter, store, scratch: run.work.join("linger-ignore") })
+        };
+        Ok(Some(Self { copy, layers, settle: engine.settle(), commit }))
     }
 
     /// Looks until the engine is over or its work has stood for the settle time.
     pub(super) fn look(&self, shared: &Shared) {
-        let mut standing: Option<(Committed, Instant)> = None;
-        while !shared.over.load(Ordering::Relaxed) {
-            let now = self.committed();
-            standing = match (now, standing) {
-                (None, _) => None,
-                (Some(now), Some((before, since))) if now == before => Some((before, since)),
-                (Some(now), _) => Some((now, Instant::now())),
-            };
-            let stood = standing.is_some_and(|(_, since)| since.elapsed() >= self.settle);
-            if stood && shared.quiet().is_some_and(|quiet| quiet >= self.settle) {
-                return shared.proven.store(true, Ordering::Relaxed);
-            }
-            std::thread::sleep(PAUSE);
+        match &self.commit {
+            Some(commit) => self.look_for_commit(commit, shared),
+            None => self.look_at_log(shared),
         }
     }
 
+    fn look_at_log(&self, shared: &Shared) {
+        let mut standing = Standing::new(Vec::new());
+        until_settled(shared, || {
+            let logs = log::read_each(self.copy, self.layers);
+            let progress = logs.iter().map(|log| log_progress(log)).min().unwrap_or(LogProgress::Working);
+            let stood = standing.see(logs);
+            let (why, time) = match progress {
+                LogProgress::Working => return None,
+                LogProgress::Reviewed => (BY_REVIEW, self.settle * REVIEWED_PATIENCE),
+                LogProgress::Ended => (BY_FINAL_EVENT, self.settle),
+            };
+            (stood >= time && shared.is_quiet_for(time)).then_some(why)
+        });
+    }
+
+    fn look_for_commit(&self, look: &CommitLook, shared: &Shared) {
+        let mut standing = Standing::new(None);
+        until_settled(shared, || {
+            let committed = self.committed(look);
+            let stood = standing.see(committed);
+            (committed.is_some() && stood >= self.settle && shared.is_quiet_for(self.settle)).then_some(BY_COMMIT)
+        });
+    }
+
     /// The commit on top of the baseline, where the tree is clean but for litter.
-    fn committed(&self) -> Option<Committed> {
+    fn committed(&self, look: &CommitLook) -> Option<Committed> {
         let places: Vec<PathBuf> = match self.layers {
             Some(layered) => {
                 let beneath = layered.layers.iter().chain([&self.copy.root]).cloned();
@@ -108,18 +162,31 @@ impl<'a> Linger<'a> {
         };
         let committed = tree::committed_since(&places, self.copy.commit)?;
         // A tree that changes while it is looked at is not clean.
-        (self.tree().ok()? == committed.tree).then_some(committed)
+        (self.tree(look).ok()? == committed.tree).then_some(committed)
     }
 
-    fn tree(&self) -> Result<tree::Oid, TreeError> {
-        let mut listing = capture_into(self.copy, self.layers, &self.store)?.listing;
+    fn tree(&self, look: &CommitLook) -> Result<tree::Oid, TreeError> {
+        let mut listing = capture_into(self.copy, self.layers, &look.store)?.listing;
         let baseline = &self.copy.baseline.listing;
-        listing.0.retain(|path, _| baseline.0.contains_key(path) || !self.litter.is_match(path));
+        listing.0.retain(|path, _| baseline.0.contains_key(path) || !look.litter.is_match(path));
         let new: Vec<Vec<u8>> = listing.0.keys().filter(|path| !baseline.0.contains_key(*path)).cloned().collect();
-        let ignored = tree::ignored(&self.copy.baseline.store, baseline, &new, &self.scratch)?;
+        let ignored = tree::ignored(&self.copy.baseline.store, baseline, &new, &look.scratch)?;
         for (path, _) in new.iter().zip(ignored).filter(|(_, ignored)| *ignored) {
             listing.0.remove(path);
         }
         Ok(listing.tree_id())
+    }
+}
+
+/// Looks again and again until a look says why the engine is done, or the engine is over.
+fn until_settled(shared: &Shared, mut look: impl FnMut() -> Option<&'static str>) {
+    while !shared.over.load(Ordering::Relaxed) {
+        let began = Instant::now();
+        if let Some(why) = look() {
+            // Nobody else sets it.
+            let _ = shared.settled.set(why);
+            return;
+        }
+        std::thread::sleep(began.elapsed().clamp(PAUSE, LONGEST_PAUSE));
     }
 }

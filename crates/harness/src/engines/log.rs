@@ -1,5 +1,6 @@
-//! The event log that Case leaves in its repository, as it lies there when its processes are dead. It is read raw, without git and
-//! without following a link, because what is judged at the end of the engine is judged before its result is taken.
+//! The event log that Case leaves in its repository. It is read raw, without git and without following a link: while the program
+//! runs, to see how far it is, and when its processes are dead, because what is judged at its end is judged before its result
+//! is taken.
 
 use std::path::{Path, PathBuf};
 
@@ -11,21 +12,43 @@ use crate::target::Copy;
 const FOLDER: &str = ".case";
 const MOST_NAMES: usize = 64;
 /// Of all logs together.
-pub(super) const MOST_BYTES: usize = 32 << 20;
+const MOST_BYTES: usize = 32 << 20;
 
-/// Every log that the run added; what the repository had before says nothing of this run.
+/// Name under which the bundle keeps the log as it was judged.
+pub(super) const KEPT: &str = "backend/engine-log.jsonl";
+
+/// Reads the events of this run, all logs one after the other.
 pub(super) fn read(copy: &Copy, layers: Option<&Layered>) -> Vec<u8> {
-    let root: PathBuf = layers.map_or_else(|| copy.root.clone(), Layered::path);
-    let mut log = Vec::new();
-    for path in paths(&root) {
-        if copy.baseline.listing.0.contains_key(&path) || log.len() >= MOST_BYTES {
-            continue;
-        }
-        let left = u64::try_from(MOST_BYTES - log.len()).unwrap_or_default();
-        log.extend(read_plain(&root, &path, left).unwrap_or_default());
-        log.push(b'\n');
+    let mut all = read_each(copy, layers).join(&b'\n');
+    if !all.is_empty() {
+        all.push(b'\n');
     }
-    log
+    all
+}
+
+/// Reads the events of this run, each log for itself. Events that the baseline has say nothing of this run: they are told by
+/// their content, because a log may go on under a name that was committed with the repository.
+pub(super) fn read_each(copy: &Copy, layers: Option<&Layered>) -> Vec<Vec<u8>> {
+    let root: PathBuf = layers.map_or_else(|| copy.root.clone(), Layered::path);
+    let mut left = MOST_BYTES;
+    let mut logs = Vec::new();
+    for path in paths(&root) {
+        let limit = u64::try_from(left).unwrap_or_default();
+        let Some(bytes) = read_plain(&root, &path, limit).filter(|bytes| !bytes.is_empty()) else { continue };
+        left = left.saturating_sub(bytes.len());
+        let own = since_baseline(copy, &path, bytes);
+        if !own.is_empty() {
+            logs.push(own);
+        }
+    }
+    logs
+}
+
+/// What a log has beyond the baseline's file of that name; all of it where it is another one.
+fn since_baseline(copy: &Copy, path: &[u8], bytes: Vec<u8>) -> Vec<u8> {
+    let before = copy.baseline.listing.0.get(path).and_then(|entry| copy.baseline.store.blob(entry.oid).ok());
+    let Some(before) = before else { return bytes };
+    bytes.strip_prefix(before.as_slice()).map(<[u8]>::to_vec).unwrap_or(bytes)
 }
 
 /// `.case/ID/events/NAME.jsonl`.
@@ -38,10 +61,4 @@ fn paths(root: &Path) -> Vec<Vec<u8>> {
         paths.extend(logs.map(|name| [folder.as_slice(), b"/", name].concat()));
     }
     paths
-}
-
-/// Whether a file of the bundle is such a log.
-pub(super) fn is_kept(name: &str) -> bool {
-    let below = name.strip_prefix("backend/litter/").and_then(|name| name.strip_prefix(FOLDER));
-    below.is_some_and(|below| below.starts_with('/') && below.contains("/events/") && below.ends_with(".jsonl"))
 }

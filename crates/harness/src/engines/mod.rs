@@ -39,6 +39,7 @@ use sandbox::{Confined, Ended, Spec, Stage, SuperviseError};
 use serde_json::json;
 
 use crate::decide::AdmittedRun;
+use crate::environment;
 use crate::posture;
 use crate::run::{Run, Stopped};
 use crate::supervise::wall;
@@ -151,7 +152,7 @@ impl<'a> AdmittedRun<'a> {
         let files = announce(&mut run, &copy)?;
         run.trace("admitted", json!({"decision_id": admission.decision().decision_id}))?;
         stop::here("workspace.announced");
-        let layers = run.layer.iter().map(|layer| layer.files.clone()).collect::<Vec<_>>();
+        let layers = environment::layers_of_engine(&run, &copy)?;
         let state = run.work_dir("engine/state")?;
         let spec = match order(&mut run, &copy, &layers, &state)? {
             Ok(spec) => spec,
@@ -259,8 +260,8 @@ impl<'a> Workspace<'a> {
         stop::here("engine.starting");
         let linger = Linger::of(&run, &copy, layers.as_ref())?;
         let places = vec![layers.as_ref().map_or_else(|| copy.root.clone(), Layered::path)];
-        let (ended, proven) = supervise(&mut run, cell, linger.as_ref(), places)?;
-        run.findings.engine.completed_by_proof = proven;
+        let (ended, settled) = supervise(&mut run, cell, linger.as_ref(), places)?;
+        run.findings.engine.ended_by_harness = settled.map(str::to_owned);
         stop::here("engine.ended");
         run.close_link()?;
         regain(layers.as_ref().map(|layers| layers.changes.as_fd()), &[&copy.root, &state]);

@@ -6,7 +6,7 @@ use contract::{Gate, Reason, canonical_digest};
 use sandbox::{Spec, Upper, WorkspaceFrom};
 
 use super::outfit::Outfit;
-use super::{Blocked, fake, outfit};
+use super::{Blocked, case, fake, outfit};
 use crate::model::{ModelLink, PORT};
 use crate::proof::{Given, Handed};
 use crate::quarters::{GIVEN, Quarters};
@@ -22,8 +22,10 @@ pub(super) fn order(
     state: &Path,
 ) -> Result<Result<Spec, Blocked>, Stopped> {
     let mut quarters = run.setting().quarters("engine", copy.root.clone())?;
-    if copy.manifest.is_none() || !layers.is_empty() {
-        let lower = layers.iter().chain([&copy.root]).cloned().collect();
+    let is_layered = copy.manifest.is_none() || !layers.is_empty();
+    let prepared = prepare(run, copy, is_layered)?;
+    if is_layered {
+        let lower = prepared.iter().chain(layers).chain([&copy.root]).cloned().collect();
         let space = space(&run.task.contract.limits);
         quarters = quarters.layered(layers.to_vec(), WorkspaceFrom::Layers { lower, upper: Upper::Memory(space) });
     }
@@ -59,6 +61,15 @@ pub(super) fn order(
         confinement.listener = Some(PORT);
     }
     Ok(Ok(spec))
+}
+
+/// Prepares the workspace of an engine that needs more than its files; the layer that is to lie on top, where there are layers.
+fn prepare(run: &mut Run<'_>, copy: &Copy, is_layered: bool) -> Result<Option<PathBuf>, Stopped> {
+    if run.equipped.as_ref().is_none_or(|equipped| equipped.engine.id != case::CASE) {
+        return Ok(None);
+    }
+    let layer = is_layered.then(|| run.work_dir("engine/prepared")).transpose()?;
+    case::prepare_workspace(copy, &case::task_id(run), layer.as_deref())
 }
 
 /// Looks for repositories of the operator's in everything the engine is handed, and keeps what was looked at.

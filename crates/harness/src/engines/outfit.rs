@@ -71,7 +71,7 @@ pub(super) fn dress(
 
 /// What stands for the names in a definition, but for those of the model.
 fn values(run: &mut Run<'_>, equipped: &Equipped, quarters: &mut Quarters, state: &Path) -> Result<Values, Stopped> {
-    let brief = brief(&run.task.contract);
+    let brief = brief(&run.task.contract, equipped.engine.id == case::CASE);
     let task = run.work_dir("engine")?.join(TASK);
     own_files::write(&task, &brief).map_err(|error| Stopped::Io(task.clone(), error))?;
     run.write("backend/task.md", brief.as_bytes())?;
@@ -101,9 +101,7 @@ fn configure(
         files.push((below, render(&file.text, Place::File, values).map_err(unfit)?));
     }
     let (read, differs) = if equipped.engine.id == case::CASE {
-        // In every prompt, so that it must not be the run's: recorded traffic would never be found again. The program's data
-        // are new in each run, so no task of this name was worked on before.
-        let task_id = format!("{}-{}", run.task.contract.task_id, &run.contract_digest.to_string()[..8]);
+        let task_id = case::task_id(run);
         let given = case_given(run, &task_id, values, facts);
         files.extend(case::files(&given));
         let read = write_files(&files, state)?;
@@ -197,8 +195,8 @@ fn text(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// What the engine is told: the task, its bounds, and how it will be judged.
-pub(crate) fn brief(contract: &TaskContract) -> String {
+/// Tells the engine the task, its bounds, and how it will be judged. One that must commit is not told that it need not.
+fn brief(contract: &TaskContract, commits: bool) -> String {
     let mut text = format!("# {}\n\n{}\n", contract.title, contract.brief.trim_end());
     let mut list = |title: &str, items: Vec<String>| {
         if !items.is_empty() {
@@ -212,12 +210,15 @@ pub(crate) fn brief(contract: &TaskContract) -> String {
     let commands = contract.verification_commands.iter().map(|command| format!("`{}`", command.argv.join(" ")));
     list("The change will be checked with", commands.collect());
     list("It is good when", contract.success_criteria.clone());
-    list("Rules", RULES.iter().map(|rule| (*rule).to_owned()).collect());
+    let commit = if commits { COMMIT_WORK } else { COMMIT_NOTHING };
+    list("Rules", [RULES[0], commit, RULES[1]].map(str::to_owned).to_vec());
     text
 }
 
-const RULES: &[&str] = &[
+const COMMIT_WORK: &str =
+    "Change files in place, commit them on the branch that is checked out, and leave nothing else behind.";
+const COMMIT_NOTHING: &str = "Change files in place and leave nothing else behind. A commit is not needed.";
+const RULES: [&str; 2] = [
     "Work in the current directory, which is a git repository. There is no network.",
-    "Change files in place and leave nothing else behind. A commit is not needed.",
     "Do not change tests or their configuration unless a path above allows it: they are restored before the check.",
 ];

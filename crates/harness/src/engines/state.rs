@@ -13,7 +13,7 @@ use sandbox::Ended;
 use serde_json::json;
 use untrusted_fs::{Bounds, Entry, Met, Next, kind, open_regular, open_root, read_within, walk};
 
-use super::fake;
+use super::{fake, log};
 use crate::run::{Run, Stopped};
 
 /// What is collected of an engine's own state.
@@ -29,15 +29,18 @@ const STATE_NAMED: usize = 1000;
 const FOLDER: &str = "backend";
 
 /// Keeps what the engine printed and left in its own state, and reads what it says of itself.
-pub(super) fn collect(run: &mut Run<'_>, ended: &Ended, log: &[u8], state: &Path) -> Result<(), Stopped> {
+pub(super) fn collect(run: &mut Run<'_>, ended: &Ended, events: &[u8], state: &Path) -> Result<(), Stopped> {
     run.write("backend/stdout.log", &ended.stdout.text_bytes())?;
     run.write("backend/stderr.log", &ended.stderr.text_bytes())?;
+    if !events.is_empty() {
+        run.write(log::KEPT, events)?;
+    }
     let globs =
         run.equipped.as_ref().map(|equipped| equipped.engine.definition.not_kept.as_slice()).unwrap_or_default();
     // What cannot be read as a glob was refused when the definition was loaded.
     let not_kept = PathSet::rooted(globs).map_err(|error| Stopped::Io(state.to_owned(), io::Error::other(error)))?;
     collect_state(run, state, &mut Budget::new(not_kept))?;
-    crate::claims::hear(run, ended, log);
+    crate::claims::hear(run, ended, events);
     if run.equipped.is_none() && fake::review(&ended.stdout.text_bytes()) == Some(Review::Rejected) {
         run.findings.block(
             Reason::ReviewerRejected,

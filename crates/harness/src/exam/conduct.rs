@@ -1,12 +1,14 @@
-//! What the tests tried while they ran. What the baseline's own tests try as well is nothing the patch did.
+//! What the tests tried while they ran. What the baseline's own tests try as well is nothing the patch did, and an action that is
+//! forbidden to an engine is what some tests are about: it is noted, and reaches nobody.
 
 use contract::sandbox::{Attempt, AttemptVerdict};
 use gate::conduct::judge_conduct;
 
 use super::Examiner;
+use super::room::Room;
 
 /// What it is that was tried: the rest of a command line may be another each time.
-pub(super) fn sort_of(attempt: &Attempt) -> String {
+pub(crate) fn sort_of(attempt: &Attempt) -> String {
     let first = attempt.what.split(' ').next().unwrap_or_default();
     format!("{:?} {:?} {:?} {first}", attempt.kind, attempt.judged, attempt.action)
 }
@@ -23,7 +25,23 @@ impl Examiner<'_> {
         let new = self.tried().into_iter().filter(|attempt| {
             attempt.judged != AttemptVerdict::Note && !known.is_some_and(|known| known.contains(&sort_of(attempt)))
         });
-        let new: Vec<Attempt> = new.collect();
+        let noted = |attempt: Attempt| match attempt.judged {
+            AttemptVerdict::ForbiddenAction => Attempt { judged: AttemptVerdict::Note, ..attempt },
+            AttemptVerdict::Violation | AttemptVerdict::Note => attempt,
+        };
+        let new: Vec<Attempt> = new.map(noted).collect();
+        self.found.attempts.extend(new);
+    }
+
+    /// Keeps what setup and build of a judged tree tried, as far as neither did on the baseline.
+    pub(super) fn hold_room_conduct(&mut self, room: &Room) {
+        let commands = self.before.commands.iter().flat_map(|before| &before.tried);
+        let before = commands.chain(self.furnished.layer.iter().flat_map(|layer| &layer.tried));
+        let known: Vec<&String> = before.collect();
+        let new = room.attempts.iter().filter(|attempt| {
+            attempt.judged != AttemptVerdict::Note && !known.iter().any(|known| **known == sort_of(attempt))
+        });
+        let new: Vec<Attempt> = new.cloned().collect();
         self.found.attempts.extend(new);
     }
 }

@@ -314,7 +314,7 @@ fn holds(pass: &VerificationPass) -> bool {
 }
 
 /// A name nobody can have foreseen.
-fn letters() -> Result<String, Stopped> {
+pub(super) fn letters() -> Result<String, Stopped> {
     let mut random = [0; NAME];
     getrandom::fill(&mut random)
         .map_err(|error| Stopped::Io("random numbers".into(), std::io::Error::other(error.to_string())))?;

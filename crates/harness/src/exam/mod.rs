@@ -7,24 +7,27 @@ mod ages;
 mod agreement;
 mod baseline;
 mod blind;
+mod built;
 mod conduct;
 mod control;
 mod exam_files;
 mod excused;
 mod faults;
 mod furnish;
+mod names;
+mod poison;
 mod room;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use contract::paths::{PathRules, PathVerdict};
-use contract::report::{CheckResult, FailedTest, PassKind, TestComparison, VerificationPass};
+use contract::report::{CheckResult, FailedTest, PassKind, PoisonedFile, TestComparison, VerificationPass};
 use contract::sandbox::{Attempt, MountDigest, SetupRecord};
 use contract::text::{listed, shown};
 use contract::{Coverage, Reason};
 use sandbox::Stage;
-use testimony::compare::{Terms, Weakness, compare};
+use testimony::compare::Weakness;
 use testimony::results::TestResults;
 use tree::{Entry, Listing, Mode, Store};
 
@@ -33,7 +36,9 @@ use crate::posture::Cells;
 use crate::run::Stopped;
 use crate::supervise::Setting;
 pub(crate) use baseline::BaselineExam;
+pub(crate) use conduct::sort_of;
 use control::Controlled;
+use names::CommandRun;
 use room::Ran;
 
 /// What is examined.
@@ -66,6 +71,10 @@ pub(crate) struct Examined {
     pub(crate) attempts: Vec<Attempt>,
     /// Setup layers that were made for trees other than the baseline.
     pub(crate) setup: Vec<SetupRecord>,
+    /// Changed files that were replaced by text that cannot compile.
+    pub(crate) poisoned: Vec<PoisonedFile>,
+    /// True if the build makes every product that the patch carries, with the same bytes.
+    pub(crate) products_rebuilt: bool,
 }
 
 /// What the contract's environment came to before the exam.
@@ -88,6 +97,10 @@ pub(crate) struct Examiner<'a> {
     furnished: Furnished,
     /// The commands on the baseline.
     before: BaselineExam,
+    /// Time that setup, builds and commands took so far.
+    spent_ms: u64,
+    /// Files of the exam's tree that its build wrote.
+    rewritten: Vec<Vec<u8>>,
     found: Examined,
 }
 
@@ -99,22 +112,30 @@ impl<'a> Examiner<'a> {
         stage: Option<Stage>,
         furnished: Furnished,
     ) -> Self {
-        Self { setting, cancel, trees, stage, furnished, before: BaselineExam::default(), found: Examined::default() }
+        let (before, found) = (BaselineExam::default(), Examined::default());
+        Self { setting, cancel, trees, stage, furnished, before, spent_ms: 0, rewritten: Vec::new(), found }
     }
 
     /// Exam, change, control and blind, each in a tree of its own.
     pub(crate) fn examine(mut self) -> Result<Examined, Stopped> {
         let exam = self.exam_listing()?;
-        if let Some(why) = self.cannot_set_up(&exam)? {
+        if let Some(why) = self.cannot_set_up()? {
             self.found.blocks.push((Reason::VerificationFailed, why));
             return Ok(self.found);
         }
         self.hold_baseline()?;
+        let spent = self.spent_ms;
         // Without a test of the baseline nothing can be held but what the patch itself brings.
         let ran = match self.before.has_no_test() {
             true => Vec::new(),
             false => self.commands(PassKind::Exam, &exam)?,
         };
+        let exam_ms = self.spent_ms - spent;
+        if ran.iter().any(|ran| ran.unready) {
+            self.found.coverage.extend([Coverage::ExamInProcess, Coverage::ExamWithoutControl]);
+            self.conclude();
+            return Ok(self.found);
+        }
         let delivered = match exam != *self.trees.result || self.before.has_no_test() {
             true => Some(self.commands(PassKind::Change, self.trees.result)?),
             false => None,
@@ -127,6 +148,7 @@ impl<'a> Examiner<'a> {
         }
         self.note_exam_changes()?;
         self.blind(&exam)?;
+        self.poison(&exam, &ran, exam_ms)?;
         self.conclude();
         Ok(self.found)
     }
@@ -136,7 +158,8 @@ impl<'a> Examiner<'a> {
     fn exam_listing(&self) -> Result<Listing, Stopped> {
         let Trees { baseline, result, rules, .. } = self.trees;
         let of = |listing: &Listing, protected: bool| {
-            let kept = listing.0.iter().filter(move |(path, _)| rules.is_protected(path) == protected);
+            let restored = move |path: &[u8]| rules.is_restored(path, !baseline.0.contains_key(path));
+            let kept = listing.0.iter().filter(move |(path, _)| restored(path) == protected);
             kept.map(|(path, entry)| (path.clone(), *entry)).collect::<Vec<_>>()
         };
         let mut exam = Listing(of(result, false).into_iter().collect());
@@ -157,6 +180,14 @@ impl<'a> Examiner<'a> {
     /// Runs the contract's commands in one tree and compares their tests with the baseline's.
     fn commands(&mut self, kind: PassKind, listing: &Listing) -> Result<Vec<Ran>, Stopped> {
         let room = self.room(listing, kind.as_str())?;
+        self.hold_room_conduct(&room);
+        if let Some(why) = &room.unready {
+            let text = format!("{}: baseline + patch cannot be set up and built: {why}", kind.as_str());
+            self.found.blocks.push((Reason::VerificationFailed, text));
+        }
+        if kind == PassKind::Exam {
+            self.rewritten.clone_from(&room.rewritten);
+        }
         let released = self.released_changes();
         let mut all = Vec::new();
         for (index, command) in self.setting.contract.verification_commands.iter().enumerate() {
@@ -165,14 +196,8 @@ impl<'a> Examiner<'a> {
             self.hold_conduct_against(index);
             self.hear_only_known(index, &mut ran);
             let excused = self.excuse(kind, index, listing, &ran)?;
-            let before = self.before.commands.get(index);
-            let terms = Terms {
-                may_go: &self.setting.contract.tests_may_go,
-                is_relaxed: &|identity| kind == PassKind::Change || released.relax(self, listing, index, identity),
-                known_runner: before.is_some_and(|before| !before.runners.is_empty()),
-            };
-            let before = before.and_then(|before| before.tests.as_ref());
-            let mut compared = compare(before, ran.tests.as_ref(), &terms);
+            let run = CommandRun { kind, index, listing, ran: &ran };
+            let mut compared = self.compare_with_baseline(run, &released, excused.is_some())?;
             compared.tests.result = ran.settled_counts(compared.tests.result);
             compared.tests.failed = self.failed_tests(&ran, excused.as_ref());
             if !compared.compared {
@@ -216,7 +241,7 @@ impl<'a> Examiner<'a> {
         if !names.is_empty() {
             let tests = failed.iter().flat_map(|pass| &pass.tests.failed).filter(|test| test.excused.is_none());
             let tests: BTreeSet<String> = tests.map(in_one_line).collect();
-            let tests = listed(tests.into_iter(), NAMED);
+            let tests = listed(tests, NAMED);
             let tests = if tests.is_empty() { tests } else { format!("; failing: {tests}") };
             let hint = self.release_hint();
             let text = format!("does not pass on baseline + patch: {}{tests}{hint}", names.join(", "));

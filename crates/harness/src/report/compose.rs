@@ -156,5 +156,7 @@ fn engine_facts(run: &Run<'_>) -> EngineFacts {
         exit_code: engine.exit,
         duration_ms: engine.duration_ms,
         leftover_processes: engine.leftovers.clone(),
+        ended_by_harness: engine.ended_by_harness.clone(),
+        notes: engine.notes.clone(),
     }
 }

@@ -7,7 +7,7 @@ use contract::paths::{PathRules, PathSet, PathVerdict};
 use contract::product::{lock_file, marks_cache_folder};
 use contract::text::{path_text, shown};
 use evidence::names;
-use tree::{Listing, Mode, Store, TreeError};
+use tree::{Change, Listing, Mode, Store, TreeError};
 
 use crate::run::{Run, Stopped};
 use crate::target::Copy;
@@ -100,21 +100,35 @@ pub(super) fn with_lock_files_of_baseline(
     listing
 }
 
-/// What the engine is known to leave in a repository is no part of its work: it is moved to `backend/`.
-pub(super) fn without_engine_litter(run: &mut Run<'_>, copy: &Copy, mut listing: Listing) -> Result<Listing, Stopped> {
+/// Takes out what the engine is known to leave in a repository, which is no part of its work: it is moved to `backend/`. A file of
+/// that kind that the baseline has is put back, unless the contract allows or forbids its change by name.
+pub(super) fn without_engine_litter(
+    run: &mut Run<'_>,
+    copy: &Copy,
+    mut listing: Listing,
+    rules: &PathRules,
+) -> Result<Listing, Stopped> {
     let patterns = run.equipped.as_ref().map(|equipped| equipped.engine.definition.litter.clone()).unwrap_or_default();
     if patterns.is_empty() {
         return Ok(listing);
     }
     let litter = PathSet::rooted(&patterns)?;
-    let is_new = |path: &Vec<u8>| !copy.baseline.listing.0.contains_key(path) && litter.is_match(path);
-    let left: Vec<Vec<u8>> = listing.0.keys().filter(|path| is_new(path)).cloned().collect();
-    for (number, path) in left.iter().enumerate() {
-        let Some(entry) = listing.0.remove(path) else { continue };
-        let name = path_text(path);
-        if number < MOST_LITTER && matches!(entry.mode, Mode::File | Mode::Executable) {
+    let is_litter = |change: &Change| {
+        let verdict = rules.judge(&change.path);
+        let told = change.before.is_some() && matches!(verdict, PathVerdict::Allowed | PathVerdict::Forbidden);
+        litter.is_match(&change.path) && !told
+    };
+    let changes = tree::changes(&copy.baseline.listing, &listing);
+    for (number, change) in changes.iter().filter(|change| is_litter(change)).enumerate() {
+        let name = path_text(&change.path);
+        let kept = change.after.filter(|entry| matches!(entry.mode, Mode::File | Mode::Executable));
+        if let Some(entry) = kept.filter(|_| number < MOST_LITTER) {
             let bytes = copy.baseline.store.blob(entry.oid)?;
             run.write(&format!("backend/litter/{name}"), &bytes)?;
+        }
+        match change.before {
+            Some(before) => drop(listing.0.insert(change.path.clone(), before)),
+            None => drop(listing.0.remove(&change.path)),
         }
         run.findings.litter.push(name);
     }

@@ -1,17 +1,22 @@
 //! Case: the `<<<AGENT_RESULT` .. `AGENT_RESULT>>>` blocks of its output, and the results of phases in its event log, where some
-//! builds alone have them. How it ended is said by the last; what was made may have been said by any, because later phases fill
-//! the same form and leave it empty. A block that is broken claims nothing; that it is broken is judged where the engine's
-//! protocol is.
+//! builds alone have them. How it ended is said by the pipeline's end and by the last of the phases that work on the change: the
+//! retrospective says that it is complete whatever happened, and so does a scout. What was made may have been said by any of
+//! them, because later phases fill the same form and leave it empty. A block that is broken claims nothing; that it is broken
+//! is judged where the engine's protocol is.
 
 use contract::claim::Saying;
 use serde_json::{Map, Value};
 
 use super::Said;
 use super::stream::once_each;
-use crate::phases::ends;
+use crate::ending::{Pipeline, pipeline};
+use crate::phases::{PhaseEnd, ends};
 
 const START: &[u8] = b"<<<AGENT_RESULT";
 const END: &[u8] = b"AGENT_RESULT>>>";
+
+/// Summary of every retrospective.
+const RETROSPECTIVE: &str = "Retrospective complete";
 
 /// A result is a page of text. Parsed as a tree it takes many times its size.
 const MAX_ENVELOPE: usize = 1024 * 1024;
@@ -23,14 +28,31 @@ pub(super) fn read(stdout: &[u8], stderr: &[u8], log: &[u8]) -> Said {
     if printed.is_empty() {
         printed = blocks(stderr);
     }
+    let ends = ends(log);
+    let is_logged = ends.iter().any(PhaseEnd::counts);
     let mut claimed = Claimed::default();
     for block in printed.iter().skip(printed.len().saturating_sub(MOST_ENVELOPES)) {
-        claimed.hear(parsed(block).as_ref());
+        let envelope = parsed(block);
+        if !envelope.as_ref().is_some_and(is_retrospective) {
+            claimed.hear(envelope.as_ref());
+        }
     }
-    for result in ends(log).iter().filter_map(|end| end.result()) {
+    // A block does not say whose it is; the log does.
+    if is_logged {
+        claimed.last = Said::default();
+    }
+    for result in ends.iter().filter(|end| end.counts()).filter_map(PhaseEnd::result) {
         claimed.hear(Some(&result));
     }
+    if let Some(ended) = pipeline(log) {
+        claimed.end(ended == Pipeline::Completed);
+    }
     claimed.said()
+}
+
+/// The constant that the program writes for its retrospective.
+fn is_retrospective(envelope: &Map<String, Value>) -> bool {
+    envelope.get("summary").and_then(Value::as_str) == Some(RETROSPECTIVE) && !envelope.contains_key("artifacts")
 }
 
 /// What all envelopes together claim.
@@ -57,6 +79,16 @@ impl Claimed {
         }
         let surplus = self.made.len().saturating_sub(super::MAX_CLAIMS);
         self.made.drain(..surplus);
+    }
+
+    /// The pipeline's own word on its end comes after those of its agents, and differs where it did not accept one.
+    fn end(&mut self, success: bool) {
+        let known = self.last.fields.iter().position(|(_, saying)| matches!(saying, Saying::Success(_)));
+        match known.and_then(|at| self.last.fields.get_mut(at)) {
+            Some((_, Saying::Success(said))) if *said == success => {}
+            Some(field) => *field = ("pipeline_end", Saying::Success(success)),
+            None => self.last.fields.insert(0, ("pipeline_end", Saying::Success(success))),
+        }
     }
 
     fn said(self) -> Said {

@@ -44,14 +44,17 @@ fn pytest<'l>(lines: &'l [String], name: &str) -> Option<&'l str> {
     })
 }
 
-/// The last line of the traceback below `FAIL: test_c (module.Class.test_c)`.
+/// The exception at the end of the traceback below `FAIL: test_c (module.Class.test_c)`.
 fn unittest<'l>(lines: &'l [String], last: &str) -> Option<&'l str> {
     let heads = [format!("FAIL: {last} ("), format!("ERROR: {last} (")];
     let at = lines.iter().position(|line| heads.iter().any(|head| line.starts_with(head.as_str())))?;
     let block = lines.iter().skip(at + 2).take(NEAR);
     let block = block.take_while(|line| !line.starts_with("=====") && !line.starts_with("-----"));
-    let unindented = block.filter(|line| !line.is_empty() && !line.starts_with([' ', '\t']));
-    unindented.filter(|line| !line.starts_with("Traceback ")).map(String::as_str).last()
+    let block: Vec<&String> = block.collect();
+    // Of an exception that was raised while another was handled, the last one counts.
+    let last = block.iter().rposition(|line| line.starts_with("Traceback ")).map_or(0, |at| at + 1);
+    let unindented = block[last..].iter().find(|line| !line.is_empty() && !line.starts_with([' ', '\t']));
+    unindented.map(|line| line.as_str())
 }
 
 /// The panic below `---- tests::adds stdout ----`.
@@ -112,7 +115,7 @@ mod tests {
         check("FAILED t.py::test_ab - no\n", "t.py::test_a", "");
         let rule = ("=".repeat(70), "-".repeat(70));
         let words = format!(
-            "{0}\nFAIL: test_a (m.A.test_a)\n{1}\nTraceback (most recent call last):\n  File \"m.py\", line 1\nAssertionError: 1 != 2\n\n{1}\nRan 1 test\n",
+            "{0}\nFAIL: test_a (m.A.test_a)\n{1}\nTraceback (most recent call last):\n  File \"m.py\", line 1\nAssertionError: 1 != 2\n- a\n+ b\n\n{1}\nRan 1 test\n",
             rule.0, rule.1
         );
         check(&words, "m.A.test_a", "AssertionError: 1 != 2");

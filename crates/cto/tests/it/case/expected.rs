@@ -52,10 +52,23 @@ pub(super) struct Expected {
     pub(super) exit: Option<i32>,
     pub(super) stopped_by: &'static str,
     pub(super) markers: &'static [&'static str],
+    /// Words of the note on its log, which is the only one.
+    pub(super) note: &'static str,
 }
 
 impl Expected {
-    pub(super) const PASS: Self = Self { reasons: &[], says: "", exit: Some(0), stopped_by: "itself", markers: &[] };
+    pub(super) const PASS: Self =
+        Self { reasons: &[], says: "", exit: Some(0), stopped_by: "itself", markers: &[], note: "" };
+
+    /// The engine stayed, and the harness ended it.
+    pub(super) const fn by_harness(self) -> Self {
+        Self { stopped_by: "harness", markers: &[COMPLETED], ..self }
+    }
+
+    /// The engine was ended for time.
+    pub(super) const fn late(reasons: &'static [&'static str]) -> Self {
+        Self { reasons, exit: Some(124), stopped_by: "time limit", markers: &[TIMEOUT], ..Self::PASS }
+    }
 
     /// The engine ended by itself, and something is held against it.
     pub(super) const fn failed(reasons: &'static [&'static str], says: &'static str) -> Self {
@@ -73,7 +86,7 @@ impl Expected {
         says: &'static str,
         markers: &'static [&'static str],
     ) -> Self {
-        Self { reasons, says, exit: None, stopped_by: "", markers }
+        Self { reasons, says, exit: None, stopped_by: "", markers, note: "" }
     }
 
     fn status(&self) -> &'static str {
@@ -138,6 +151,13 @@ impl Scene {
             let told = (&exited["exit_code"], &exited["stopped_by"]);
             assert_eq!(told, (&json!(expected.exit), &json!(expected.stopped_by)), "{name}");
         }
+        let notes = report["engine"]["notes"].as_array().cloned().unwrap_or_default();
+        let noted = notes.iter().any(|note| note.as_str().unwrap().contains(expected.note));
+        assert_eq!((notes.len(), noted), (usize::from(!expected.note.is_empty()), !expected.note.is_empty()), "{name}");
+        let coverage = report["coverage"].as_array().unwrap();
+        let by_harness = expected.stopped_by == "harness";
+        assert_eq!(coverage.contains(&json!("engine_ended_by_harness")), by_harness, "{name}");
+        assert_eq!(report["engine"]["ended_by_harness"].is_string(), by_harness, "{name}");
         let there: Vec<&&str> = MARKERS.iter().filter(|marker| bundle.join("backend").join(marker).is_file()).collect();
         assert_eq!(there, expected.markers.iter().collect::<Vec<_>>(), "{name}");
         assert_eq!(bundle.join("backend/case-gate.log").is_file(), !started, "{name}");

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use testkit::{git, run_git};
 
-use super::expected::{COMPLETED, TIMEOUT};
-use super::scene::{COMMIT, Scene, WORK, exited, good, working};
+use super::scene::{COMMIT, Scene, WORK, good};
+use super::stayer::{Stayed, Stayer};
 
 /// What is done to `.git` after the work is committed; `$TRAP` makes a file that would show that somebody ran it.
 struct Row {
@@ -47,23 +47,14 @@ const ROWS: &[Row] = &[
 
 #[test]
 fn a_repository_cannot_harm_who_looks_at_it() {
-    let mut scene = Scene::new(good());
-    scene.climb();
-    let task = scene.told("linger quiet");
-    let trap = scene.world.path().join("trap");
+    let mut stayer = Stayer::new();
+    let trap = stayer.scene.world.path().join("trap");
     let set = format!("touch {}", trap.display());
     for Row { name, command, seen } in ROWS {
-        scene.answer(working(&format!("{WORK} && {COMMIT}; {}", command.replace("$TRAP", &set)), json!({})));
-        scene.set("CTO_HARNESS_CASE_TIMEOUT_SECONDS", if *seen { "60" } else { "6" });
+        let task = stayer.told(&format!("{WORK} && {COMMIT}\n{}", command.replace("$TRAP", &set)));
         let began = Instant::now();
-        let ran = scene.cto(&["run", &task, "--engine", "case", "--stage", "2", "--json"]);
+        let (report, _) = stayer.check(&[&task, "--stage", "2"], &Stayed { name, by_harness: *seen, reasons: None });
         let took = began.elapsed();
-        let report = ran.json();
-        let bundle = scene.world.bundles().join(report["run_id"].as_str().unwrap());
-        let _ = scene.cto(&["verify", bundle.to_str().unwrap()]).expect(0);
-        let (by, marker) = if *seen { ("harness", COMPLETED) } else { ("time limit", TIMEOUT) };
-        assert_eq!(exited(&bundle)["stopped_by"], by, "{name}: {}", testkit::outcome_of(&report));
-        assert!(bundle.join("backend").join(marker).is_file(), "{name}");
         assert_eq!(report["changed_files"], json!(["strings.py"]), "{name}: the result is taken all the same");
         assert!(took < Duration::from_secs(40), "{name}: {took:?}");
         assert!(!trap.exists(), "{name}: something of the repository was executed");

@@ -50,3 +50,29 @@ fn other_things_of_that_name_are_refused() {
     let probed = scene.cto(&["engine", "probe", "case", "--json"]).expect(3).text();
     assert!(probed.contains("provider_unavailable"), "{probed}");
 }
+
+/// What `run --help` says, and whether the program is one whose arguments and log are known.
+const BUILDS: &[(&str, Option<&str>)] = &[
+    ("  --task, -t <file>   Task file\n  --mode <mode>", None),
+    ("  --task, -t <file>   Task file\n  --no-scout          Skip the scout", None),
+    ("unknown option", None),
+    ("  --task, -t <td-id>   Task in the td store\n  --repo-path <dir>", Some("td store")),
+    ("  --task <id>   Task\n  --repo-path <dir>", Some("td store")),
+    ("  --task <file>\n  --runtime   pi or LangGraph", Some("leaves no event log")),
+];
+
+/// Newer builds answer to the same help; those that cannot be run as the others are refused before anything is started.
+#[test]
+fn newer_builds_are_told_apart() {
+    let mut scene = Scene::new(good());
+    scene.set("CTO_HARNESS_CASE_STAGE", "1");
+    for (help, refused) in BUILDS {
+        let text = format!(
+            "#!/bin/sh\n[ \"$1\" = --help ] && echo 'Run the agent pipeline' && exit 0\n[ \"$2\" = --help ] || exit 9\n\
+             cat <<'END'\n{help}\nEND\nexit 1\n"
+        );
+        scene.name_script(&text);
+        let probed = scene.cto(&["engine", "probe", "case", "--json"]).expect(if refused.is_some() { 3 } else { 0 });
+        assert!(probed.text().contains(refused.unwrap_or_default()), "{help}: {}", probed.text());
+    }
+}

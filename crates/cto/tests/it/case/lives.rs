@@ -4,76 +4,44 @@ use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use fixtures::scripted::Reply;
 use serde_json::{Value, json};
 use testkit::end_marked;
 
-use super::expected::{COMPLETED, Expected, TIMEOUT};
+use super::expected::Expected;
 use super::plain::Plain;
-use super::scene::{COMMIT, Scene, TASK, WORK, bash, envelope, events, exited, good, role, script, working};
+use super::scene::{COMMIT, Scene, TASK, WORK, events, exited, good, working};
 
-/// What is left in the tree when the engine does not end, and what that comes to.
-struct Row {
-    name: &'static str,
-    command: String,
-    expected: Expected,
-}
+/// Ended for time, at its work.
+const LATE: Expected = Expected::late(&["timeout"]);
+const PASS_BY_HARNESS: Expected = Expected::PASS.by_harness();
+const NOTHING_BY_HARNESS: Expected =
+    Expected::failed(&["no_diff", "claim_contradicted"], "the engine ended well and changed nothing").by_harness();
 
-/// Ended for time: at its work, with a success that nobody saw, and with a good result.
-const LATE: Expected =
-    Expected { reasons: &["timeout"], says: "", exit: Some(124), stopped_by: "time limit", markers: &[TIMEOUT] };
-const LATE_AND_FALSE: Expected = Expected { reasons: &["claim_contradicted", "timeout"], ..LATE };
-const LATE_WITH_PATCH: Expected = Expected {
-    reasons: &["lifecycle_timeout_after_valid_patch"],
-    says: "case engine failed with exit code 124",
-    ..LATE
-};
-const BY_HARNESS: Expected = Expected { stopped_by: "harness", markers: &[COMPLETED], ..Expected::PASS };
-
-fn rows() -> Vec<Row> {
-    let row = |name, expected, command| Row { name, command, expected };
-    let orphan = "git checkout -q --orphan other && git add strings.py test_strings.py && git commit -qm other";
-    vec![
-        row("a commit, and a tree that is clean but for litter", BY_HARNESS, format!("{WORK} && {COMMIT}")),
-        row("two commits", BY_HARNESS, format!("{WORK} && {COMMIT} && git commit -q --allow-empty -m more")),
-        row("the work without a commit", LATE_WITH_PATCH, WORK.to_owned()),
-        row("a commit, and a change beside it", LATE_WITH_PATCH, format!("{COMMIT} --allow-empty; {WORK}")),
-        row("work that takes too long", LATE, "sleep 600".to_owned()),
-        row("nothing at all, and a log that says it is done", LATE_AND_FALSE, "true".to_owned()),
-        row(
-            "the commit that was there before, checked out",
-            LATE_AND_FALSE,
-            "git checkout -q --detach HEAD".to_owned(),
-        ),
-        row("a commit that does not rest on the baseline", LATE_WITH_PATCH, format!("{WORK} && {orphan}")),
-    ]
-}
-
+/// Its log says when it is done, whatever lies in the tree. A tool that is open is work.
 #[test]
-fn an_engine_that_stays_is_ended_when_its_work_stands_or_its_time_is_over() {
+fn an_engine_that_stays_is_ended_after_its_final_event_or_when_its_time_is_over() {
     let mut scene = Scene::new(good());
     scene.climb();
-    // What it says of itself is another matter, and stays unsaid.
-    let task = scene.told("linger quiet");
-    for Row { name, command, expected } in rows() {
+    for (name, words, command, expected) in [
+        ("a commit", "linger quiet", format!("{WORK} && {COMMIT}"), PASS_BY_HARNESS),
+        ("the work without a commit", "linger quiet", WORK.to_owned(), PASS_BY_HARNESS),
+        ("a commit, and a change beside it", "linger", format!("{COMMIT} --allow-empty; {WORK}"), PASS_BY_HARNESS),
+        ("nothing at all, and a log that says it is done", "linger quiet", "true".to_owned(), NOTHING_BY_HARNESS),
+        ("a program that stays after its review", "stuck", WORK.to_owned(), PASS_BY_HARNESS),
+        ("a tool that hangs after a commit", "none", format!("{WORK} && {COMMIT} && sleep 600"), LATE_WITH_PATCH),
+        ("work that takes too long", "linger quiet", "sleep 600".to_owned(), LATE),
+    ] {
         scene.answer(working(&command, json!({})));
-        scene.set("CTO_HARNESS_CASE_TIMEOUT_SECONDS", if expected.reasons.is_empty() { "60" } else { "6" });
-        let _ = scene.check(name, &task, &expected);
+        let is_late = expected.stopped_by == "time limit";
+        scene.set("CTO_HARNESS_CASE_TIMEOUT_SECONDS", if is_late { "5" } else { "60" });
+        let _ = scene.check(name, &scene.told(words), &expected);
     }
 }
 
-/// An engine that still speaks to its model has not ended its work, however clean the tree is.
-#[test]
-fn work_that_goes_on_is_not_cut_off() {
-    let mut scene = Scene::new(good());
-    scene.climb();
-    let mut steps = role("implementer", vec![bash(&format!("{WORK} && {COMMIT}")), Reply::text(envelope(json!({})))]);
-    let slow = Reply { delay_head_ms: 3500, ..Reply::text(envelope(json!({"findings": {"critical": 1}}))) };
-    steps.extend(role("reviewer", vec![slow]));
-    scene.answer(script(steps));
-    let says = "the engine's own reviewer has 1 critical findings";
-    let _ = scene.check("a slow review", TASK, &Expected::failed(&["reviewer_rejected"], says));
-}
+const LATE_WITH_PATCH: Expected = Expected {
+    says: "case engine failed with exit code 124",
+    ..Expected::late(&["lifecycle_timeout_after_valid_patch"])
+};
 
 #[test]
 fn what_a_tool_starts_does_not_outlive_the_run() {

@@ -39,6 +39,8 @@ pub(super) struct Scene {
     pub(super) environment: Vec<(&'static str, String)>,
     /// Of the user's configuration, for the engine.
     pub(super) engine: Value,
+    /// Further engines, by their names.
+    pub(super) engines: Value,
     pub(super) classes: Value,
 }
 
@@ -109,7 +111,8 @@ impl Scene {
             "credential_sources": {"local": {"env": "UPSTREAM_KEY"}, "login": {"env": "UPSTREAM_KEY"}},
             "network_classes": {"local": {"hosts": ["127.0.0.1"], "scripted": true}},
         });
-        Self { world, server, environment, engine: json!({"settle_seconds": 1}), classes }
+        let engines = json!({});
+        Self { world, server, environment, engine: json!({"settle_seconds": 1}), engines, classes }
     }
 
     pub(super) fn set(&mut self, name: &'static str, value: &str) {
@@ -147,7 +150,8 @@ impl Scene {
     /// A call of the binary with the configuration and the variables of this scene.
     pub(super) fn command(&self, arguments: &[&str]) -> Command {
         let mut config = self.classes.clone();
-        config["engines"] = json!({"case": self.engine});
+        config["engines"] = self.engines.clone();
+        config["engines"]["case"] = self.engine.clone();
         let folder = self.world.user().join(".config/cto");
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("config.yaml"), config.to_string()).unwrap();
@@ -181,13 +185,25 @@ impl Scene {
 
     /// The case with words for the stand-in in its brief.
     pub(super) fn told(&self, words: &str) -> String {
+        self.told_as(words, "")
+    }
+
+    /// The same, with a contract that does not forbid to push and to open pull requests.
+    pub(super) fn told_open(&self, words: &str) -> String {
+        self.told_as(words, "  - push\n  - pr_open\n")
+    }
+
+    /// `without` are lines that the contract loses.
+    fn told_as(&self, words: &str, without: &str) -> String {
         let case = fixtures::find(TASK).unwrap();
         let folder = self.world.here().join("cases").join("told");
         for file in case.files {
             let path = folder.join(file.path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             let text = String::from_utf8(file.bytes.to_vec()).unwrap();
-            fs::write(path, text.replacen("brief: |\n", &format!("brief: |\n  ca-stand-in: {words}\n"), 1)).unwrap();
+            let text = text.replacen("brief: |\n", &format!("brief: |\n  ca-stand-in: {words}\n"), 1);
+            let text = without.split_inclusive('\n').fold(text, |text, line| text.replacen(line, "", 1));
+            fs::write(path, text).unwrap();
         }
         folder.display().to_string()
     }

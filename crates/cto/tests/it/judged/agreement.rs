@@ -96,6 +96,7 @@ fn tests_before_code_are_not_compared_and_a_silent_runner_is_refused() {
             ("allowed_paths", "[calc.py]"),
             ("verification_commands", &commands),
             ("environment", &environment),
+            ("must_pass", "[test_double]"),
             ("fake", &fake),
         ];
         world.case("made", &changes);

@@ -185,6 +185,25 @@ pub(super) const SETUP_FAILS: Row = Row {
     ..Row::blocked("setup-fails")
 };
 
+/// A contract that says of a green test that it fails.
+pub(super) const PREMISE_FALSE: Row = Row {
+    reasons: &[("contract_premise_false", "backend.gate.blocked")],
+    markers: &["fake-gate.log"],
+    set: |world| {
+        let command = r#"[["python3", "-m", "unittest", "-v"]]"#;
+        let args = of_case(world, &[("verification_commands", command), ("must_pass", "[test_a]")], &[]);
+        let test = "import unittest\n\n\nclass A(unittest.TestCase):\n    def test_a(self):\n        pass\n";
+        world.write("made/files/test_a.py", test);
+        args
+    },
+    evidence: |seen| {
+        assert_eq!(seen.report["engine"]["process_started"], false);
+        assert_eq!(seen.event("backend.gate.blocked")["gate"], "baseline_exam");
+        assert!(seen.text("test.log").contains("test_a (test_a.A.test_a) ... ok"), "{}", seen.text("test.log"));
+    },
+    ..Row::blocked("premise-false")
+};
+
 /// What an engine does that looks for a way out.
 pub(super) const VIOLATION: Row = Row {
     reasons: &[("sandbox_violation", "sandbox.refused")],

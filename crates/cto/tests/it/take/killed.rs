@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::json;
 use testkit::{World, git, moment, stoppable, times};

@@ -53,7 +53,7 @@ fn texts_are_cut_and_neutral() {
         ),
     ] {
         let argv = ["git", "push", &argument].map(str::to_owned).to_vec();
-        let executions = vec![Execution { path: "/bin/git".to_owned(), argv, file: None, count: 1 }];
+        let executions = vec![Execution { path: "/bin/git".to_owned(), argv, file: None, directory: None, count: 1 }];
         let attempts = judge_conduct("engine", &Seen { executions, ..Seen::default() });
         bounded(&attempts);
         assert_eq!(attempts[0].what, wanted);
@@ -68,7 +68,7 @@ fn long_input_takes_no_long_time() {
         .map(|port| Connection { address: format!("8.8.8.8:{port}"), count: u64::MAX, comm: String::new() })
         .collect();
     let seen = Seen {
-        executions: vec![Execution { path: "gh".to_owned(), argv, file: None, count: u64::MAX }; 3],
+        executions: vec![Execution { path: "gh".to_owned(), argv, file: None, directory: None, count: u64::MAX }; 3],
         connections,
         canaries: vec![CanaryTouch { path: "x".repeat(many), opened: u64::MAX, read: 1, changed: u64::MAX }],
         ..Seen::default()
@@ -95,7 +95,7 @@ fn seen() -> impl Strategy<Value = Seen> {
     let parts = (proptest::sample::select(kinds), word(), vec(word(), 0..3), proptest::option::of(word()));
     let file = parts.prop_map(|(kind, path, interpreter, same_as)| ExecutedFile { kind, path, interpreter, same_as });
     let execution = (word(), vec(word(), 0..8), proptest::option::of(file), any::<u64>())
-        .prop_map(|(path, argv, file, count)| Execution { path, argv, file, count });
+        .prop_map(|(path, argv, file, count)| Execution { path, argv, file, directory: None, count });
     let refused = (word(), any::<u64>(), ".{0,20}").prop_map(|(name, count, comm)| RefusedCall { name, count, comm });
     let connection = ("(unix:)?[/a-f0-9.:@\\[\\]]{0,20}", any::<u64>(), ".{0,20}")
         .prop_map(|(address, count, comm)| Connection { address, count, comm });

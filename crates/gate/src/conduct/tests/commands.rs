@@ -98,7 +98,7 @@ fn the_file_and_the_given_name_both_count() {
         ("/usr/bin/python3", &["python3"], "nothing"),
     ] {
         let argv = argv.iter().copied().map(str::to_owned).collect();
-        let judged = counts(&Execution { path: path.to_owned(), argv, file: None, count: 1 });
+        let judged = counts(&Execution { path: path.to_owned(), argv, file: None, directory: None, count: 1 });
         assert_eq!(counts_in_words(judged), wanted, "{path}");
     }
 }

@@ -48,6 +48,11 @@ enum Found {
 }
 
 impl Caller {
+    /// The directory that the process is in, from the root of the run.
+    pub(super) fn directory(self) -> Option<String> {
+        own_files::read_link(self.proc("cwd")).ok().map(|path| cut(&path.to_string_lossy()))
+    }
+
     /// Describes the file that runs in the end. `None` where there is none.
     pub(super) fn executed_file(
         self,

@@ -33,18 +33,29 @@ impl Executions {
         argv: Vec<String>,
     ) -> (Weight, Execution) {
         let file = caller.executed_file(from, path, &argv, &mut self.known);
-        let plain = Execution { path: cut(path), argv, file: None, count: 1 };
+        let plain = Execution { path: cut(path), argv, file: None, directory: None, count: 1 };
         let weight = (self.rules.weigh)(&plain);
-        let Some(file) = file else { return (weight, plain) };
+        let Some(file) = file else { return self.look_where(caller, weight, plain) };
         let says_more = file.kind != FileKind::Named || plain.path.len() < path.len();
         let whole = Execution { file: Some(file), ..plain.clone() };
         let by_file = (self.rules.weigh)(&whole);
-        if says_more || by_file != weight { (by_file, whole) } else { (weight, plain) }
+        let (weight, execution) = if says_more || by_file != weight { (by_file, whole) } else { (weight, plain) };
+        self.look_where(caller, weight, execution)
+    }
+
+    /// Adds where it is executed, if it is grave: elsewhere it may be nothing.
+    fn look_where(&self, caller: Caller, weight: Weight, execution: Execution) -> (Weight, Execution) {
+        if weight != Weight::Grave {
+            return (weight, execution);
+        }
+        let whole = Execution { directory: caller.directory(), ..execution };
+        ((self.rules.weigh)(&whole), whole)
     }
 
     pub(super) fn add(&mut self, weight: Weight, execution: Execution) {
         let same = |known: &Execution| {
-            known.path == execution.path && known.argv == execution.argv && known.file == execution.file
+            let Execution { path, argv, file, directory, count: _ } = known;
+            (path, argv, file, directory) == (&execution.path, &execution.argv, &execution.file, &execution.directory)
         };
         if let Some((_, known)) = self.rows.iter_mut().find(|(_, known)| same(known)) {
             known.count += 1;
@@ -65,7 +76,8 @@ mod tests {
     #[test]
     fn none_that_counts_gives_way_to_those_that_do_not() {
         let mut executions = Executions::new(ExecutionRules::NONE, Vec::new());
-        let execution = |name: String| Execution { path: name, argv: Vec::new(), file: None, count: 1 };
+        let execution =
+            |name: String| Execution { path: name, argv: Vec::new(), file: None, directory: None, count: 1 };
         for weight in [Weight::Nothing, Weight::Note, Weight::Grave] {
             for number in 0..2 * ENTRIES_MAX {
                 executions.add(weight, execution(format!("{weight:?} {number}")));

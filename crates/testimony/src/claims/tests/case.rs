@@ -170,3 +170,33 @@ fn what_was_made_is_claimed_by_any_phase() {
     // Ends that nothing started are not to be trusted.
     assert_eq!(told("", phase("implement", LIE).split_once('\n').unwrap().1), Vec::<String>::new());
 }
+
+/// The retrospective's result is a constant, a scout has seen nothing, and the pipeline has the last word.
+#[test]
+fn only_phases_that_work_on_the_change_claim_success() {
+    const GOOD: &str = r#"{"status":"completed"}"#;
+    const FAILED: &str = r#"{"status":"failed","error":"no"}"#;
+    const CONSTANT: &str = r#"{"status":"completed","summary":"Retrospective complete"}"#;
+    let end = |outcome: &str| format!("{{\"event\":\"pipeline_end\",\"outcome\":\"{outcome}\"}}\n");
+    let retrospective = phase("retrospective", CONSTANT);
+    for (stdout, log, expected) in [
+        ("", phase("implement", FAILED) + &retrospective, "status success false: supported"),
+        ("", retrospective.clone(), ""),
+        ("", phase("scout", GOOD), ""),
+        ("", phase("implement", GOOD) + &retrospective, "! status success true: contradicted"),
+        ("", phase("implement", FAILED) + &retrospective + &end("failed"), "status success false: supported"),
+        // A reviewer that the pipeline did not accept has not said that all is well.
+        ("", phase("review", GOOD) + &retrospective + &end("failed"), "pipeline_end success false: supported"),
+        ("", end("completed"), "! pipeline_end success true: contradicted"),
+        (CONSTANT, String::new(), ""),
+        (CONSTANT, phase("implement", FAILED), "status success false: supported"),
+        // A block of nobody's does not speak over the log.
+        (GOOD, phase("implement", FAILED), "status success false: supported"),
+        (GOOD, String::new(), "! status success true: contradicted"),
+    ] {
+        let printed = if stdout.is_empty() { String::new() } else { envelope(stdout) };
+        let judged = super::judge(extract(Speech::Case, printed.as_bytes(), b"", log.as_bytes()), &failing());
+        let told: Vec<String> = judged.iter().map(super::line).collect();
+        assert_eq!(told.join("; "), expected, "{stdout} {log}");
+    }
+}
