@@ -64,6 +64,17 @@ impl Saying {
     }
 }
 
+impl Saying {
+    /// What is claimed, in one word: a failure that is admitted is no success.
+    pub const fn in_one_word(&self) -> &'static str {
+        match self {
+            Self::Success(false) => "failure",
+            Self::TestsPassed(false) => "tests_failed",
+            other => other.about(),
+        }
+    }
+}
+
 impl std::fmt::Display for Saying {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -169,6 +180,12 @@ mod tests {
             assert_eq!(judged.claim.saying.about(), whole["about"]);
             assert_eq!(serde_json::from_value::<JudgedClaim>(whole).unwrap(), judged);
         }
+    }
+
+    #[test]
+    fn a_failure_that_is_admitted_is_no_success() {
+        let words = [Saying::Success(true), Saying::Success(false), Saying::TestsPassed(false)];
+        assert_eq!(words.map(|saying| saying.in_one_word()), ["success", "failure", "tests_failed"]);
     }
 
     #[test]

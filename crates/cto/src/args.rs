@@ -200,6 +200,9 @@ pub(crate) enum Command {
         /// What the verification printed
         #[arg(long, group = "which")]
         verification: bool,
+        /// What the setup of the environment printed
+        #[arg(long, group = "which")]
+        setup: bool,
         /// The normalized events
         #[arg(long, group = "which")]
         events: bool,

@@ -7,6 +7,7 @@ use std::path::Path;
 use contract::report::{CHANGED_FILES, CheckResult, Excuse, FailedTest, PassKind, PoisonOutcome, Report};
 use contract::text::{listed, shown};
 use contract::{Reason, Stage, Status};
+use evidence::names;
 use evidence::render::{counts_text, model_text, verdict_sentence};
 
 use crate::output::{Output, count, millis, wrap};
@@ -108,6 +109,9 @@ fn facts(out: &mut String, output: Output, report: &Report) {
     }
     if let Some(model) = &report.model {
         line("model", &shown(&model_text(model)));
+    }
+    if report.artifact_paths.contains_key(names::SETUP_LOG) {
+        line("setup", &format!("cto logs {} --setup", report.run_id.suffix()));
     }
     line(
         "bundle",
@@ -241,10 +245,13 @@ fn lines(report: &Report, bundle: &Path) -> String {
         }
         for judged in &report.claims {
             let verdict = judged.verdict.as_str();
-            let _ = writeln!(out, "claim {} {verdict} {}", judged.claim.saying.about(), shown(&judged.seen));
+            let _ = writeln!(out, "claim {} {verdict} {}", judged.claim.saying.in_one_word(), shown(&judged.seen));
         }
     } else {
         let _ = writeln!(out, "engine_executed false");
+    }
+    if report.artifact_paths.contains_key(names::SETUP_LOG) {
+        let _ = writeln!(out, "setup cto logs {} --setup", report.run_id.suffix());
     }
     let _ = writeln!(out, "sandbox {}", report.sandbox.profile);
     for coverage in &report.coverage {

@@ -29,6 +29,8 @@ pub mod names {
     pub const EVENTS: &str = "events.normalized.jsonl";
     pub const PATCH: &str = "patch.diff";
     pub const TEST_LOG: &str = "test.log";
+    /// Output of `environment.setup`, where the contract has one.
+    pub const SETUP_LOG: &str = "setup.log";
     pub const TRACE: &str = "trace.jsonl";
     pub const CONTRACT: &str = "task-contract.json";
     pub const DECISION: &str = "eligibility-decision.json";

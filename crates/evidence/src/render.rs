@@ -78,7 +78,7 @@ pub fn model_text(model: &ModelReport) -> String {
         "{pair}{fallback}, {}; {} of {} answered, {} refused",
         model.admission_status,
         used.answered,
-        count(usize::try_from(used.requests).unwrap_or(usize::MAX), "request", "requests"),
+        count(usize::try_from(used.engine_requests()).unwrap_or(usize::MAX), "request", "requests"),
         used.refused
     )
 }
@@ -201,10 +201,9 @@ pub fn failure_reason(reason: Reason, text: &str, engine: &str, exit: Option<i32
         (Reason::EngineFailed, Some(code)) => format!("{engine} engine failed with exit code {code}"),
         (Reason::LifecycleTimeoutAfterValidPatch, _) => format!("{engine} engine failed with exit code 124"),
         (Reason::AgentProtocol, _) => format!("{engine} agent result protocol failed"),
-        (Reason::ProviderUnavailable | Reason::LocalProviderConfigMissing, _) => {
-            format!("provider unavailable: {text}")
-        }
-        (Reason::ProviderResponseShape, _) => format!("provider response shape unavailable: {text}"),
+        // The operator's exact words, which other tools compare; the blocker has the detail.
+        (Reason::ProviderUnavailable | Reason::LocalProviderConfigMissing, _) => "provider unavailable".to_owned(),
+        (Reason::ProviderResponseShape, _) => "provider response shape unavailable".to_owned(),
         _ => text.to_owned(),
     }
 }

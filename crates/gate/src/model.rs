@@ -7,8 +7,8 @@ mod tests;
 use contract::decision::{Inputs, Refusal};
 use contract::engine::variable_name;
 use contract::model::{AdmissionStatus, AnswerFact, CredentialFact, EndpointFact, ModelFacts, RefusalCode};
-use contract::record::{DecisionStatus, Found, ModelAdmission, ProviderDecision};
-use contract::{Gate, ModelPair, Reason, Stage, Stamp, text};
+use contract::record::{DecisionStatus, Found, ModelAdmission};
+use contract::{Gate, Reason, Stage, Stamp, text};
 
 use crate::rules::refuse;
 
@@ -112,20 +112,8 @@ fn decision(model: &ModelFacts) -> Vec<Refusal> {
         let text = format!("`{}` names {provider}/{named}; {pair} is neither it nor its fallback", status.as_str());
         return not_admitted(text, format!("ask for --model {provider}/{named}"));
     }
-    match model.admission.record() {
-        Some(record) if decision.names(pair) && !same_classes(decision, record, pair) => not_admitted(
-            "the provider decision and the admission name different credential or network classes",
-            "make decisions/provider.yaml and the admission say the same",
-        ),
-        _ => Vec::new(),
-    }
-}
-
-fn same_classes(decision: &ProviderDecision, record: &ModelAdmission, pair: &ModelPair) -> bool {
-    // An admission for another pair is told as such.
-    !record.is_for(pair)
-        || (decision.credential_source_class == record.credential_source_class
-            && decision.allowed_network_class == record.allowed_network_class)
+    // Its credential and network class describe the decision; the admission's govern.
+    Vec::new()
 }
 
 fn class_of(model: &ModelFacts, class: fn(&ModelAdmission) -> &String) -> String {

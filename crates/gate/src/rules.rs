@@ -217,7 +217,7 @@ fn identity(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
         let program = text::shown(program);
         refusals.extend(refuse(
             Gate::Identity,
-            Reason::ProviderUnavailable,
+            Reason::ToolMissing,
             format!("the verification needs `{program}`, which was not found"),
             format!("install {program}, or name its directory in environment.path"),
         ));
@@ -226,7 +226,7 @@ fn identity(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
         let (name, directory) = (text::shown(name), text::shown(directory));
         refusals.extend(refuse(
             Gate::Identity,
-            Reason::ProviderUnavailable,
+            Reason::ToolMissing,
             format!("the verification needs `{name}`, which lies in {directory}, and the sandbox does not show that"),
             "cto environment suggest writes the mounts and the path for the contract",
         ));
@@ -307,19 +307,9 @@ fn target_identity(contract: &TaskContract, _: &Inputs, target: &TargetFacts) ->
             format!("cto run {}     and mend what it says", contract.task_id),
         );
     }
-    match (&target.unreadable, &target.unreadable_remedy) {
-        (Some(why), Some(remedy)) => {
-            refuse(Gate::TargetIdentity, Reason::SourceMissing, text::shown(why), text::shown(remedy))
-        }
-        // Facts of decisions that were made before the remedy was one of them.
-        (Some(why), None) => refuse(
-            Gate::TargetIdentity,
-            Reason::ProviderUnavailable,
-            why.clone(),
-            "mend what is named, or name another repository with --repo DIR",
-        ),
-        (None, _) => Vec::new(),
-    }
+    let Some(why) = &target.unreadable else { return Vec::new() };
+    let remedy = target.unreadable_remedy.as_deref().unwrap_or(Reason::SourceMissing.remedy());
+    refuse(Gate::TargetIdentity, Reason::SourceMissing, text::shown(why), text::shown(remedy))
 }
 
 fn ownership(_: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
@@ -339,7 +329,7 @@ fn head(_: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
     if target.unreadable.is_none() && target.baseline_commit.is_none() {
         return refuse(
             Gate::Head,
-            Reason::ProviderUnavailable,
+            Reason::SourceMissing,
             "the repository has no commit to start from",
             "commit something first",
         );
@@ -348,7 +338,7 @@ fn head(_: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
     absent
         .flat_map(|path| {
             let text = format!("`{}` may change, but git does not hold its content", text::shown(path));
-            refuse(Gate::Head, Reason::ProviderUnavailable, text, "leave it out of allowed_paths")
+            refuse(Gate::Head, Reason::SourceMissing, text, "leave it out of allowed_paths")
         })
         .collect()
 }

@@ -88,7 +88,7 @@ const CLOSED: &[(&str, Edit, &[&str])] = &[
     ),
     ("no exam", |c, _| c.verification_commands.clear(), &["verification_command_present missing_test_command"]),
     ("no engine", |_, i| i.settings.engine_unavailable = Some("why".to_owned()), &["identity provider_unavailable"]),
-    ("no program", |_, i| i.settings.missing_programs.push("zig".to_owned()), &["identity provider_unavailable"]),
+    ("no program", |_, i| i.settings.missing_programs.push("zig".to_owned()), &["identity tool_missing"]),
     ("target named", |c, _| c.target_repository = Some("/x".to_owned()), &["target_admission target_not_admitted"]),
     ("approval asked for", |c, _| c.approval_required = true, &["approval approval_missing"]),
     (
@@ -126,7 +126,7 @@ const CLOSED: &[(&str, Edit, &[&str])] = &[
     (
         "unreadable, as told before",
         |_, i| target(i).unreadable = Some("why".to_owned()),
-        &["target_identity provider_unavailable"],
+        &["target_identity source_missing"],
     ),
     (
         "unreadable",
@@ -137,8 +137,8 @@ const CLOSED: &[(&str, Edit, &[&str])] = &[
         &["target_identity source_missing"],
     ),
     ("unowned", |_, i| target(i).repository = true, &["ownership unowned_repository"]),
-    ("no commit", |_, i| target(i).baseline_commit = None, &["head provider_unavailable"]),
-    ("absent content", |_, i| target(i).absent_allowed.push("sub".to_owned()), &["head provider_unavailable"]),
+    ("no commit", |_, i| target(i).baseline_commit = None, &["head source_missing"]),
+    ("absent content", |_, i| target(i).absent_allowed.push("sub".to_owned()), &["head source_missing"]),
     ("dirty", |_, i| target(i).dirty_paths.push("x".to_owned()), &["clean_start dirty_starting_tree"]),
     (
         "an earlier phase hides a later one",

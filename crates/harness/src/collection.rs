@@ -31,13 +31,20 @@ pub struct Collection<'a> {
     pub file: &'a str,
 }
 
+/// What does not hold of a collection.
+#[derive(Debug)]
+pub struct CollectionProblem {
+    pub reason: Reason,
+    pub text: String,
+}
+
 /// Seals `document` in a directory of its own under `harness-runs/`. `wrong` says what does not hold, if so. It starts no
 /// engine, so it is decided as the built-in one is: which engines the document is about has passed its own gates.
 pub fn seal_collection<T: Serialize>(
     harness: &Harness,
     collection: &Collection<'_>,
     document: &T,
-    wrong: Option<String>,
+    wrong: Option<CollectionProblem>,
 ) -> Result<Sealed, GovernError> {
     let refused = |error| GovernError::Open(OpenRunError::Io(collection.name.into(), std::io::Error::other(error)));
     let task = task(collection).map_err(refused)?;
@@ -58,15 +65,23 @@ pub fn seal_collection<T: Serialize>(
         .or_else(|stopped| seal_stopped(harness, &run_id, &stopped).map_err(GovernError::Seal))
 }
 
-fn collect<T: Serialize>(run: Run<'_>, file: &str, document: &T, wrong: Option<String>) -> Result<Sealed, Stopped> {
+fn collect<T: Serialize>(
+    run: Run<'_>,
+    file: &str,
+    document: &T,
+    wrong: Option<CollectionProblem>,
+) -> Result<Sealed, Stopped> {
     let evidence: Evidence<'_> = match run.decide()? {
         Decided::Preflight(mut admitted) => {
             let run = &mut admitted.run;
             let at = run.clock.now();
             run.draft.write_json(file, document, at)?;
-            if let Some(text) = wrong {
-                run.findings.block(Reason::VerificationFailed, text, file);
-                run.event(EventKind::VerificationCompleted, json!({"result": "fail"}))?;
+            if let Some(CollectionProblem { reason, text }) = wrong {
+                run.findings.block(reason, text, file);
+                // The last event carries its own.
+                if reason.event() != EventKind::RunCompleted {
+                    run.event(reason.event(), json!({"result": run.findings.verification.result}))?;
+                }
             }
             admitted.into()
         }

@@ -182,7 +182,7 @@ impl<'a> Run<'a> {
                 Ok(Decided::Refused(RefusedRun { run: self, refused }))
             }
             // All facts were given, so nothing can be pending; treated as what it would be: not admitted.
-            (Judged::Pending(_), _) => Err(Stopped::Cancelled),
+            (Judged::Pending(_), _) => Err(Stopped::Impossible("a decision is pending although every fact was given")),
         }
     }
 
@@ -269,6 +269,7 @@ impl<'a> Run<'a> {
             baseline_exam,
         };
         let inputs = self.clean(names::DECISION, inputs)?;
+        let _ = self.journal().note_inputs(&inputs);
         let judged = gate::judge(&self.task.contract, inputs)?;
         let decision = judged.decision();
         let data = json!({"missing": decision.missing_gates, "not_evaluated": decision.not_evaluated, "passed": decision.passed_gates, "phase": phase});

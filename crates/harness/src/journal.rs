@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use contract::RunId;
+use contract::decision::Inputs;
 use contract::model::UsageRecord;
 use contract::report::SecretHit;
 use contract::sandbox::Posture;
@@ -20,7 +21,8 @@ use crate::home::Home;
 use crate::run::Run;
 
 const FINDINGS: &str = "findings";
-const ASIDE: &str = "findings-new";
+const INPUTS: &str = "inputs";
+const ASIDE: &str = "new";
 const USAGE: &str = "usage";
 
 /// The places of a run's notes.
@@ -52,12 +54,21 @@ impl Journal {
         self.active.join(format!("{}.{what}", self.run_id))
     }
 
-    /// Replaces the note of what was found.
-    fn note_findings(&self, bytes: &[u8]) -> io::Result<()> {
-        let (aside, place) = (self.place(ASIDE), self.place(FINDINGS));
+    /// Replaces a note.
+    fn note(&self, what: &str, bytes: &[u8]) -> io::Result<()> {
+        let aside = self.place(ASIDE);
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).own_open(&aside)?;
         file.write_all(bytes)?;
-        fs::rename(aside, place)
+        fs::rename(aside, self.place(what))
+    }
+
+    /// Notes what the decision rests on as far as it was gathered.
+    pub(crate) fn note_inputs(&self, inputs: &Inputs) -> io::Result<()> {
+        self.note(INPUTS, &serde_json::to_vec(inputs)?)
+    }
+
+    pub(crate) fn read_inputs(&self) -> Option<Inputs> {
+        serde_json::from_slice(&own_files::read(self.place(INPUTS)).ok()?).ok()
     }
 
     /// Adds the record of a request that has ended.
@@ -78,7 +89,7 @@ impl Journal {
     }
 
     pub(crate) fn remove(&self) {
-        for what in [FINDINGS, ASIDE, USAGE] {
+        for what in [FINDINGS, INPUTS, ASIDE, USAGE] {
             let _ = fs::remove_file(self.place(what));
         }
     }
@@ -115,7 +126,7 @@ impl Run<'_> {
         if let Ok(bytes) = bytes
             && self.draft.censor().is_clean(&bytes)
         {
-            let _ = self.journal().note_findings(&bytes);
+            let _ = self.journal().note(FINDINGS, &bytes);
         }
     }
 }

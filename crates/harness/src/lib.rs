@@ -58,7 +58,7 @@ pub use audit::{AuditLedgerError, LedgerAudit, audit};
 pub use availability::availability;
 pub use bound::{BindBundleError, BoundBundle, asked_run};
 pub use clock::{ReadClockError, RunClock};
-pub use collection::{Collection, seal_collection};
+pub use collection::{Collection, CollectionProblem, seal_collection};
 pub use decide::{Answer, Ask, DecideError, ExamFiles, decide};
 pub use engines::{
     Engine, EngineConfig, Engines, FAKE, check_source, draft_source, find_engine, is_built_in, list_sources,

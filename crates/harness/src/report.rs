@@ -6,6 +6,7 @@ use contract::event::first_missing;
 use contract::report::{CHANGED_FILES, Report, SourceAdmissionStatus};
 use contract::sandbox::{postures, probe_sha256};
 use contract::statement::SealedBy;
+use contract::text::shown;
 use contract::{Coverage, EventKind, Reason, RunId};
 use evidence::seal::{Sealed, Signing, seal};
 use evidence::{names, stop};
@@ -14,7 +15,7 @@ use ledger::{RunSealed, Verdict};
 use serde_json::json;
 
 use crate::decide::{AdmittedRun, RefusedRun};
-use crate::engines::{Unconfined, judge_again};
+use crate::engines::{Blocked, BlockedRun, judge_again};
 use crate::home::Home;
 use crate::journal::Journal;
 use crate::recover::Remains;
@@ -26,12 +27,12 @@ use crate::{model, posture, proof, replay};
 
 use compose::{compose, duration_ms, source_status};
 
-/// What a bundle is made from: a refused decision, gates alone (stage 1), a sandbox that could not be built, a verified run,
+/// What a bundle is made from: a refused decision, gates alone (stage 1), a run that was blocked after its gates, a verified run,
 /// or what an interrupted one left. Nothing else.
 pub(crate) enum Evidence<'a> {
     Refused(Run<'a>, Refused),
     Preflight(Run<'a>, Admission),
-    Unconfined(Run<'a>),
+    Blocked(Run<'a>, Blocked),
     Verified(Run<'a>),
     Interrupted(Run<'a>),
 }
@@ -54,9 +55,9 @@ impl<'a> From<AdmittedRun<'a>> for Evidence<'a> {
     }
 }
 
-impl<'a> From<Unconfined<'a>> for Evidence<'a> {
-    fn from(Unconfined { run }: Unconfined<'a>) -> Self {
-        Self::Unconfined(run)
+impl<'a> From<BlockedRun<'a>> for Evidence<'a> {
+    fn from(BlockedRun { run, blocked }: BlockedRun<'a>) -> Self {
+        Self::Blocked(run, blocked)
     }
 }
 
@@ -97,8 +98,9 @@ impl<'a> Evidence<'a> {
                 run.trace("preflight.passed", json!({"decision_id": admission.decision().decision_id}))?;
                 run
             }
-            Self::Unconfined(mut run) => {
-                without_engine(&mut run, "the sandbox could not be built; nothing was started")?;
+            Self::Blocked(mut run, Blocked { why, .. }) => {
+                let why = format!("the engine was not started: {}", shown(&why));
+                without_engine(&mut run, &why)?;
                 run
             }
             Self::Interrupted(mut run) => {

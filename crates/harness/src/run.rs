@@ -86,6 +86,8 @@ pub(crate) enum Stopped {
     Globs(contract::paths::ParseGlobError),
     /// The run that this one is compared with.
     Baseline(String),
+    /// A state that the steps before exclude: a fault of the harness's own.
+    Impossible(&'static str),
 }
 
 impl Stopped {
@@ -108,6 +110,7 @@ impl fmt::Display for Stopped {
             Self::Seal(error) => error.fmt(f),
             Self::Globs(error) => error.fmt(f),
             Self::Baseline(error) => f.write_str(error),
+            Self::Impossible(what) => write!(f, "a fault of the harness: {what}"),
         }
     }
 }

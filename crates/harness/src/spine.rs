@@ -22,7 +22,7 @@ fn follow(run: Run<'_>) -> Result<Sealed, Stopped> {
         Decided::Refused(refused) => refused.into(),
         Decided::Preflight(admitted) => admitted.into(),
         Decided::Admitted(admitted, target) => match admitted.prepare(*target)? {
-            Prepared::Unconfined(unconfined) => (*unconfined).into(),
+            Prepared::Blocked(blocked) => (*blocked).into(),
             Prepared::Ready(workspace) => {
                 let worked = workspace.work()?;
                 let captured = worked.capture()?;

@@ -1,5 +1,5 @@
 //! Finding the run a person means: a full id, a unique beginning of one, its last part or the beginning of that, `@` for
-//! the newest run and `@-N` for the one N before it.
+//! the newest governed run and `@-N` for the one N before it.
 
 use rusqlite::ToSql;
 
@@ -43,9 +43,19 @@ impl Ledger {
         Ok(found(runs))
     }
 
+    /// Counts back over governed runs: a run that another is compared with and a summary of runs are not what a person means.
+    /// Where no run is governed, over all.
     fn run_back(&self, steps: u32) -> Result<Found, ReadLedgerError> {
-        let sql = format!("SELECT {COLUMNS} FROM runs ORDER BY started_at DESC, seq DESC LIMIT 1 OFFSET ?1");
-        Ok(found(self.rows(&sql, &[&steps])?))
+        let back = |of: &str| {
+            let sql = format!("SELECT {COLUMNS} FROM runs{of} ORDER BY started_at DESC, seq DESC LIMIT 1 OFFSET ?1");
+            self.rows(&sql, &[&steps])
+        };
+        let governed = back(" WHERE purpose = 'governed'")?;
+        let none = || self.rows(&format!("SELECT {COLUMNS} FROM runs WHERE purpose = 'governed' LIMIT 1"), &[]);
+        match governed.is_empty() && none()?.is_empty() {
+            true => Ok(found(back("")?)),
+            false => Ok(found(governed)),
+        }
     }
 
     fn matching(&self, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<RunRow>, ReadLedgerError> {

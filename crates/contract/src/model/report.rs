@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::usage::{Cost, LARGEST, RequestOutcome, Served, UsageRecord};
+use super::usage::{Cost, LARGEST, RequestOutcome, RequestPurpose, Served, UsageRecord};
 use super::{AdmissionStatus, ModelPair, Wire};
 use crate::digest::Digest;
 use crate::record::DecisionStatus;
@@ -35,6 +35,9 @@ pub struct ModelUse {
     pub pairs_observed: Vec<ObservedPair>,
     /// Requests that went to the upstream, those of the preflight included.
     pub requests: u64,
+    /// Those of the preflight among them.
+    #[serde(default, skip_serializing_if = "is_none_asked")]
+    pub probes: u64,
     /// Requests of the engine that the admitted model answered.
     pub answered: u64,
     pub refused: u64,
@@ -74,7 +77,17 @@ pub struct ModelCost {
     pub unknown_requests: u64,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields over by reference")]
+fn is_none_asked(requests: &u64) -> bool {
+    *requests == 0
+}
+
 impl ModelUse {
+    /// Requests of the engine that went to the upstream.
+    pub fn engine_requests(&self) -> u64 {
+        self.requests.saturating_sub(self.probes)
+    }
+
     pub fn of<'a>(records: impl IntoIterator<Item = &'a UsageRecord>) -> Self {
         let mut sums = Self::default();
         let mut pairs: BTreeMap<(String, Option<String>, Option<String>, Served), u64> = BTreeMap::new();
@@ -106,6 +119,7 @@ impl ModelUse {
             return;
         }
         self.requests += 1;
+        self.probes += u64::from(record.purpose == RequestPurpose::Probe);
         let add = |sum: &mut u64, count: Option<u64>| *sum = sum.saturating_add(count.unwrap_or(0)).min(LARGEST);
         let tokens = &record.tokens;
         add(&mut self.tokens.prompt, tokens.prompt);

@@ -1,6 +1,6 @@
 //! `cto compare`: any set of runs side by side. `comparison.json`, which a race seals, is made here too.
 
-use contract::{Digest, Status, TaskId};
+use contract::{Digest, Reason, Status, TaskId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -35,6 +35,20 @@ impl Comparison {
             contract_digest: shared(lanes.iter().filter_map(|lane| lane.contract_digest)),
             lanes,
             runtime_default_activation: false,
+        }
+    }
+}
+
+impl Comparison {
+    /// The reason that a bundle of it carries, of the same status as the comparison: the worst of a lane where none failed.
+    pub(crate) fn reason(&self) -> Reason {
+        let blocked = self.lanes.iter().filter(|lane| lane.status == Status::Blocked);
+        let worst = blocked.filter_map(|lane| lane.reasons.first().copied()).min();
+        match self.status {
+            Status::Blocked => {
+                worst.filter(|it| it.status(false) == Status::Blocked).unwrap_or(Reason::ProviderUnavailable)
+            }
+            Status::Pass | Status::Fail => Reason::VerificationFailed,
         }
     }
 }

@@ -14,14 +14,16 @@ use crate::error::CommandError;
 pub(crate) enum Which {
     Engine,
     Verification,
+    Setup,
     Events,
     Trace,
 }
 
-pub(crate) fn which(verification: bool, events: bool, trace: bool) -> Which {
-    match (verification, events, trace) {
+pub(crate) fn which(verification: bool, setup: bool, events: bool, trace: bool) -> Which {
+    match (verification, setup, events, trace) {
         (true, ..) => Which::Verification,
-        (_, true, _) => Which::Events,
+        (_, true, ..) => Which::Setup,
+        (_, _, true, _) => Which::Events,
         (.., true) => Which::Trace,
         _ => Which::Engine,
     }
@@ -32,6 +34,7 @@ pub(crate) fn logs(context: &Context, run: &str, which: Which) -> Result<u8, Com
     let files: &[&str] = match which {
         Which::Engine => &["backend/stdout.log", "backend/stderr.log"],
         Which::Verification => &[names::TEST_LOG],
+        Which::Setup => &[names::SETUP_LOG],
         Which::Events => &[names::EVENTS],
         Which::Trace => &[names::TRACE],
     };
@@ -49,7 +52,10 @@ pub(crate) fn logs(context: &Context, run: &str, which: Which) -> Result<u8, Com
             texts.into_iter().map(|(file, text)| (file.to_owned(), json!(text))).collect();
         output.print_json(&json!({"files": files, "run_id": found.id}))?;
     } else if texts.is_empty() {
-        output.note("the engine did not start, so it printed nothing\n");
+        output.note(match which {
+            Which::Setup => "the contract has no setup, or none was needed\n",
+            _ => "the engine did not start, so it printed nothing\n",
+        });
     } else {
         output.print(&texts.into_iter().map(|(_, text)| text).collect::<String>());
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use contract::case::Expect;
 use contract::{Purpose, Reason, Report, Status};
-use harness::{Collection, Harness, Quiet, Task, Watch, govern};
+use harness::{Collection, CollectionProblem, Harness, Quiet, Task, Watch, govern};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -194,9 +194,10 @@ fn as_declared(expect: &Expect, status: Status, reasons: &[Reason]) -> bool {
     expect.status == status && sorted(&expect.reasons) == sorted(reasons)
 }
 
-fn wrong(matrix: &Matrix) -> Option<String> {
+fn wrong(matrix: &Matrix) -> Option<CollectionProblem> {
     let wrong: Vec<&str> = matrix.cases.iter().filter(|row| !row.as_declared).map(|row| row.case_id.as_str()).collect();
-    (!wrong.is_empty()).then(|| format!("did not end as declared: {}", wrong.join(", ")))
+    let text = format!("did not end as declared: {}", wrong.join(", "));
+    (!wrong.is_empty()).then_some(CollectionProblem { reason: Reason::VerificationFailed, text })
 }
 
 fn ended(reasons: &[Reason]) -> String {

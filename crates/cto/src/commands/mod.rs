@@ -118,8 +118,8 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Show { run, markdown: true } => show::markdown(&context()?, &run),
         Command::Show { run, markdown: false } => show::show(&context()?, &run),
         Command::Diff { run, protected, outside } => diff::diff(&context()?, &run, protected, outside),
-        Command::Logs { run, verification, events, trace } => {
-            logs::logs(&context()?, &run, logs::which(verification, events, trace))
+        Command::Logs { run, verification, setup, events, trace } => {
+            logs::logs(&context()?, &run, logs::which(verification, setup, events, trace))
         }
         Command::Scan { paths } => scan::scan(output, &paths),
         Command::Verify { bundles, key, expect } => verify::verify(&context()?, &bundles, &key, &expect),

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use contract::{Purpose, TaskId};
-use harness::{Ask, Collection, Harness, Quiet, Task, Watch, WatchRun, govern};
+use harness::{Ask, Collection, CollectionProblem, Harness, Quiet, Task, Watch, WatchRun, govern};
 
 use super::INTERRUPTED;
 use super::compare::Comparison;
@@ -78,7 +78,10 @@ fn seal(harness: &Harness, task: &TaskId, comparison: &Comparison) -> Result<Str
         .filter(|lane| lane.status != contract::Status::Pass)
         .map(|lane| lane.engine.as_str())
         .collect();
-    let wrong = (!not_passed.is_empty()).then(|| format!("did not pass: {}", not_passed.join(", ")));
+    let wrong = (!not_passed.is_empty()).then(|| CollectionProblem {
+        reason: comparison.reason(),
+        text: format!("did not pass: {}", not_passed.join(", ")),
+    });
     let collection = Collection {
         name: &collection_name("race", task),
         title: "lanes side by side",

@@ -5,8 +5,8 @@ mod measure;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use contract::{Digest, Purpose, Status, TaskId};
-use harness::{Ask, Collection};
+use contract::{Digest, Purpose, Reason, Status, TaskId};
+use harness::{Ask, Collection, CollectionProblem};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -79,7 +79,8 @@ pub(crate) fn repeat(context: &Context, arguments: &RepeatArgs) -> Result<u8, Co
 
 fn seal(harness: &harness::Harness, repetition: &Repetition) -> Result<String, CommandError> {
     let others = repetition.runs.iter().filter(|lane| lane.status != Status::Pass).count();
-    let wrong = (others > 0).then(|| format!("{others} of {} runs did not pass", repetition.times));
+    let text = format!("{others} of {} runs did not pass", repetition.times);
+    let wrong = (others > 0).then_some(CollectionProblem { reason: Reason::VerificationFailed, text });
     let collection = Collection {
         name: &collection_name("repeat", &repetition.task_id),
         title: "one task again and again",

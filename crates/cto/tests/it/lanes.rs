@@ -63,6 +63,15 @@ fn a_lane_that_cannot_run_is_a_row_and_does_not_stop_the_others() {
         assert_eq!(lane["contract_digest"], document["contract_digest"]);
     }
     check_sealed(&world, "race-made", "comparison.json", "comparison", &document);
+    let summary = fs::read(sealed(&world, "race-made").join("report.json")).unwrap();
+    let summary: Value = serde_json::from_slice(&summary).unwrap();
+    assert_eq!((&summary["status"], &document["status"]), (&json!("blocked"), &json!("blocked")), "printed as sealed");
+    let last = world.cto(["show", "@", "--json"]).expect(0).json();
+    assert_eq!(
+        (&last["purpose"], &last["task_id"]),
+        (&json!("governed"), &json!("made")),
+        "`@` is a run, not a summary"
+    );
     // Control: alone, an engine that nobody knows is wrong usage.
     let _ = world.cto(["run", "./made", "--engine", "no-such-engine"]).expect(2);
 }

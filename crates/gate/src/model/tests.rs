@@ -114,11 +114,6 @@ fn closed_gates_refuse() {
             ADMISSION,
         ),
         (
-            "other classes",
-            |i| decide(i, DecisionStatus::LocalProviderRequired, |d| d.allowed_network_class = "x".into()),
-            ADMISSION,
-        ),
-        (
             "no class",
             |i| facts(i).credential = CredentialFact::Unmapped,
             "credential_source_present provider_unavailable",

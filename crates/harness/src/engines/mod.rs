@@ -49,7 +49,6 @@ use ending::has_protocol;
 use follow::{record_end, supervise};
 use linger::Linger;
 use order::order;
-use outfit::Unfit;
 
 /// The engine's cell in `sandbox.json`.
 const ENGINE: &str = "engine";
@@ -77,15 +76,26 @@ impl Layered {
     }
 }
 
-/// A run whose sandbox could not be built, whatever was found out before. Nothing was started.
-pub(crate) struct Unconfined<'a> {
+/// Why a run that its decision admits goes no further, from the place that knows. Everything that is said of it is made from
+/// this.
+#[derive(Debug)]
+pub(crate) struct Blocked {
+    /// The gate that would have refused, had it been known before.
+    pub(crate) gate: Gate,
+    pub(crate) reason: Reason,
+    pub(crate) why: String,
+}
+
+/// A run that goes no further, whatever was found out before. Its engine was not started.
+pub(crate) struct BlockedRun<'a> {
     pub(crate) run: Run<'a>,
+    pub(crate) blocked: Blocked,
 }
 
 /// What preparing comes to.
 pub(crate) enum Prepared<'a> {
     Ready(Box<Workspace<'a>>),
-    Unconfined(Box<Unconfined<'a>>),
+    Blocked(Box<BlockedRun<'a>>),
 }
 
 /// A copy in which an engine has worked and whose processes are dead.
@@ -137,7 +147,7 @@ impl<'a> AdmittedRun<'a> {
     /// Announces the copy and the plan and builds the sandbox. Only an admitted run has one.
     pub(crate) fn prepare(self, target: Target) -> Result<Prepared<'a>, Stopped> {
         let Self { mut run, admission } = self;
-        let Some(copy) = target.copy else { return Err(Stopped::Cancelled) };
+        let Some(copy) = target.copy else { return Err(Stopped::Impossible("an admitted run has no copy")) };
         run.step(Step::Workspace, StepState::Began, "")?;
         let files = announce(&mut run, &copy)?;
         run.trace("admitted", json!({"decision_id": admission.decision().decision_id}))?;
@@ -146,7 +156,7 @@ impl<'a> AdmittedRun<'a> {
         let state = run.work_dir("engine/state")?;
         let spec = match order(&mut run, &copy, &layers, &state)? {
             Ok(spec) => spec,
-            Err(Unfit { reason, why }) => return blocked(run, reason, &why).map(Box::new).map(Prepared::Unconfined),
+            Err(blocked) => return block(run, blocked),
         };
         let stage = run.take_stage()?;
         let mut cell = match Ready::build(stage, spec) {
@@ -155,12 +165,12 @@ impl<'a> AdmittedRun<'a> {
                 let open: Vec<_> = probes.iter().filter(|probe| !probe.refused).map(|probe| &probe.name).collect();
                 run.trace("sandbox.failed", json!({"failure": failure, "open": open}))?;
                 let why = format!("sandbox profile `{}` could not be built: {}", run.ask.sandbox, failure.text);
-                return blocked(run, Reason::SandboxUnavailable, &why).map(Box::new).map(Prepared::Unconfined);
+                return block(run, Blocked::unconfined(why));
             }
             Err(error) => return Err(error.into()),
         };
         if let Err(why) = serve_model(&mut run, &mut cell) {
-            return blocked(run, Reason::SandboxUnavailable, &why).map(Box::new).map(Prepared::Unconfined);
+            return block(run, Blocked::unconfined(why));
         }
         let layers = cell.take_upper().map(|changes| Layered { changes, layers });
         let refused = match &cell {
@@ -208,20 +218,28 @@ fn announce(run: &mut Run<'_>, copy: &Copy) -> Result<usize, Stopped> {
     Ok(files)
 }
 
-/// What the run needs cannot be had, whatever was found out before: blocked, with nothing started.
-fn blocked<'a>(mut run: Run<'a>, reason: Reason, why: &str) -> Result<Unconfined<'a>, Stopped> {
-    run.findings.block(reason, shown(why), names::TRACE);
+impl Blocked {
+    fn unconfined(why: String) -> Self {
+        Self { gate: Gate::SandboxAvailable, reason: Reason::SandboxUnavailable, why }
+    }
+}
+
+/// Ends a run before its engine starts.
+fn block(mut run: Run<'_>, blocked: Blocked) -> Result<Prepared<'_>, Stopped> {
+    let Blocked { gate, reason, why } = &blocked;
+    run.findings.block(*reason, shown(why), names::TRACE);
     let data = json!({
         "backend": run.ask.engine,
         "case_executed": false,
         "engine_executed": false,
-        "gate": Gate::SandboxAvailable,
+        "gate": gate,
         "mutation_mode": run.task.contract.mutation_mode,
         "reason": reason,
     });
     run.event(EventKind::BackendGateBlocked, data)?;
     run.step(Step::Workspace, StepState::Refused, reason.code())?;
-    Ok(Unconfined { run })
+    run.note_findings();
+    Ok(Prepared::Blocked(Box::new(BlockedRun { run, blocked })))
 }
 
 impl<'a> Workspace<'a> {

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use contract::{Reason, canonical_digest};
+use contract::{Gate, Reason, canonical_digest};
 use sandbox::{Spec, Upper, WorkspaceFrom};
 
-use super::outfit::{Outfit, Unfit};
-use super::{case, fake, outfit};
+use super::outfit::Outfit;
+use super::{Blocked, case, fake, outfit};
 use crate::model::{ModelLink, PORT};
 use crate::proof::{Given, Handed};
 use crate::quarters::{GIVEN, Quarters};
@@ -20,7 +20,7 @@ pub(super) fn order(
     copy: &Copy,
     layers: &[PathBuf],
     state: &Path,
-) -> Result<Result<Spec, Unfit>, Stopped> {
+) -> Result<Result<Spec, Blocked>, Stopped> {
     let mut quarters = run.setting().quarters("engine", copy.root.clone())?;
     let is_layered = copy.manifest.is_none() || !layers.is_empty();
     let prepared = prepare(run, copy, is_layered)?;
@@ -78,7 +78,7 @@ fn named_target(
     quarters: &Quarters,
     outfit: &Outfit,
     environment: &[(String, String)],
-) -> Result<Option<Unfit>, Stopped> {
+) -> Result<Option<Blocked>, Stopped> {
     let token = run.link.as_ref().map(ModelLink::token);
     let named = |(_, value): &&(String, String)| token.is_none_or(|token| !value.contains(token));
     let handed = Handed {
@@ -97,7 +97,7 @@ fn named_target(
     run.findings.given = Some(given);
     Ok(found.map(|place| {
         let why = format!("{} names a repository of the operator's, and an engine is told of none", place.as_str());
-        Unfit { reason: Reason::TargetNotAdmitted, why }
+        Blocked { gate: Gate::TargetAdmission, reason: Reason::TargetNotAdmitted, why }
     }))
 }
 

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use contract::engine::{EngineDefinition, Place, Values, render};
 use contract::model::{ModelFacts, Wire};
-use contract::{Digest, Reason, TaskContract};
+use contract::{Digest, Gate, Reason, TaskContract};
 use sandbox::Access;
 use serde_json::json;
 
 use untrusted_fs::own_files;
 
+use super::Blocked;
 use super::case;
 use super::equip::Equipped;
 use crate::model::ModelLink;
@@ -30,12 +31,6 @@ pub(super) struct Outfit {
     pub(super) cwd: Option<PathBuf>,
 }
 
-/// Why nothing may be started after all.
-pub(super) struct Unfit {
-    pub(super) reason: Reason,
-    pub(super) why: String,
-}
-
 /// Where the engine finds the task, beside what it reads from its input.
 const TASK: &str = "task.md";
 
@@ -44,7 +39,7 @@ pub(super) fn dress(
     equipped: &Equipped,
     quarters: &mut Quarters,
     state: &Path,
-) -> Result<Result<Outfit, Unfit>, Stopped> {
+) -> Result<Result<Outfit, Blocked>, Stopped> {
     let definition = &equipped.engine.definition;
     let (shown, mut argv) = equipped.pieces.command();
     for piece in shown {
@@ -99,7 +94,7 @@ fn configure(
     values: &mut Values,
     state: &Path,
     facts: Option<&ModelFacts>,
-) -> Result<Result<String, Unfit>, Stopped> {
+) -> Result<Result<String, Blocked>, Stopped> {
     let mut files = Vec::new();
     for file in &equipped.engine.definition.files {
         let below = file.path.strip_prefix("{state}/").unwrap_or(&file.path).to_owned();
@@ -119,7 +114,7 @@ fn configure(
     };
     record(run, &read, facts)?;
     Ok(match differs {
-        Some(why) => Err(Unfit { reason: Reason::ModelNotAdmitted, why }),
+        Some(why) => Err(Blocked { gate: Gate::ModelDecisionAndAdmission, reason: Reason::ModelNotAdmitted, why }),
         None => Ok(files.iter().map(|(_, text)| text.as_str()).collect()),
     })
 }

@@ -49,6 +49,7 @@ impl Restored {
         let intent = engine.and_then(|entry| serde_json::from_value::<EngineIntent>(entry.body.clone()).ok());
         let written = || serde_json::from_slice::<Decision>(&file(names::DECISION)?).ok();
         let inputs = intent.and_then(|intent| intent.inputs).or_else(|| written().map(|decision| decision.inputs));
+        let inputs = inputs.or_else(|| journal.read_inputs());
         Self {
             decision: inputs.and_then(|inputs| gate::decide(contract, inputs).ok()),
             noted: journal.read_findings(),

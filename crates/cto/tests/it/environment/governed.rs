@@ -176,7 +176,7 @@ fn go() {
     // By its whole path, because the system may have a Go of its own.
     let named = json!([[&go, "test", "./..."]]);
     let keys = [("verification_commands", named)];
-    let bare = scene.run_with("bare", &[GO.honest], "", &keys).expect("blocked", &["provider_unavailable"]);
+    let bare = scene.run_with("bare", &[GO.honest], "", &keys).expect("blocked", &["tool_missing"]);
     assert!(bare.why().contains(go.to_str().unwrap()), "{}", bare.told());
 }
 

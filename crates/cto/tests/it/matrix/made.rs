@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use testkit::{World, contract_text, wait_for};
 
 use super::check::{Drove, Row};
-use super::{nothing_ran, provider_unavailable_evidence};
+use super::nothing_ran;
 
 const SLEEPS: &str = "{steps: [{write: {path: a.txt, text: \"two\\n\"}}, {spawn: {argv: [sleep, \"600\"], detach: true}}, {sleep: {seconds: 600}}]}";
 
@@ -125,12 +125,12 @@ pub(super) const SOURCE_MISSING: Row = Row {
 };
 
 pub(super) const PROGRAM_MISSING: Row = Row {
-    reasons: &[("provider_unavailable", "run.completed")],
-    markers: &["provider-unavailable.txt", "fake-gate.log"],
+    reasons: &[("tool_missing", "backend.gate.blocked")],
+    markers: &["fake-gate.log"],
     set: |world| of_case(world, &[("verification_commands", "[[no-such-program]]")], &[]),
     evidence: |seen| {
-        provider_unavailable_evidence(seen);
-        assert!(seen.text("backend/provider-unavailable.txt").contains("`no-such-program`"));
+        nothing_ran(seen);
+        assert!(seen.text("backend/fake-gate.log").contains("`no-such-program`"));
     },
     ..Row::blocked("program-missing")
 };
@@ -180,6 +180,7 @@ pub(super) const SETUP_FAILS: Row = Row {
         assert_eq!(seen.report["engine"]["process_started"], false);
         assert!(seen.blocker(0).contains("setup 1") && seen.blocker(0).contains("exit 4"), "{}", seen.blocker(0));
         assert!(seen.text("setup.log").contains("no luck"));
+        assert!(!seen.text("test.log").contains("sandbox could not be built"), "{}", seen.text("test.log"));
     },
     ..Row::blocked("setup-fails")
 };

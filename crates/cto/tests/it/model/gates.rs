@@ -67,7 +67,6 @@ const BLOCKED: &[(&str, Change, &str, &str, &str)] = &[
         MODEL,
         "neither it nor its fallback",
     ),
-    ("other classes are decided on", decide_classes, NOT_ADMITTED, MODEL, "different credential or network classes"),
     (
         "an unmapped credential",
         |it| it.config["credential_sources"] = json!({}),
@@ -120,12 +119,6 @@ fn name_another(it: &mut Scene) {
     other["model"] = json!("other");
     let file = it.world.write("other.json", other.to_string());
     it.environment.push(("CTO_HARNESS_FAKE_MODEL_ADMISSION_FILE".to_owned(), file.display().to_string()));
-}
-
-fn decide_classes(it: &mut Scene) {
-    let mut record = decision("local", "prov", "m", "y");
-    record["credential_source_class"] = json!("another");
-    it.decision = Some(record);
 }
 
 fn expire_login(it: &mut Scene) {
@@ -235,7 +228,7 @@ fn a_server_that_is_not_there_blocks() {
     let case = scene.case(&[], &asking(&[ask("m", "hello")]));
     let (report, bundle) = scene.run(&case, &[], 3);
     assert_eq!(report["blocker_reasons"], json!([UNAVAILABLE]));
-    assert!(report["failure_reason"].as_str().unwrap().starts_with("provider unavailable"));
+    assert_eq!(report["failure_reason"], "provider unavailable");
     assert!(bundle.join("backend").join(PROVIDER).is_file());
 }
 
@@ -272,4 +265,18 @@ fn records_are_drafted_checked_and_listed() {
     scene.world.write("harness.yaml", "network_classes: {loopback: {hosts: [evil.example]}}\n");
     let refused = scene.cto(&["config"]).expect(2);
     assert!(refused.stderr.contains("belongs into your own configuration"), "{}", refused.stderr);
+}
+
+/// The classes of a provider decision describe it; those of the admission govern.
+#[test]
+fn a_decision_may_describe_other_classes_than_the_admission() {
+    let mut scene = Scene::new();
+    let mut record = decision("local", "prov", "m", "y");
+    record["credential_source_class"] = json!("another");
+    record["allowed_network_class"] = json!("elsewhere");
+    scene.decision = Some(record);
+    scene.settle();
+    let case = scene.case(&[], &super::scene::asking(&[super::scene::ask("m", "hello")]));
+    let (report, _) = scene.run(&case, &[], 0);
+    assert_eq!(report["model"]["provider_decision"], "local_provider_required");
 }

@@ -46,6 +46,8 @@ fn an_answered_request_is_evidence() {
     let model = &report["model"];
     assert_eq!(model["requested"], json!({"provider": "prov", "model": "m"}));
     assert_eq!((&model["requests"], &model["answered"], &model["refused"]), (&json!(3), &json!(2), &json!(0)));
+    let shown = scene.world.cto(["show", "@"]).expect(0).text();
+    assert!(shown.contains("; 2 of 2 requests answered"), "the preflight's own question is not the engine's: {shown}");
     assert_eq!((&model["runtime_provider"], &model["wire"]), (&json!("openai"), &json!("chat_completions")));
     assert_eq!((&model["tokens"]["prompt"], &model["tokens"]["unknown_requests"]), (&json!(22), &json!(1)));
     let usage = lines(&bundle.join("model-usage.jsonl"));
