@@ -4,6 +4,7 @@
 mod agreement;
 mod baseline;
 mod contract;
+mod data;
 mod names;
 mod premises;
 mod products;

@@ -3,6 +3,7 @@
 //!
 //! Knows no run and writes no artifact: what it finds is handed back, so that the same exam can be held again years later.
 
+mod added_data;
 mod ages;
 mod agreement;
 mod baseline;
@@ -113,12 +114,12 @@ impl<'a> Examiner<'a> {
         }
         self.hold_baseline()?;
         // Without a test of the baseline nothing can be held but what the patch itself brings.
-        let ran = match self.before.has_no_test() {
-            true => Vec::new(),
-            false => self.commands(PassKind::Exam, &exam)?,
+        let (exam, ran) = match self.before.has_no_test() {
+            true => (exam, Vec::new()),
+            false => self.hold_exam(exam)?,
         };
         let delivered = match exam != *self.trees.result || self.before.has_no_test() {
-            true => Some(self.commands(PassKind::Change, self.trees.result)?),
+            true => Some(self.commands(PassKind::Change, self.trees.result, PassKind::Change.as_str())?),
             false => None,
         };
         let unproven = self.judge_must_pass(&exam, &ran);
@@ -158,8 +159,8 @@ impl<'a> Examiner<'a> {
     }
 
     /// Runs the contract's commands in one tree and compares their tests with the baseline's.
-    fn commands(&mut self, kind: PassKind, listing: &Listing) -> Result<Vec<Ran>, Stopped> {
-        let room = self.room(listing, kind.as_str())?;
+    fn commands(&mut self, kind: PassKind, listing: &Listing, room: &str) -> Result<Vec<Ran>, Stopped> {
+        let room = self.room(listing, room)?;
         let released = self.released_changes();
         let mut all = Vec::new();
         for (index, command) in self.setting.contract.verification_commands.iter().enumerate() {
