@@ -85,6 +85,14 @@ const SOAKS: &[Soak] = &[
         times: 19_000,
         tools: &[],
     },
+    // Products of good source beside wrong source, in random shapes: never a silent pass.
+    Soak {
+        name: "products",
+        tests: &[("cto", "judged::shipped::no_product_of_good_source_speaks_for_wrong_source")],
+        variable: "CTO_TEST_PRODUCTS",
+        times: 60,
+        tools: &[],
+    },
     Soak {
         name: "take-kills",
         tests: &[("cto", "take::killed::at_any_moment")],

@@ -11,7 +11,7 @@ pub struct BaselineExamFacts {
     /// Why the environment could not be made on the baseline, if it could not: then no command was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unprepared: Option<String>,
-    /// True if the baseline has a test file of its exam set.
+    /// True if the baseline has a test file; looked for only where a runner found no test.
     pub test_files: bool,
     pub commands: Vec<BaselineCommandFact>,
     /// One for each entry of `must_pass`, in its order.

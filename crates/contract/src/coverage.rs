@@ -36,6 +36,7 @@ coverage! {
     KnownFailures "known_failures" "Tests fail that failed in the baseline, and the contract says that they may.",
     FlakyTests "flaky_tests" "Tests failed that fail now and then in the baseline as well, and passed when they were held again.",
     ProductNotRebuilt "product_not_rebuilt" "The patch carries a product of a build that the contract names and nothing here made again.",
+    ChangeNotExercised "change_not_exercised" "The exam passes with a changed file replaced by what cannot compile: nothing here read that change.",
     NoVerification "no_verification" "Nothing was verified; the contract says why.",
     EngineEndedByHarness "engine_ended_by_harness" "The engine did not end itself; the harness ended it, and the report says why.",
     EngineWithoutBridge "engine_without_bridge" "The engine's model traffic did not cross the bridge.",

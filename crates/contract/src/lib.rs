@@ -25,6 +25,7 @@ pub mod report;
 pub mod reverification;
 pub mod sandbox;
 pub mod schema;
+pub mod setup_inputs;
 pub mod source;
 pub mod stage;
 pub mod statement;

@@ -171,6 +171,29 @@ pub struct VerificationPass {
 pub struct Verification {
     pub passes: Vec<VerificationPass>,
     pub result: CheckResult,
+    /// Changed source files, each replaced by text that cannot compile; absent where none was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub poisoned: Vec<PoisonedFile>,
+}
+
+/// A changed source file and what became of the exam without it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PoisonedFile {
+    pub path: String,
+    pub outcome: PoisonOutcome,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PoisonOutcome {
+    /// The exam failed: it rests on this file.
+    Exercised,
+    /// The exam failed with this file and others replaced together: it rests on at least one of them.
+    ExercisedInGroup,
+    /// The exam passed all the same.
+    NotExercised,
+    /// There was no time left.
+    NotTried,
 }
 
 /// Entry of `not_applicable` where it is not known what an engine changed.
@@ -363,7 +386,25 @@ pub struct Report {
     pub core_promotion_status: NotPromoted,
 }
 
+/// True if changed files were poisoned and none of them is known to be exercised: such an exam says nothing about the change.
+pub fn no_change_exercised(poisoned: &[PoisonedFile]) -> bool {
+    let exercised = |file: &PoisonedFile| match file.outcome {
+        PoisonOutcome::Exercised | PoisonOutcome::ExercisedInGroup => true,
+        PoisonOutcome::NotExercised | PoisonOutcome::NotTried => false,
+    };
+    !poisoned.is_empty() && !poisoned.iter().any(exercised)
+}
+
 impl Verification {
+    /// Changed files with which the exam passes although they cannot compile.
+    pub fn not_exercised(&self) -> impl Iterator<Item = &str> {
+        self.with_outcome(PoisonOutcome::NotExercised)
+    }
+
+    pub fn with_outcome(&self, outcome: PoisonOutcome) -> impl Iterator<Item = &str> {
+        self.poisoned.iter().filter(move |file| file.outcome == outcome).map(|file| file.path.as_str())
+    }
+
     /// The tests of the exam together, where its commands tell.
     pub fn exam_tests(&self) -> Option<TestCounts> {
         let exam = self.passes.iter().filter(|pass| pass.kind == PassKind::Exam);

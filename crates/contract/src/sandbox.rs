@@ -286,10 +286,16 @@ pub struct MountDigest {
 /// A setup layer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SetupRecord {
-    /// What the layer is kept under: tree, commands, network, mounts and toolchain.
+    /// What the layer depends on: what setup saw, commands, network, mounts and toolchain.
     pub key: Digest,
-    /// The tree it was made of.
+    /// The tree it was made for.
     pub tree: String,
+    /// The tree of what setup saw, where `setup_inputs` name that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_tree: Option<String>,
+    /// Key of the baseline's layer that it lies on, where setup ran again on a judged tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<Digest>,
     /// Whether it was there from an earlier run.
     pub cached: bool,
     pub commands: Vec<SetupCommand>,

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use contract::report::{CHANGED_FILES, CheckResult, Excuse, FailedTest, PassKind, Report};
-use contract::text::shown;
+use contract::report::{CHANGED_FILES, CheckResult, Excuse, FailedTest, PassKind, PoisonOutcome, Report};
+use contract::text::{listed, shown};
 use contract::{Reason, Stage, Status};
 use evidence::render::{counts_text, model_text, verdict_sentence};
 
@@ -13,6 +13,9 @@ use crate::output::{Output, count, millis, wrap};
 
 /// Width of the column of reason codes.
 const CODE: usize = 26;
+
+/// Files named in a line.
+const NAMED: usize = 5;
 
 /// The whole view; aligned on a terminal, one fact a line on a pipe. Writing to a String cannot fail.
 pub(crate) fn view(output: Output, report: &Report, bundle: &Path) -> String {
@@ -84,6 +87,11 @@ fn facts(out: &mut String, output: Output, report: &Report) {
     if report.engine.process_started {
         line("diff", &diff_text(report));
         line("verified", &verification_text(report));
+        for (label, text) in poison_texts(report) {
+            for (index, text) in wrap(&text, output.width.saturating_sub(14)).iter().enumerate() {
+                line(if index == 0 { label } else { "" }, text);
+            }
+        }
         for test in failed_tests(report) {
             for (index, text) in wrap(&test, output.width.saturating_sub(14)).iter().enumerate() {
                 line("", &format!("{}{text}", if index == 0 { "" } else { "  " }));
@@ -162,6 +170,18 @@ fn verification_text(report: &Report) -> String {
     format!("{} on baseline + patch{}", parts.collect::<Vec<_>>().join(", "), tests.unwrap_or_default())
 }
 
+/// Changed files that the exam does not read, and those of which nobody knows.
+fn poison_texts(report: &Report) -> Vec<(&'static str, String)> {
+    let files = |outcome| listed(report.verification.with_outcome(outcome).map(shown), NAMED);
+    let (unread, untried) = (files(PoisonOutcome::NotExercised), files(PoisonOutcome::NotTried));
+    let said = [
+        ("unread", unread, "the exam passes with text that cannot compile in its place"),
+        ("untried", untried, "no time was left to find out whether the exam reads it"),
+    ];
+    let said = said.into_iter().filter(|(_, files, _)| !files.is_empty());
+    said.map(|(label, files, why)| (label, format!("{files}: {why}"))).collect()
+}
+
 fn next(report: &Report) -> String {
     let run = report.run_id.suffix();
     match report.status {
@@ -209,6 +229,12 @@ fn lines(report: &Report, bundle: &Path) -> String {
             let result = if pass.result == CheckResult::Pass { "pass" } else { "fail" };
             let _ =
                 writeln!(out, "check {} {result} exit={exit} took={}ms", pass.name.replace(' ', "-"), pass.duration_ms);
+        }
+        for (outcome, label) in [(PoisonOutcome::NotExercised, "not-exercised"), (PoisonOutcome::NotTried, "not-tried")]
+        {
+            for path in report.verification.with_outcome(outcome) {
+                let _ = writeln!(out, "{label} {}", shown(path));
+            }
         }
         for test in failed_tests(report) {
             let _ = writeln!(out, "test {test}");

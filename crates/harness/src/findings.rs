@@ -109,7 +109,7 @@ impl Default for Findings {
             usage: Vec::new(),
             claims: Vec::new(),
             judged_claims: Vec::new(),
-            verification: Verification { passes: Vec::new(), result: CheckResult::NotRun },
+            verification: Verification { passes: Vec::new(), result: CheckResult::NotRun, poisoned: Vec::new() },
             source_mutated: None,
             given: None,
             writable: Vec::new(),

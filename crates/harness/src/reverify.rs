@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use contract::decision::{Profile, Shortfall};
-use contract::report::{Blocker, CheckResult, Report, Verification, VerificationPass, sort_blockers};
+use contract::report::{Blocker, CheckResult, PoisonedFile, Report, Verification, VerificationPass, sort_blockers};
 use contract::reverification::{PREDICATE_TYPE, Reverification, ReverificationStatement};
 use contract::statement::{STATEMENT_TYPE, SignedHarness};
 use contract::{BUNDLE_VERSION, Coverage, Decision, RULES_VERSION, Reason, Status, TaskContract};
@@ -164,20 +164,21 @@ pub fn reverify(
     let mut blocks: Vec<(Reason, String, &str)> = found.collect();
     let products = crate::result::judge_products(store, &rules, &changes)?;
     blocks.extend(products.blocker().map(|(reason, text)| (reason, text, names::PATCH)));
-    if products.carried {
+    if !products.carried.is_empty() && !examined.products_rebuilt {
         examined.coverage.insert(Coverage::ProductNotRebuilt);
     }
     blocks.extend(examined.blocks.drain(..).map(|(reason, text)| (reason, text, names::TEST_LOG)));
     let another_contract = *contract != own;
     let blockers = blockers(report, blocks, another_contract);
-    let held = Held { contract, another_contract, blockers, passes: examined.passes, coverage: examined.coverage };
+    let Examined { passes, poisoned, coverage, log, .. } = examined;
+    let held = Held { contract, another_contract, blockers, passes, poisoned, coverage };
     let reverification = held.compose(harness, report, clock)?;
     // What the exam's programs said goes into both.
     let mut censor = crate::scan::censor(&canary);
     let clean = censor.document(REVERIFIED, &reverification);
     let clean = clean.map_err(|error| ReverifyError::Failed(error.to_string()))?;
     let reverification = clean.unwrap_or(reverification);
-    let log = censor.bytes(names::TEST_LOG, &examined.log).into_owned();
+    let log = censor.bytes(names::TEST_LOG, &log).into_owned();
     let statement = record(harness, bundle, &reverification)?;
     Ok(Reverified { reverification, statement, log })
 }
@@ -240,12 +241,13 @@ struct Held<'a> {
     another_contract: bool,
     blockers: Vec<Blocker>,
     passes: Vec<VerificationPass>,
+    poisoned: Vec<PoisonedFile>,
     coverage: BTreeSet<Coverage>,
 }
 
 impl Held<'_> {
     fn compose(self, harness: &Harness, report: &Report, clock: RunClock) -> Result<Reverification, ReverifyError> {
-        let Self { contract, another_contract, blockers, passes, coverage } = self;
+        let Self { contract, another_contract, blockers, passes, poisoned, coverage } = self;
         let reasons = blockers.iter().map(|blocker| blocker.reason);
         let verdict_now: Status = contract::reason::verdict(reasons, report.engine.process_started);
         let result = match passes.as_slice() {
@@ -266,7 +268,7 @@ impl Held<'_> {
             verdict_now,
             holds: verdict_now == report.status,
             blockers,
-            verification: Verification { passes, result },
+            verification: Verification { passes, result, poisoned },
             coverage: coverage.into_iter().collect(),
             harness: SignedHarness {
                 version: harness.host.harness_version.clone(),

@@ -70,7 +70,8 @@ fn missing_programs(harness: &Harness, task: &Task, profile: Profile) -> (Vec<St
     let places = (profile != Profile::None).then(|| Places::new(&harness.tools, environment));
     let on_host = |dir: &PathBuf| places.as_ref().map_or_else(|| Some(dir.clone()), |places| places.host_path(dir));
     let hosts: Vec<PathBuf> = searched.iter().filter_map(on_host).collect();
-    let commands = task.contract.verification_commands.iter().chain(&environment.setup).map(|command| &command.argv);
+    let of_environment = environment.setup.iter().chain(&environment.build);
+    let commands = task.contract.verification_commands.iter().chain(of_environment).map(|command| &command.argv);
     let blind = task.contract.blind_checks.iter().map(|check| &check.argv);
     let find = |program: &str, dirs: &[PathBuf]| sandbox::find_program(program, dirs, Path::new("/"));
     let names: BTreeSet<&String> = commands.chain(blind).filter_map(|argv| argv.first()).collect();
@@ -109,6 +110,7 @@ fn environment_unavailable(task: &Task) -> Vec<String> {
         ("setup", !environment.setup.is_empty()),
         ("setup_inputs", !environment.setup_inputs.is_empty()),
         ("setup_network", !environment.setup_network.is_empty()),
+        ("build", !environment.build.is_empty()),
     ];
     parts.iter().filter(|(_, asked)| *asked).map(|(name, _)| (*name).to_owned()).collect()
 }

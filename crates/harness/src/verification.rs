@@ -86,7 +86,7 @@ fn skip(run: &mut Run<'_>, why: &str) -> Examined {
 
 /// Makes what the exam found part of the run.
 fn record(run: &mut Run<'_>, examined: Examined) -> Result<(), Stopped> {
-    let Examined { passes, coverage, blocks, late, log, cells, attempts, setup } = examined;
+    let Examined { passes, coverage, blocks, late, log, cells, attempts, setup, poisoned, products_rebuilt } = examined;
     run.findings.environment.setup.extend(setup);
     run.findings.cells.extend(cells);
     run.clean_cells()?;
@@ -105,6 +105,10 @@ fn record(run: &mut Run<'_>, examined: Examined) -> Result<(), Stopped> {
         _ => CheckResult::Fail,
     };
     run.findings.verification.passes = passes;
+    run.findings.verification.poisoned = poisoned;
+    if products_rebuilt {
+        run.findings.coverage.remove(&Coverage::ProductNotRebuilt);
+    }
     run.findings.coverage.extend(coverage);
     for (reason, text) in blocks {
         run.findings.block(reason, text, names::TEST_LOG);

@@ -8,9 +8,11 @@
 mod generated;
 mod inert;
 mod machine;
+mod source;
 mod text;
 
 pub use generated::{Generator, generator_of};
+pub use source::{SourceKind, poison_text, source_kind};
 
 /// Kind of a file by its bytes, and by its name where both must agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

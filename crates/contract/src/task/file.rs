@@ -1,9 +1,11 @@
 //! A contract as a person writes it. The JSON Schema derived from these types is both published and enforced.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ContractVersion, Environment, ForbiddenAction, RiskClass, SecretAllowance, SourceClassification};
+use super::{ContractVersion, ForbiddenAction, Mount, RiskClass, SecretAllowance, SourceClassification};
 use crate::digest::Digest;
 use crate::id::TaskId;
 use crate::stage::MutationMode;
@@ -72,7 +74,7 @@ pub struct TaskFile {
     #[serde(default)]
     pub verification_files: Vec<ExamFile>,
     #[serde(default)]
-    pub environment: Environment,
+    pub environment: EnvironmentFile,
     #[serde(default)]
     pub success_criteria: Vec<String>,
     #[serde(default)]
@@ -106,6 +108,28 @@ pub struct TaskFile {
 pub(crate) fn require_keys(schema: &mut schemars::Schema) {
     let required = ["schema_version", "task_id", "title", "brief", "risk_class", "allowed_paths", "mutation_mode"];
     schema.insert("required".into(), required.as_slice().into());
+}
+
+/// What the repository needs to build and test.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Environment")]
+pub struct EnvironmentFile {
+    pub mounts: Vec<Mount>,
+    /// Directories put before the system's on PATH.
+    pub path: Vec<String>,
+    /// Never a secret.
+    pub variables: BTreeMap<String, String>,
+    /// Makes dependencies.
+    pub setup: Vec<CommandFile>,
+    /// Globs of all that setup may see of the tree; the whole tree where there are none.
+    pub setup_inputs: Vec<String>,
+    /// Hosts that setup alone may reach. Needs `setup_inputs`.
+    pub setup_network: Vec<String>,
+    /// True if setup may use the network on `setup_inputs` that a patch changed.
+    pub setup_network_for_patch: bool,
+    /// Makes what is under test, on every judged tree.
+    pub build: Vec<CommandFile>,
 }
 
 /// A command of the exam: words, or an argv array, or an object.

@@ -21,7 +21,7 @@ use crate::stage::MutationMode;
 
 pub use exit_code::hidden_exit_code;
 pub(crate) use file::require_keys;
-pub use file::{BlindFile, CommandFile, ExamFile, FullCommand, LimitsFile, PlacedFile, TaskFile};
+pub use file::{BlindFile, CommandFile, EnvironmentFile, ExamFile, FullCommand, LimitsFile, PlacedFile, TaskFile};
 pub use resolve::ReadBeside;
 
 /// How much harm a mistake could do.
@@ -92,9 +92,17 @@ pub struct Environment {
     pub path: Vec<String>,
     /// Never a secret.
     pub variables: BTreeMap<String, String>,
+    /// Makes dependencies: once on the baseline, and again where a judged tree differs in what it may see.
     pub setup: Vec<Command>,
+    /// All that setup may see of the tree; the whole tree where there are none.
     pub setup_inputs: Vec<String>,
     pub setup_network: Vec<String>,
+    /// Makes what is under test, on every judged tree. Written out only where there is any, like the key below.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub build: Vec<Command>,
+    /// True if setup may use the network on `setup_inputs` that a patch changed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub setup_network_for_patch: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

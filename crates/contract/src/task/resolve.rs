@@ -2,9 +2,10 @@
 
 use base64::Engine as _;
 
-use super::file::{BlindFile, CommandFile, ExamFile, FullCommand, LimitsFile, TaskFile};
+use super::file::{BlindFile, CommandFile, EnvironmentFile, ExamFile, FullCommand, LimitsFile, TaskFile};
 use super::{
-    BlindCheck, Command, FileContent, ForbiddenAction, Limits, PatchContent, RiskClass, TaskContract, default_timeout,
+    BlindCheck, Command, Environment, FileContent, ForbiddenAction, Limits, PatchContent, RiskClass, TaskContract,
+    default_timeout,
 };
 use crate::digest::Digest;
 use crate::id::TaskId;
@@ -14,6 +15,9 @@ use crate::stage::MutationMode;
 
 /// Reads a file that a contract names, relative to the contract.
 pub type ReadBeside<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
+
+const NETWORK_NEEDS_INPUTS: &str = "`setup_network` needs `setup_inputs`: a setup with network sees the files that are named there \
+                                    and nothing else of the tree; name lock files, such as `setup_inputs: [package-lock.json]`";
 
 /// Collects what is wrong with a contract whose shape is right.
 struct Resolver<'a> {
@@ -158,6 +162,37 @@ impl Resolver<'_> {
         }
     }
 
+    fn environment(&mut self, file: EnvironmentFile) -> Environment {
+        for (index, glob) in file.setup_inputs.iter().enumerate() {
+            if let Err(error) = PathSet::rooted(std::slice::from_ref(glob)) {
+                self.problem(&["environment", "setup_inputs", &index.to_string()], error.to_string());
+            }
+        }
+        if !file.setup_network.is_empty() && file.setup_inputs.is_empty() {
+            self.problem(&["environment", "setup_network"], NETWORK_NEEDS_INPUTS);
+        }
+        if file.setup_network_for_patch && file.setup_network.is_empty() {
+            let text = "`setup_network_for_patch` needs `setup_network`: name the hosts, or leave the key out";
+            self.problem(&["environment", "setup_network_for_patch"], text);
+        }
+        Environment {
+            setup: self.commands("setup", file.setup),
+            build: self.commands("build", file.build),
+            mounts: file.mounts,
+            path: file.path,
+            variables: file.variables,
+            setup_inputs: file.setup_inputs,
+            setup_network: file.setup_network,
+            setup_network_for_patch: file.setup_network_for_patch,
+        }
+    }
+
+    /// The commands of one key of the environment.
+    fn commands(&mut self, key: &str, files: Vec<CommandFile>) -> Vec<Command> {
+        let each = files.into_iter().enumerate();
+        each.filter_map(|(index, file)| self.command(&["environment", key, &index.to_string()], file)).collect()
+    }
+
     fn mode(&mut self, mode: MutationMode, approval_required: Option<bool>, risk: RiskClass) {
         if mode.needs_approval() && approval_required == Some(false) {
             self.problem(
@@ -206,6 +241,7 @@ impl TaskFile {
         for (index, allowance) in self.secret_allowances.iter().enumerate() {
             resolver.relative(&["secret_allowances", &index.to_string(), "path"], &allowance.path);
         }
+        let environment = resolver.environment(self.environment);
         let task_id = task_id?;
         Some(TaskContract {
             schema_version: self.schema_version,
@@ -233,7 +269,7 @@ impl TaskFile {
             blind_checks,
             control_patch,
             verification_files,
-            environment: self.environment,
+            environment,
             success_criteria: self.success_criteria,
             rollback_expectation: self.rollback_expectation,
             limits: self.limits.resolve(),

@@ -3,11 +3,14 @@
 
 mod agreement;
 mod baseline;
+mod built;
 mod contract;
 mod data;
 mod names;
+mod poison;
 mod premises;
 mod products;
+mod shipped;
 mod silenced;
 
 use serde_json::json;

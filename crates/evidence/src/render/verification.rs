@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use contract::report::{CheckResult, Excuse, FailedTest, PassKind, Report, TestCounts, VerificationPass};
+use contract::report::{
+    CheckResult, Excuse, FailedTest, PassKind, PoisonOutcome, Report, TestCounts, VerificationPass,
+};
 
 use super::{code, inline};
 
@@ -25,6 +27,7 @@ pub(super) fn section(out: &mut String, report: &Report) {
     }
     meaning(out, report);
     differences(out, report);
+    poisoned(out, report);
 }
 
 fn row(out: &mut String, pass: &VerificationPass) {
@@ -88,6 +91,25 @@ fn differences(out: &mut String, report: &Report) {
     }
 }
 
+/// Changed files that were replaced by text that cannot compile, by what became of the exam.
+fn poisoned(out: &mut String, report: &Report) {
+    for (outcome, says) in [
+        (PoisonOutcome::Exercised, "The exam fails without these changed files, as it should"),
+        (PoisonOutcome::ExercisedInGroup, "The exam fails without at least one of these changed files"),
+        (
+            PoisonOutcome::NotExercised,
+            "The exam **passes** with text that cannot compile in place of these changed files",
+        ),
+        (PoisonOutcome::NotTried, "Changed files that were not tried, for lack of time"),
+    ] {
+        let files: Vec<&str> = report.verification.with_outcome(outcome).collect();
+        if !files.is_empty() {
+            let _ = writeln!(out, "\n{says}:\n");
+            names(out, &files);
+        }
+    }
+}
+
 fn failure_text(test: &FailedTest) -> String {
     let excuse = match test.excused {
         None => "",
@@ -103,10 +125,14 @@ fn list(out: &mut String, pass: &VerificationPass, what: &str, tests: &[String])
         return;
     }
     let _ = writeln!(out, "\nTests of {} that {what}:\n", inline(&pass.name));
-    for test in tests.iter().take(NAMED) {
-        let _ = writeln!(out, "- {}", code(test));
+    names(out, tests);
+}
+
+fn names(out: &mut String, names: &[impl AsRef<str>]) {
+    for name in names.iter().take(NAMED) {
+        let _ = writeln!(out, "- {}", code(name.as_ref()));
     }
-    if tests.len() > NAMED {
-        let _ = writeln!(out, "- and {} more", tests.len() - NAMED);
+    if names.len() > NAMED {
+        let _ = writeln!(out, "- and {} more", names.len() - NAMED);
     }
 }

@@ -6,7 +6,7 @@ use contract::decision::Profile;
 use contract::event::{first_missing, first_out_of_order};
 use contract::exam::ecosystems_of;
 use contract::paths::PathVerdict;
-use contract::report::{HitClass, PassKind, Report, VerificationPass, sort_blockers};
+use contract::report::{HitClass, PassKind, Report, VerificationPass, no_change_exercised, sort_blockers};
 use contract::statement::SealedBy;
 use contract::task::BlindCheck;
 use contract::text::path_text;
@@ -48,6 +48,7 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
         if let (Some(contract), Some(decision)) = (&contract, &decision) {
             check_decision(tree, &report, contract, decision, checks);
             check_blind(&report, contract, checks);
+            check_exercised(&report, contract, checks);
             exam::check_controls(&report, contract, checks);
             exam::check_excuses(&report, contract, checks);
         }
@@ -379,6 +380,13 @@ fn check_secrets(report: &Report, checks: &mut Checks) {
     }
 }
 
+/// A contract that names tests which must pass rests on a changed file that they read.
+fn check_exercised(report: &Report, contract: &TaskContract, checks: &mut Checks) {
+    let unread = !contract.must_pass.is_empty() && no_change_exercised(&report.verification.poisoned);
+    let holds = report.status != contract::Status::Pass || !unread;
+    checks.check(holds, names::REPORT, "verification", "a changed file that the exam reads", "none");
+}
+
 /// Blind checks that compare no output leave the exam to the word of its own process.
 fn check_blind(report: &Report, contract: &TaskContract, checks: &mut Checks) {
     let examined = report.verification.passes.iter().any(|pass| pass.kind == exam::proving(report));
@@ -409,4 +417,8 @@ fn check_coverage(report: &Report, checks: &mut Checks) {
         let listed = report.coverage.contains(&coverage);
         checks.check(!unproven || listed, names::REPORT, "coverage", coverage.code(), "not listed");
     }
+    let unread = report.verification.not_exercised().next();
+    let listed = report.coverage.contains(&Coverage::ChangeNotExercised);
+    let expected = "change_not_exercised exactly where a poisoned file is not exercised";
+    checks.check(unread.is_some() == listed, names::REPORT, "coverage", expected, unread.unwrap_or("no such file"));
 }

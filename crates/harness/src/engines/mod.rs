@@ -39,6 +39,7 @@ use sandbox::{Confined, Ended, Spec, Stage, SuperviseError};
 use serde_json::json;
 
 use crate::decide::AdmittedRun;
+use crate::environment;
 use crate::posture;
 use crate::run::{Run, Stopped};
 use crate::supervise::wall;
@@ -141,7 +142,7 @@ impl<'a> AdmittedRun<'a> {
         let files = announce(&mut run, &copy)?;
         run.trace("admitted", json!({"decision_id": admission.decision().decision_id}))?;
         stop::here("workspace.announced");
-        let layers = run.layer.iter().map(|layer| layer.files.clone()).collect::<Vec<_>>();
+        let layers = environment::layers_of_engine(&run, &copy)?;
         let state = run.work_dir("engine/state")?;
         let spec = match order(&mut run, &copy, &layers, &state)? {
             Ok(spec) => spec,

@@ -1,30 +1,36 @@
-//! Setup layers: what the contract's `setup` writes over a tree, made once in a sandbox of its own and kept by what it
-//! depends on. Engine and verification see it under everything they write.
+//! Setup layers: what the contract's `setup` writes over what it may see of a tree. Engine and verification see them with the
+//! tree.
+//!
+//! The baseline's layer is made once and kept by what it depends on. A layer made from bytes of a patch lies in the run's own
+//! work area and is gone with it, so that nothing a patch did reaches another run.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use contract::sandbox::{MountDigest, NetworkUse, SetupCommand, SetupRecord};
+use contract::sandbox::{Attempt, MountDigest, SetupRecord};
 use contract::task::Command;
 use contract::{Digest, canonical_bytes, canonical_digest};
-use sandbox::{Ended, Stage, Upper, WorkspaceFrom};
 use serde::{Deserialize, Serialize};
+use tree::{FileAge, Listing, Store};
 use untrusted_fs::own_files::{self, OwnPath as _};
 
-use super::proxy::{self, Proxy};
-use super::settle::{discard, settle};
+use super::inputs::SetupView;
+use super::settle::{Beneath, discard, settle};
+use super::steps::SetupNetwork;
+use super::withdraw::{ExamFiles, withdraw_exam_files};
+use crate::exam::sort_of;
 use crate::gc::{hold_for_use, touch};
 use crate::host::Seen;
 use crate::posture::Cells;
 use crate::run::Stopped;
-use crate::supervise::{Setting, exceeded, exit_code};
+use crate::supervise::Setting;
 
 /// Version of what is kept and of how it is made.
-const VERSION: &str = "3";
+const VERSION: &str = "4";
 const RECORD: &str = "layer.json";
 
 /// A layer that is ready to be put under a workspace.
@@ -33,8 +39,10 @@ pub(crate) struct Layer {
     /// What setup wrote.
     pub(crate) files: PathBuf,
     pub(crate) record: SetupRecord,
-    /// Keeps it from being collected while it is used.
-    _held: Arc<File>,
+    /// Sorts of what its setup tried and a sandbox refuses.
+    pub(crate) tried: Vec<String>,
+    /// Keeps it from being collected while it is used; none where it lies in the run's own work area.
+    _held: Option<Arc<File>>,
 }
 
 /// What making a layer comes to.
@@ -47,7 +55,7 @@ pub(crate) enum Made {
 /// A setup that did not end well, with what was done up to there.
 #[derive(Debug)]
 pub(crate) struct FailedSetup {
-    why: String,
+    pub(super) why: String,
     pub(crate) record: SetupRecord,
 }
 
@@ -61,14 +69,44 @@ impl fmt::Display for FailedSetup {
 #[derive(Serialize)]
 struct Key<'a> {
     version: &'static str,
+    /// Of what setup sees.
     tree: &'a str,
+    on: Option<Digest>,
     setup: &'a [Command],
     network: &'a [String],
-    variables: &'a std::collections::BTreeMap<String, String>,
+    variables: &'a BTreeMap<String, String>,
     path: Vec<PathBuf>,
     mounts: &'a [MountDigest],
     /// The programs of setup, as the file system has them.
     toolchain: Vec<(PathBuf, Option<Seen>)>,
+}
+
+/// What is kept beside the files of a layer, written last, so that a layer that has it is whole.
+#[derive(Serialize, Deserialize)]
+struct KeptLayer {
+    record: SetupRecord,
+    tried: Vec<String>,
+}
+
+impl KeptLayer {
+    fn read(place: &Path, key: Digest) -> Option<Self> {
+        let kept: Self = serde_json::from_slice(&own_files::read(place.join(RECORD)).ok()?).ok()?;
+        (kept.record.key == key && place.join("upper").own_is_dir()).then_some(kept)
+    }
+
+    fn into_layer(self, place: &Path, held: Option<File>) -> Layer {
+        let Self { record, tried } = self;
+        Layer { files: place.join("upper"), record, tried, _held: held.map(Arc::new) }
+    }
+}
+
+/// A tree that is judged, and how setup runs again for it.
+pub(crate) struct JudgedTree<'a> {
+    pub(crate) listing: &'a Listing,
+    /// The baseline's layer.
+    pub(crate) base: &'a Layer,
+    pub(crate) age_of: &'a dyn Fn(&[u8]) -> FileAge,
+    pub(crate) exam: ExamFiles<'a>,
 }
 
 /// Makes layers, or finds them.
@@ -76,33 +114,49 @@ pub(crate) struct Setup<'a> {
     pub(crate) setting: Setting<'a>,
     pub(crate) cancel: &'a AtomicBool,
     pub(crate) mounts: &'a [MountDigest],
+    pub(crate) store: &'a Store,
     pub(crate) cells: Cells,
     /// What the commands printed.
     pub(crate) log: Vec<u8>,
+    /// What was tried while they ran.
+    pub(crate) attempts: Vec<Attempt>,
 }
 
-impl Setup<'_> {
-    /// The layer for the tree whose files lie at `lower`.
-    pub(crate) fn layer(&mut self, tree: &str, lower: &Path) -> Result<Made, Stopped> {
-        let key = self.key(tree, lower)?;
+impl<'a> Setup<'a> {
+    pub(crate) fn new(
+        setting: Setting<'a>,
+        cancel: &'a AtomicBool,
+        mounts: &'a [MountDigest],
+        store: &'a Store,
+    ) -> Self {
+        Self { setting, cancel, mounts, store, cells: Cells::default(), log: Vec::new(), attempts: Vec::new() }
+    }
+
+    /// The layer of the baseline, from the cache where it is there.
+    pub(crate) fn baseline_layer(&mut self, listing: &Listing) -> Result<Made, Stopped> {
+        let view = SetupView::of(&self.setting.contract.environment, self.store, listing)?;
+        let network = SetupNetwork::of_baseline(&self.setting.contract.environment);
+        let key = self.key(&view, None, network)?;
         let folder = self.setting.harness.home.cache().join("layers");
         let place = folder.join(key.to_string());
-        if let Some((mut record, held)) = kept(&place, key) {
-            record.cached = true;
+        if let Some((mut kept, held)) = find_kept(&place, key) {
+            kept.record.cached = true;
+            kept.record.tree = listing.tree_id().to_string();
             self.say(&format!("== setup: known from an earlier run as {key}"));
-            return Ok(Made::Layer(Layer { files: place.join("upper"), record, _held: held.into() }));
+            return Ok(Made::Layer(kept.into_layer(&place, Some(held))));
         }
+        let root = self.materialised(&view, key, &|_| FileAge::Unchanged)?;
         fs::create_dir_all(&folder).map_err(|error| Stopped::Io(folder.clone(), error))?;
-        let part = folder.join(format!(
-            "{key}.part-{}-{}",
-            std::process::id(),
-            crate::run::suffix().map_err(|error| Stopped::Io(folder.clone(), error))?
-        ));
-        let made = self.make(tree, lower, key, &part);
+        let suffix = crate::run::suffix().map_err(|error| Stopped::Io(folder.clone(), error))?;
+        let part = folder.join(format!("{key}.part-{}-{suffix}", std::process::id()));
+        let record = new_record(key, listing, &view, None);
+        let made = self.make(vec![root.clone()], &part, network, record);
+        let made = made.and_then(|made| self.finish(made, &part, &root, Beneath::Nothing));
+        discard(&root);
         match made {
-            Ok(Ok(record)) => {
+            Ok(Ok(kept)) => {
                 let held = put(&part, &place)?;
-                Ok(Made::Layer(Layer { files: place.join("upper"), record, _held: held.into() }))
+                Ok(Made::Layer(kept.into_layer(&place, Some(held))))
             }
             Ok(Err(failed)) => {
                 discard(&part);
@@ -115,9 +169,96 @@ impl Setup<'_> {
         }
     }
 
-    fn key(&self, tree: &str, lower: &Path) -> Result<Digest, Stopped> {
+    /// The layer of a judged tree; `None` where setup sees the same as on the baseline.
+    pub(crate) fn judged_layer(&mut self, judged: &JudgedTree<'_>) -> Result<Option<Made>, Stopped> {
+        let view = SetupView::of(&self.setting.contract.environment, self.store, judged.listing)?;
+        let seen_before = judged.base.record.seen_tree.as_ref().unwrap_or(&judged.base.record.tree);
+        if view.tree == *seen_before {
+            return Ok(None);
+        }
+        // Lock files that changed make another layer; a setup that sees the whole tree adds to the baseline's.
+        let on = (!view.is_part).then_some(judged.base);
+        let mut made = self.judged_layer_on(judged, &view, on)?;
+        if let (Made::Failed(failed), Some(_)) = (&made, on) {
+            let sentence =
+                format!("setup does not run over what it made of the baseline, and is tried without: {failed}");
+            self.say(&sentence);
+            made = self.judged_layer_on(judged, &view, None)?;
+        }
+        Ok(Some(made))
+    }
+
+    /// Runs setup on a judged tree, over the baseline's layer where one is given.
+    fn judged_layer_on(
+        &mut self,
+        judged: &JudgedTree<'_>,
+        view: &SetupView,
+        on: Option<&Layer>,
+    ) -> Result<Made, Stopped> {
+        let network = SetupNetwork::of_patch(&self.setting.contract.environment);
+        let key = self.key(view, on.map(|layer| layer.record.key), network)?;
+        let part = self.setting.work.join("setup-layers").join(key.to_string());
+        if let Some(kept) = KeptLayer::read(&part, key) {
+            return Ok(Made::Layer(kept.into_layer(&part, None)));
+        }
+        let root = self.materialised(view, key, if view.is_part { &|_| FileAge::Unchanged } else { judged.age_of })?;
+        let record = new_record(key, judged.listing, view, on.map(|layer| layer.record.key));
+        let lower = [root.clone()].into_iter().chain(on.map(|layer| layer.files.clone())).collect();
+        let beneath = if on.is_some() { Beneath::Layer } else { Beneath::Nothing };
+        let made = self.make(lower, &part, network, record)?;
+        let made = self.finish(made, &part, &root, beneath)?;
+        discard(&root);
+        let layer = match made {
+            Ok(kept) => kept.into_layer(&part, None),
+            Err(failed) => {
+                discard(&part);
+                return Ok(Made::Failed(failed));
+            }
+        };
+        let withdrawn = withdraw_exam_files(&layer.files, &judged.base.files, &judged.exam);
+        for path in withdrawn.map_err(|error| Stopped::Io(layer.files.clone(), error))? {
+            self.say(&format!("setup made `{path}`, which belongs to the exam and counts for nothing"));
+        }
+        Ok(Made::Layer(layer))
+    }
+
+    /// Lays out what setup sees, in the run's work area.
+    fn materialised(
+        &self,
+        view: &SetupView,
+        key: Digest,
+        age_of: &dyn Fn(&[u8]) -> FileAge,
+    ) -> Result<PathBuf, Stopped> {
+        let root = self.setting.dir(&format!("setup-trees/{key}"))?;
+        tree::materialise_aged(self.store, &view.listing, &root, age_of)?;
+        Ok(root)
+    }
+
+    /// Makes a layer of what setup wrote.
+    fn finish(
+        &self,
+        made: Result<SetupRecord, FailedSetup>,
+        part: &Path,
+        root: &Path,
+        beneath: Beneath,
+    ) -> Result<Result<KeptLayer, FailedSetup>, Stopped> {
+        let record = match made {
+            Ok(record) => record,
+            Err(failed) => return Ok(Err(failed)),
+        };
+        if let Err(error) = settle(&part.join("upper"), root, beneath) {
+            return Ok(Err(FailedSetup { why: format!("what it wrote cannot be kept: {error}"), record }));
+        }
+        let kept = KeptLayer { record, tried: self.attempts.iter().map(sort_of).collect() };
+        own_files::write(part.join(RECORD), canonical_bytes(&kept)?)
+            .map_err(|error| Stopped::Io(part.join(RECORD), error))?;
+        Ok(Ok(kept))
+    }
+
+    fn key(&self, view: &SetupView, on: Option<Digest>, network: SetupNetwork) -> Result<Digest, Stopped> {
         let environment = &self.setting.contract.environment;
-        let quarters = self.setting.quarters("setup", lower.to_owned())?;
+        // Programs of the tree itself are part of the tree's digest.
+        let quarters = self.setting.quarters("setup", self.setting.work.join("setup-trees"))?;
         let path = self.setting.path();
         let programs = environment.setup.iter().filter_map(|command| {
             let seen = quarters.find_program(command.argv.first()?, &path, quarters.tree())?;
@@ -125,9 +266,10 @@ impl Setup<'_> {
         });
         Ok(canonical_digest(&Key {
             version: VERSION,
-            tree,
+            tree: &view.tree,
+            on,
             setup: &environment.setup,
-            network: &environment.setup_network,
+            network: network.hosts(environment),
             variables: &environment.variables,
             mounts: self.mounts,
             toolchain: programs.collect(),
@@ -135,123 +277,21 @@ impl Setup<'_> {
         })?)
     }
 
-    /// Runs the commands one after the other over the same layer.
-    fn make(
-        &mut self,
-        tree: &str,
-        lower: &Path,
-        key: Digest,
-        part: &Path,
-    ) -> Result<Result<SetupRecord, FailedSetup>, Stopped> {
-        fs::create_dir_all(part).map_err(|error| Stopped::Io(part.to_owned(), error))?;
-        let contract = self.setting.contract;
-        let mut record =
-            SetupRecord { key, tree: tree.to_owned(), cached: false, commands: Vec::new(), network: Vec::new() };
-        for (index, command) in contract.environment.setup.iter().enumerate() {
-            let name = format!("setup {}", index + 1);
-            if let Some(why) = self.step(command, lower, part, &name, &mut record)? {
-                return Ok(Err(FailedSetup { why: format!("{name}: `{}` {why}", command.argv.join(" ")), record }));
-            }
-        }
-        if let Err(error) = settle(&part.join("upper"), lower) {
-            return Ok(Err(FailedSetup { why: format!("what it wrote cannot be kept: {error}"), record }));
-        }
-        let bytes = canonical_bytes(&record)?;
-        own_files::write(part.join(RECORD), bytes).map_err(|error| Stopped::Io(part.join(RECORD), error))?;
-        Ok(Ok(record))
-    }
-
-    /// Runs one command and records it; says why setup cannot go on, if it cannot.
-    fn step(
-        &mut self,
-        command: &Command,
-        lower: &Path,
-        part: &Path,
-        name: &str,
-        record: &mut SetupRecord,
-    ) -> Result<Option<String>, Stopped> {
-        let Some((ended, network)) = self.run(command, lower, part)? else {
-            return Ok(Some("was not found".to_owned()));
-        };
-        self.cells.add(name, &ended)?;
-        let exit = exit_code(&ended);
-        let duration_ms = u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX);
-        self.say(&format!("== {name}: {:?}: exit {exit:?}, {duration_ms} ms", command.argv));
-        self.log.extend(ended.stdout.text_bytes());
-        self.log.extend(ended.stderr.text_bytes());
-        merge(&mut record.network, network);
-        record.commands.push(SetupCommand { argv: command.argv.clone(), exit, duration_ms });
-        let exceeded = exceeded(&ended, &self.setting.contract.limits);
-        match exit {
-            _ if ended.cancelled => Err(Stopped::Cancelled),
-            _ if ended.timed_out => Ok(Some(format!("did not end within {} s", command.timeout_seconds))),
-            _ if exceeded.is_some() => Ok(exceeded),
-            Some(0) => Ok(None),
-            Some(exit) => Ok(Some(format!("ended with exit {exit}{}", not_named(&record.network)))),
-            None => Ok(Some("did not start".to_owned())),
-        }
-    }
-
-    fn run(
-        &mut self,
-        command: &Command,
-        lower: &Path,
-        part: &Path,
-    ) -> Result<Option<(Ended, Vec<NetworkUse>)>, Stopped> {
-        let from = WorkspaceFrom::Layers { lower: vec![lower.to_owned()], upper: Upper::Directory(part.to_owned()) };
-        let quarters = self.setting.quarters("setup", lower.to_owned())?.layered(vec![part.join("upper")], from);
-        let wall = Duration::from_secs(command.timeout_seconds);
-        let Some(mut spec) = self.setting.spec(&command.argv, command.cwd.as_deref(), &quarters, wall) else {
-            return Ok(None);
-        };
-        let hosts = &self.setting.contract.environment.setup_network;
-        if let (false, Some(confinement)) = (hosts.is_empty(), &mut spec.confinement) {
-            confinement.listener = Some(proxy::PORT);
-            spec.env.extend(proxy::variables());
-        }
-        let stage: Stage = self.setting.harness.supervisor.prepare()?;
-        let mut confined = stage.confine(spec)?;
-        let mut watch = sandbox::Watch { cancel: Some(self.cancel), stop: None, on_line: None, on_tick: None };
-        let Some(listener) = confined.take_listener() else {
-            return Ok(Some((confined.start(&mut watch)?, Vec::new())));
-        };
-        let proxy = Proxy::new(hosts);
-        let ended = std::thread::scope(|scope| {
-            scope.spawn(|| proxy.serve(&listener, scope));
-            let ended = confined.start(&mut watch);
-            proxy.stop();
-            ended
-        })?;
-        Ok(Some((ended, proxy.into_record())))
-    }
-
-    fn say(&mut self, sentence: &str) {
+    pub(super) fn say(&mut self, sentence: &str) {
         self.log.extend_from_slice(sentence.as_bytes());
         self.log.push(b'\n');
     }
 }
 
-/// A hint at the hosts that were refused.
-fn not_named(network: &[NetworkUse]) -> String {
-    let refused: Vec<&str> = network.iter().filter(|used| used.refused > 0).map(|used| used.host.as_str()).collect();
-    match refused.as_slice() {
-        [] => String::new(),
-        hosts => format!("; it asked for {}, which environment.setup_network does not name", hosts.join(", ")),
-    }
-}
-
-fn merge(all: &mut Vec<NetworkUse>, more: Vec<NetworkUse>) {
-    for used in more {
-        match all.iter_mut().find(|known| known.host == used.host && known.port == used.port) {
-            Some(known) => {
-                known.connections += used.connections;
-                known.refused += used.refused;
-                known.failed += used.failed;
-                known.bytes_sent += used.bytes_sent;
-                known.bytes_received += used.bytes_received;
-            }
-            None => all.push(used),
-        }
+fn new_record(key: Digest, listing: &Listing, view: &SetupView, on: Option<Digest>) -> SetupRecord {
+    SetupRecord {
+        key,
+        tree: listing.tree_id().to_string(),
+        seen_tree: view.is_part.then(|| view.tree.clone()),
+        on,
+        cached: false,
+        commands: Vec::new(),
+        network: Vec::new(),
     }
 }
 
@@ -273,12 +313,9 @@ fn put(part: &Path, place: &Path) -> Result<File, Stopped> {
     Err(Stopped::Io(place.to_owned(), failed))
 }
 
-/// The record is written last, so that what has one is whole.
-fn kept(place: &Path, key: Digest) -> Option<(SetupRecord, File)> {
-    #[derive(Deserialize)]
-    struct Whole(SetupRecord);
+fn find_kept(place: &Path, key: Digest) -> Option<(KeptLayer, File)> {
     let held = hold_for_use(place)?;
-    let Whole(record) = serde_json::from_slice(&own_files::read(place.join(RECORD)).ok()?).ok()?;
+    let kept = KeptLayer::read(place, key)?;
     touch(&place.join(RECORD));
-    (record.key == key && place.join("upper").own_is_dir()).then_some((record, held))
+    Some((kept, held))
 }

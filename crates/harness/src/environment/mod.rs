@@ -1,29 +1,33 @@
 //! What a repository needs to build and test beside its own files: mounts, a search path, setup.
 
+mod fit;
+mod inputs;
 mod layer;
 mod mounts;
 mod problems;
 mod proxy;
 mod settle;
+mod steps;
+mod withdraw;
 
 use std::path::PathBuf;
 
 use contract::Coverage;
 
-use crate::posture::Cells;
 use crate::run::{Run, Stopped};
 use crate::target::Copy;
 
-pub(crate) use layer::{Layer, Made, Setup};
+pub(crate) use layer::{JudgedTree, Layer, Made, Setup};
 pub(crate) use mounts::digests;
 pub(crate) use problems::problems;
+pub(crate) use settle::uncover;
+pub(crate) use withdraw::ExamFiles;
 
 /// What setup printed, in the bundle.
 pub(crate) const SETUP_LOG: &str = "setup.log";
 
-/// Looks at the mounts and makes the setup layer of the baseline, or finds it. The layers to put under the workspace, or why
-/// there are none.
-pub(crate) fn prepare(run: &mut Run<'_>, copy: &Copy) -> Result<Result<Vec<PathBuf>, String>, Stopped> {
+/// Looks at the mounts and makes the setup layer of the baseline, or finds it; says why it cannot, if it cannot.
+pub(crate) fn prepare(run: &mut Run<'_>, copy: &Copy) -> Result<Result<(), String>, Stopped> {
     let environment = &run.task.contract.environment;
     run.findings.environment.mounts = match digests(run.harness, &environment.mounts) {
         Err(Stopped::Io(path, error)) => {
@@ -32,20 +36,14 @@ pub(crate) fn prepare(run: &mut Run<'_>, copy: &Copy) -> Result<Result<Vec<PathB
         digests => digests?,
     };
     if environment.setup.is_empty() {
-        return Ok(Ok(Vec::new()));
+        return Ok(Ok(()));
     }
     if !environment.setup_network.is_empty() {
         run.findings.coverage.insert(Coverage::SetupWithNetwork);
     }
     let mounts = run.findings.environment.mounts.clone();
-    let mut setup = Setup {
-        setting: run.setting(),
-        cancel: run.watch.cancel,
-        mounts: &mounts,
-        cells: Cells::default(),
-        log: Vec::new(),
-    };
-    let made = setup.layer(&copy.baseline.tree.to_string(), &copy.root)?;
+    let mut setup = Setup::new(run.setting(), run.watch.cancel, &mounts, &copy.baseline.store);
+    let made = setup.baseline_layer(&copy.baseline.listing)?;
     let Setup { cells, log, .. } = setup;
     run.findings.cells.extend(cells);
     run.write(SETUP_LOG, &log)?;
@@ -57,9 +55,15 @@ pub(crate) fn prepare(run: &mut Run<'_>, copy: &Copy) -> Result<Result<Vec<PathB
         }
         Made::Layer(layer) => {
             run.findings.environment.setup.push(layer.record.clone());
-            let files = layer.files.clone();
             run.layer = Some(layer);
-            Ok(Ok(vec![files]))
+            Ok(Ok(()))
         }
     }
+}
+
+/// The layers over the checkout of an engine's workspace, the first on top.
+pub(crate) fn layers_of_engine(run: &Run<'_>, copy: &Copy) -> Result<Vec<PathBuf>, Stopped> {
+    let Some(layer) = &run.layer else { return Ok(Vec::new()) };
+    let folder = run.setting().dir("setup-restored")?;
+    fit::fit_layer(&copy.baseline.store, &copy.baseline.listing, layer, folder)
 }

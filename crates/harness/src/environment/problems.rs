@@ -75,7 +75,7 @@ fn lost_names(task: &Task) -> Vec<Shortfall> {
     let environment = &task.contract.environment;
     let lost: Vec<Placed> = environment.mounts.iter().map(Placed::of).filter(Placed::is_lost).collect();
     let variables = environment.variables.iter().map(|(name, value)| (format!("environment.variables {name}"), value));
-    let commands = task.contract.verification_commands.iter().chain(&environment.setup);
+    let commands = task.contract.verification_commands.iter().chain(&environment.setup).chain(&environment.build);
     // The program itself is looked up.
     let words = commands.flat_map(|command| command.argv.iter().skip(1).map(|word| ("a command".to_owned(), word)));
     let named = variables.chain(words).filter_map(|(place, text)| {

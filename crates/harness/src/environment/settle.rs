@@ -25,12 +25,20 @@ const OPAQUE: [&str; 2] = ["user.overlay.opaque", "trusted.overlay.opaque"];
 /// For one layer; a larger one is not kept.
 const SETTLING: Duration = Duration::from_secs(600);
 
+/// Files that show through a layer, beside those of a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beneath {
+    Nothing,
+    /// Another layer, of which setup may have removed something.
+    Layer,
+}
+
 /// Makes a layer of what setup wrote over `tree`. Nothing else may be at work in either; links are not followed.
-pub(super) fn settle(layer: &Path, tree: &Path) -> io::Result<()> {
+pub(super) fn settle(layer: &Path, tree: &Path, beneath: Beneath) -> io::Result<()> {
     grant_owner(layer)?;
     let root = open_root(layer)?;
     remove_tree_at(root.as_fd(), b".git")?;
-    let mut settling = Settling { tree: vec![Some(open_root(tree)?)] };
+    let mut settling = Settling { tree: vec![Some(open_root(tree)?)], beneath };
     match walk(root, &Bounds::within(SETTLING), |met| settling.settle_entry(met))? {
         None => Ok(()),
         Some(cut) => Err(io::Error::other(cut.in_words())),
@@ -41,6 +49,7 @@ struct Settling {
     /// The directories of the tree at the same paths as those of the layer that are being walked; none where the tree has no
     /// such directory.
     tree: Vec<Option<OwnedFd>>,
+    beneath: Beneath,
 }
 
 impl Settling {
@@ -74,6 +83,7 @@ impl Settling {
                 self.tree.push(None);
                 return Ok(Next::Enter);
             }
+            (FileType::CharacterDevice, None) if self.beneath == Beneath::Layer => {}
             (_, Some(_)) | (FileType::CharacterDevice, None) => remove_tree_at(entry.dir, entry.name)?,
             (_, None) => utimensat(entry.dir, entry.name, &TIMES, AtFlags::SYMLINK_NOFOLLOW)?,
         }
@@ -86,7 +96,8 @@ pub(super) fn discard(dir: &Path) {
     let _ = remove_tree(dir);
 }
 
-fn uncover(dir: BorrowedFd<'_>) -> io::Result<()> {
+/// Takes the marks away by which a folder hides what lies beneath it.
+pub(crate) fn uncover(dir: BorrowedFd<'_>) -> io::Result<()> {
     OPAQUE.iter().try_for_each(|name| match fremovexattr(dir, *name) {
         // Marks of the privileged kind are not there where they may not be touched.
         Ok(()) | Err(Errno::NODATA | Errno::NOTSUP | Errno::PERM) => Ok(()),
@@ -139,7 +150,7 @@ mod tests {
         );
         symlink("/nonexistent", layer.join("out/link")).unwrap();
         symlink(&tree, layer.join("out/tree")).unwrap();
-        settle(&layer, &tree).unwrap();
+        settle(&layer, &tree, Beneath::Nothing).unwrap();
         let mut found = BTreeSet::new();
         names(&layer, &layer, &mut found);
         let expected = ["d/", "d/new", "empty/", "out/", "out/deep/", "out/deep/er", "out/link", "out/tree"];

@@ -17,7 +17,7 @@ impl Ran {
     /// True if the command says that the exam was not passed, by its exit code or by its results.
     pub(super) fn refuses(&self) -> bool {
         let failed = self.exit.is_some_and(|exit| exit != 0) || self.exit == Some(0) && self.standing_failures() > 0;
-        failed && !self.timed_out
+        self.unready || failed && !self.timed_out
     }
 
     /// What the exit code and the results say, where they contradict each other.

@@ -192,7 +192,7 @@ impl Examiner<'_> {
             None => room.insert(self.room(listing, "baseline")?),
         };
         let ran = self.run_on_baseline(room, command, &name)?;
-        let tried: Vec<String> = self.tried().iter().map(sort_of).collect();
+        let tried: Vec<String> = room.attempts.iter().chain(&self.tried()).map(sort_of).collect();
         let mut runners = self.runners_named_by(listing, command);
         runners.extend(ran.tests.iter().flat_map(|tests| &tests.runners));
         let mut held = BaselineCommand {
@@ -230,15 +230,15 @@ impl Examiner<'_> {
 
     /// True if the baseline has test files, or sources of Rust with tests in them.
     fn has_test_files(&self) -> Result<bool, Stopped> {
+        // Nothing rests on it where each runner found tests.
+        if !self.before.commands.iter().any(BaselineCommand::finds_none) {
+            return Ok(false);
+        }
         let globs = rules(Ecosystem::ALL).filter(|rule| rule.role == Role::Tests).map(|rule| rule.glob.to_owned());
         let tests = PathSet::any_depth(&globs.collect::<Vec<_>>())?;
         let protected = |path: &Vec<u8>| self.trees.rules.is_protected(path) && tests.is_match(path);
         if self.trees.baseline.0.keys().any(protected) {
             return Ok(true);
-        }
-        // Only where nothing was found is it worth looking into sources.
-        if !self.before.commands.iter().any(BaselineCommand::finds_none) {
-            return Ok(false);
         }
         let sources = self.trees.baseline.0.iter().filter(|(path, _)| path.ends_with(b".rs")).take(MOST_SOURCES);
         let mut reader = self.trees.store.reader();

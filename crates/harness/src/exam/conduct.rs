@@ -5,9 +5,10 @@ use contract::sandbox::{Attempt, AttemptVerdict};
 use gate::conduct::judge_conduct;
 
 use super::Examiner;
+use super::room::Room;
 
 /// What it is that was tried: the rest of a command line may be another each time.
-pub(super) fn sort_of(attempt: &Attempt) -> String {
+pub(crate) fn sort_of(attempt: &Attempt) -> String {
     let first = attempt.what.split(' ').next().unwrap_or_default();
     format!("{:?} {:?} {:?} {first}", attempt.kind, attempt.judged, attempt.action)
 }
@@ -29,6 +30,18 @@ impl Examiner<'_> {
             AttemptVerdict::Violation | AttemptVerdict::Note => attempt,
         };
         let new: Vec<Attempt> = new.map(noted).collect();
+        self.found.attempts.extend(new);
+    }
+
+    /// Keeps what setup and build of a judged tree tried, as far as neither did on the baseline.
+    pub(super) fn hold_room_conduct(&mut self, room: &Room) {
+        let commands = self.before.commands.iter().flat_map(|before| &before.tried);
+        let before = commands.chain(self.furnished.layer.iter().flat_map(|layer| &layer.tried));
+        let known: Vec<&String> = before.collect();
+        let new = room.attempts.iter().filter(|attempt| {
+            attempt.judged != AttemptVerdict::Note && !known.iter().any(|known| **known == sort_of(attempt))
+        });
+        let new: Vec<Attempt> = new.cloned().collect();
         self.found.attempts.extend(new);
     }
 }

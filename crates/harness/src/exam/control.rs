@@ -54,6 +54,14 @@ impl Controlled {
     }
 }
 
+/// One command whose control is held, and the tests by which files are found.
+struct Controlling<'c> {
+    on: Controlled,
+    index: usize,
+    command: &'c Command,
+    known: TestResults,
+}
+
 impl Examiner<'_> {
     /// By the contract's patch, or by failing tests of our own in each command whose runner is known.
     pub(super) fn control(&mut self, on: Controlled, listing: &Listing, ran: &[Ran]) -> Result<(), Stopped> {
@@ -111,43 +119,50 @@ impl Examiner<'_> {
             return Ok(false);
         }
         let all: Vec<&ControlTest> = controls.iter().collect();
+        let controlling = Controlling { on, index, command, known };
         let name = on.pass_name(index);
-        let mut ran = self.run_control(listing, index, &all, &name)?;
-        if !ran.refuses() || self.hides_failures(index, &ran, &known)? {
+        let ran = self.run_control(&controlling, listing, &all, &name)?;
+        if !ran.refuses() || self.hides_failures(&controlling, &ran)? {
             self.push_control(&ran, name, command);
-            let paths = listed(all.iter().map(|test| format!("`{}`", test.path)), NAMED);
-            let text = format!("failing tests that the harness added to {paths} do not fail {}", on.in_words());
+            let text =
+                format!("failing tests that the harness added to {} do not fail {}", quoted(&all), on.in_words());
             self.not_refused(self.found.passes.len() - 1, &text);
             return Ok(true);
         }
-        let mut left = unseen(&controls, ran.tests.as_ref());
+        let left = unseen(&controls, ran.tests.as_ref());
         if left.len() == controls.len() {
-            return self.unseen_at_all(on, index, &name, &left, &known);
+            return self.unseen_at_all(&controlling, &name, &left);
         }
         self.push_control(&ran, name.clone(), command);
+        self.try_further(&controlling, listing, &name, left)
+    }
+
+    /// Tries files again that the first run did not reach, because the runner stopped at a failure before them.
+    fn try_further(
+        &mut self,
+        controlling: &Controlling<'_>,
+        listing: &Listing,
+        name: &str,
+        mut left: Vec<&ControlTest>,
+    ) -> Result<bool, Stopped> {
         for further in 1..=FURTHER_RUNS {
             if left.is_empty() {
                 break;
             }
             let name = format!("{name} further {further}");
-            ran = self.run_control(listing, index, &left, &name)?;
+            let ran = self.run_control(controlling, listing, &left, &name)?;
             if !ran.refuses() {
-                return self.not_failed_by(on, index, &name, command, &ran, &left, &known);
+                return self.not_failed_by(controlling, &name, &ran, &left);
             }
-            let still: Vec<&ControlTest> = left
-                .iter()
-                .copied()
-                .filter(|test| !ran.tests.as_ref().is_some_and(|ran| test.is_named_in(ran)))
-                .collect();
-            self.push_control(&ran, name, command);
-            if still.len() == left.len() {
+            let before = left.len();
+            left.retain(|test| !ran.tests.as_ref().is_some_and(|tests| test.is_named_in(tests)));
+            self.push_control(&ran, name, controlling.command);
+            if left.len() == before {
                 break;
             }
-            left = still;
         }
         if !left.is_empty() {
-            let paths = listed(left.iter().map(|test| test.path.clone()), NAMED);
-            self.say(&format!("{name}: no control reached {} files: {paths}", left.len()));
+            self.say(&format!("{name}: no control reached {} files: {}", left.len(), quoted(&left)));
         }
         Ok(left.is_empty())
     }
@@ -169,8 +184,8 @@ impl Examiner<'_> {
 
     fn run_control(
         &mut self,
+        controlling: &Controlling<'_>,
         listing: &Listing,
-        index: usize,
         tests: &[&ControlTest],
         name: &str,
     ) -> Result<Ran, Stopped> {
@@ -181,99 +196,81 @@ impl Examiner<'_> {
             altered.0.insert(test.path.clone().into_bytes(), Entry { mode, oid });
         }
         let room = self.room(&altered, name)?;
-        let command = &self.setting.contract.verification_commands[index];
-        let mut ran = self.command(&room, command, None, name)?;
-        self.hear_only_known(index, &mut ran);
+        let mut ran = self.command(&room, controlling.command, None, name)?;
+        self.hear_only_known(controlling.index, &mut ran);
         Ok(ran)
     }
 
     /// True if the command ended with 0 in spite of failures that were read, and does not do so on the baseline.
-    fn hides_failures(&mut self, index: usize, ran: &Ran, known: &TestResults) -> Result<bool, Stopped> {
+    fn hides_failures(&mut self, controlling: &Controlling<'_>, ran: &Ran) -> Result<bool, Stopped> {
         if ran.exit != Some(0) {
             return Ok(false);
         }
-        let before = self.before.commands.get(index);
+        let before = self.before.commands.get(controlling.index);
         let hid = before.is_some_and(|before| {
             before.exit == Some(0) && before.tests.as_ref().is_some_and(|tests| tests.counts.failed > 0)
         });
         if hid {
             return Ok(false);
         }
-        let on_baseline = self.control_of_baseline(index, known, None)?;
+        let on_baseline = self.control_of_baseline(controlling, None)?;
         Ok(on_baseline.is_some_and(|(ran, _)| ran.exit.is_some_and(|exit| exit != 0)))
     }
 
     /// The exam failed and no test of our own was named. Where the baseline's runner names it, the patch keeps it from doing so.
     fn unseen_at_all(
         &mut self,
-        on: Controlled,
-        index: usize,
+        controlling: &Controlling<'_>,
         name: &str,
         left: &[&ControlTest],
-        known: &TestResults,
     ) -> Result<bool, Stopped> {
-        let paths = listed(left.iter().map(|test| test.path.clone()), NAMED);
-        self.say(&format!("{name}: failing tests were added to {paths}, and the runner named none of them"));
-        if let Some((_, seen)) = self.control_of_baseline(index, known, Some(left))?
-            && seen
-        {
-            let text = format!("the runner names a failing test of the baseline's exam, and none of {}", on.in_words());
+        self.say(&format!("{name}: failing tests were added to {}, and the runner named none of them", quoted(left)));
+        let on_baseline = self.control_of_baseline(controlling, Some(left))?;
+        if on_baseline.is_some_and(|(_, seen)| seen) {
+            let tree = controlling.on.in_words();
+            let text = format!("the runner names a failing test of the baseline's exam, and none of {tree}");
             self.found.blocks.push((Reason::VerificationWeakened, text));
         }
         Ok(false)
     }
 
     /// Failing tests in files that the first run did not reach, and the exam passes: weakened if the baseline's exam fails by them.
-    #[expect(clippy::too_many_arguments, reason = "everything that is known of one run of a control")]
     fn not_failed_by(
         &mut self,
-        on: Controlled,
-        index: usize,
+        controlling: &Controlling<'_>,
         name: &str,
-        command: &Command,
         ran: &Ran,
         left: &[&ControlTest],
-        known: &TestResults,
     ) -> Result<bool, Stopped> {
-        let fails_before = self.control_of_baseline(index, known, Some(left))?.is_some_and(|(ran, _)| ran.refuses());
-        let paths = listed(left.iter().map(|test| format!("`{}`", test.path)), NAMED);
+        let fails_before = self.control_of_baseline(controlling, Some(left))?.is_some_and(|(ran, _)| ran.refuses());
         if !fails_before || ran.timed_out {
-            self.say(&format!("{name}: failing tests in {paths} fail neither this tree nor the baseline"));
+            self.say(&format!("{name}: failing tests in {} fail neither this tree nor the baseline", quoted(left)));
             return Ok(false);
         }
-        self.push_control(ran, name.to_owned(), command);
-        let text = format!("failing tests in {paths} fail the baseline's exam and not {}", on.in_words());
+        self.push_control(ran, name.to_owned(), controlling.command);
+        let tree = controlling.on.in_words();
+        let text = format!("failing tests in {} fail the baseline's exam and not {tree}", quoted(left));
         self.not_refused(self.found.passes.len() - 1, &text);
         Ok(true)
     }
 
-    /// The same control on the baseline, in the same files as far as the baseline has them: what came of it, and if each was seen.
+    /// The same control on the baseline, in the same files as far as the baseline has them: its end, and true if each was seen.
     fn control_of_baseline(
         &mut self,
-        index: usize,
-        known: &TestResults,
+        controlling: &Controlling<'_>,
         only: Option<&[&ControlTest]>,
     ) -> Result<Option<(Ran, bool)>, Stopped> {
-        let Some(command) = self.setting.contract.verification_commands.get(index) else { return Ok(None) };
+        let Controlling { index, command, known, .. } = controlling;
         let listing = self.with_operator_files(self.trees.baseline.clone())?;
         let name = letters()?;
         let controls = self.with_control_room(&listing, command, |room| control_tests(known, room, &name));
-        let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
-        // A control of Go is a new file each time, so that its folder must do.
-        let wanted = |test: &&ControlTest| {
-            only.is_none_or(|only| {
-                only.iter().any(|other| {
-                    other.path == test.path
-                        || test.path.ends_with("_test.go") && folder(&other.path) == folder(&test.path)
-                })
-            })
-        };
+        let wanted = |test: &&ControlTest| only.is_none_or(|only| only.iter().any(|other| same_place(other, test)));
         let controls: Vec<&ControlTest> = controls.iter().filter(wanted).collect();
         if controls.is_empty() {
             return Ok(None);
         }
         let late = self.found.late.len();
-        let ran = self.run_control(&listing, index, &controls, &format!("baseline {} control", index + 1))?;
+        let ran = self.run_control(controlling, &listing, &controls, &format!("baseline {} control", index + 1))?;
         self.found.late.truncate(late);
         let seen = controls.iter().all(|test| ran.tests.as_ref().is_some_and(|tests| test.is_named_in(tests)));
         Ok(Some((ran, seen)))
@@ -309,12 +306,23 @@ impl Examiner<'_> {
     }
 }
 
+/// Paths of controls for a sentence.
+fn quoted(tests: &[&ControlTest]) -> String {
+    listed(tests.iter().map(|test| format!("`{}`", test.path)), NAMED)
+}
+
+/// True if both stand in the same file. A control of Go is a new file each time, so that its folder must do.
+fn same_place(one: &ControlTest, other: &ControlTest) -> bool {
+    let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
+    one.path == other.path || other.path.ends_with("_test.go") && folder(&one.path) == folder(&other.path)
+}
+
 fn holds(pass: &VerificationPass) -> bool {
     pass.result == CheckResult::Pass
 }
 
 /// A name nobody can have foreseen.
-fn letters() -> Result<String, Stopped> {
+pub(super) fn letters() -> Result<String, Stopped> {
     let mut random = [0; NAME];
     getrandom::fill(&mut random)
         .map_err(|error| Stopped::Io("random numbers".into(), std::io::Error::other(error.to_string())))?;

@@ -1,85 +1,84 @@
-//! What a tree of the exam stands on: the setup layer of the baseline, or one of its own where the patch changes what setup
-//! rests on.
+//! What a tree of the exam stands on: the setup layer of the baseline, and one of its own where setup sees something else of it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use contract::paths::PathSet;
+use contract::sandbox::{Attempt, SetupRecord};
 use tree::Listing;
 
 use super::Examiner;
-use crate::environment::{Layer, Made, Setup};
-use crate::posture::Cells;
+use super::ages::Ages;
+use crate::environment::{ExamFiles, JudgedTree, Layer, Made, Setup};
 use crate::run::Stopped;
 
+/// Layers under a tree, and what their setup tried.
+pub(super) struct Layers {
+    /// The first on top; or the reason why setup fails on this tree.
+    pub(super) files: Result<Vec<PathBuf>, String>,
+    pub(super) attempts: Vec<Attempt>,
+}
+
 impl Examiner<'_> {
-    /// Why the tree of the exam cannot be set up, if it cannot. What was made is kept, so that nothing is made twice.
-    pub(super) fn cannot_set_up(&mut self, exam: &Listing) -> Result<Option<String>, Stopped> {
-        if self.setting.contract.environment.setup.is_empty() {
+    /// Makes the baseline's layer where it is not there yet; says why it cannot be made, if it cannot.
+    pub(super) fn cannot_set_up(&mut self) -> Result<Option<String>, Stopped> {
+        if self.setting.contract.environment.setup.is_empty() || self.furnished.layer.is_some() {
             return Ok(None);
         }
-        if self.furnished.layer.is_none() {
-            let root = self.setting.dir("verify-setup/baseline")?;
-            let baseline = self.trees.baseline;
-            tree::materialise(self.trees.store, baseline, &root)?;
-            match self.make(baseline, &root)? {
-                Made::Layer(layer) => self.furnished.layer = Some(layer),
-                Made::Failed(why) => return Ok(Some(format!("the environment could not be set up: {why}"))),
+        let (made, _) = self.set_up(|setup, trees| setup.baseline_layer(trees.baseline).map(Some))?;
+        Ok(match made {
+            Some(Made::Layer(layer)) => {
+                self.furnished.layer = Some(layer);
+                None
             }
-        }
-        if self.rests_on_the_same(exam)? {
-            return Ok(None);
-        }
-        let root = self.setting.dir("verify-setup/exam")?;
-        let quarters = self.setting.quarters("verify-setup-exam", root.clone())?;
-        let ages = self.ages(exam, &quarters)?;
-        tree::materialise_aged(self.trees.store, exam, &root, &|path| ages.of(path))?;
-        match self.make(exam, &root)? {
-            Made::Layer(_) => Ok(None),
-            Made::Failed(why) => Ok(Some(format!("the patched tree cannot be set up: {why}"))),
-        }
+            Some(Made::Failed(why)) => Some(format!("the environment could not be set up: {why}")),
+            None => None,
+        })
     }
 
-    /// The layers under a tree whose files lie at `root`.
-    pub(super) fn layers(&mut self, listing: &Listing, root: &Path) -> Result<Vec<PathBuf>, Stopped> {
-        if self.setting.contract.environment.setup.is_empty() {
-            return Ok(Vec::new());
-        }
-        if self.rests_on_the_same(listing)? {
-            return Ok(self.furnished.layer.iter().map(|layer| layer.files.clone()).collect());
-        }
-        match self.make(listing, root)? {
-            Made::Layer(Layer { files, .. }) => Ok(vec![files]),
-            // The commands will say what is missing.
-            Made::Failed(_) => Ok(Vec::new()),
-        }
-    }
-
-    fn make(&mut self, listing: &Listing, root: &Path) -> Result<Made, Stopped> {
-        let tree = listing.tree_id().to_string();
-        let mut setup = Setup {
-            setting: self.setting,
-            cancel: self.cancel,
-            mounts: &self.furnished.mounts,
-            cells: Cells::default(),
-            log: Vec::new(),
+    /// The layers under a judged tree. Setup runs again where it sees another tree than the baseline's.
+    pub(super) fn layers(&mut self, listing: &Listing, ages: &Ages) -> Result<Layers, Stopped> {
+        let Some(base) = self.furnished.layer.clone() else {
+            return Ok(Layers { files: Ok(Vec::new()), attempts: Vec::new() });
         };
-        let made = setup.layer(&tree, root)?;
-        let Setup { cells, log, .. } = setup;
+        let (made, attempts) = self.set_up(|setup, trees| {
+            let exam = ExamFiles { rules: trees.rules, baseline: trees.baseline };
+            setup.judged_layer(&JudgedTree { listing, base: &base, age_of: &|path| ages.of(path), exam })
+        })?;
+        let files = match made {
+            None => Ok(vec![base.files]),
+            Some(Made::Layer(Layer { files, record, .. })) => {
+                Ok([files].into_iter().chain(record.on.map(|_| base.files)).collect())
+            }
+            Some(Made::Failed(why)) => Err(why.to_string()),
+        };
+        Ok(Layers { files, attempts })
+    }
+
+    /// Makes a layer and keeps what is to be told of it.
+    fn set_up(
+        &mut self,
+        make: impl FnOnce(&mut Setup<'_>, &super::Trees<'_>) -> Result<Option<Made>, Stopped>,
+    ) -> Result<(Option<Made>, Vec<Attempt>), Stopped> {
+        let mut setup = Setup::new(self.setting, self.cancel, &self.furnished.mounts, self.trees.store);
+        let made = make(&mut setup, &self.trees)?;
+        let Setup { cells, log, attempts, .. } = setup;
         self.found.cells.extend(cells);
         self.found.log.extend(log);
-        // Asked for again, for another room, it is there already: what is told is how it came to be.
-        if let Made::Layer(Layer { record, .. }) = &made
-            && !self.found.setup.iter().any(|known| known.key == record.key)
-        {
-            self.found.setup.push(record.clone());
+        match &made {
+            Some(Made::Layer(layer)) => self.tell_setup(&layer.record),
+            Some(Made::Failed(failed)) => self.tell_setup(&failed.record),
+            None => {}
         }
-        Ok(made)
+        Ok((made, attempts))
     }
 
-    /// Whether a tree has the same lock files as the baseline.
-    fn rests_on_the_same(&self, listing: &Listing) -> Result<bool, Stopped> {
-        let inputs = PathSet::rooted(&self.setting.contract.environment.setup_inputs)?;
-        let changes = tree::changes(self.trees.baseline, listing);
-        Ok(!changes.iter().any(|change| inputs.is_match(&change.path)))
+    /// Asked for again, for another room, a layer is there already: what is told is how it came to be.
+    fn tell_setup(&mut self, record: &SetupRecord) {
+        if self.found.setup.iter().any(|known| known.key == record.key) {
+            return;
+        }
+        if !record.cached {
+            self.spent_ms += record.commands.iter().map(|command| command.duration_ms).sum::<u64>();
+        }
+        self.found.setup.push(record.clone());
     }
 }

@@ -8,6 +8,7 @@ mod ages;
 mod agreement;
 mod baseline;
 mod blind;
+mod built;
 mod conduct;
 mod control;
 mod exam_files;
@@ -15,13 +16,14 @@ mod excused;
 mod faults;
 mod furnish;
 mod names;
+mod poison;
 mod room;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use contract::paths::{PathRules, PathVerdict};
-use contract::report::{CheckResult, FailedTest, PassKind, TestComparison, VerificationPass};
+use contract::report::{CheckResult, FailedTest, PassKind, PoisonedFile, TestComparison, VerificationPass};
 use contract::sandbox::{Attempt, MountDigest, SetupRecord};
 use contract::text::{listed, shown};
 use contract::{Coverage, Reason};
@@ -35,6 +37,7 @@ use crate::posture::Cells;
 use crate::run::Stopped;
 use crate::supervise::Setting;
 pub(crate) use baseline::BaselineExam;
+pub(crate) use conduct::sort_of;
 use control::Controlled;
 use names::CommandRun;
 use room::Ran;
@@ -69,6 +72,10 @@ pub(crate) struct Examined {
     pub(crate) attempts: Vec<Attempt>,
     /// Setup layers that were made for trees other than the baseline.
     pub(crate) setup: Vec<SetupRecord>,
+    /// Changed files that were replaced by text that cannot compile.
+    pub(crate) poisoned: Vec<PoisonedFile>,
+    /// True if the build makes every product that the patch carries, with the same bytes.
+    pub(crate) products_rebuilt: bool,
 }
 
 /// What the contract's environment came to before the exam.
@@ -91,6 +98,10 @@ pub(crate) struct Examiner<'a> {
     furnished: Furnished,
     /// The commands on the baseline.
     before: BaselineExam,
+    /// Time that setup, builds and commands took so far.
+    spent_ms: u64,
+    /// Files of the exam's tree that its build wrote.
+    rewritten: Vec<Vec<u8>>,
     found: Examined,
 }
 
@@ -102,22 +113,30 @@ impl<'a> Examiner<'a> {
         stage: Option<Stage>,
         furnished: Furnished,
     ) -> Self {
-        Self { setting, cancel, trees, stage, furnished, before: BaselineExam::default(), found: Examined::default() }
+        let (before, found) = (BaselineExam::default(), Examined::default());
+        Self { setting, cancel, trees, stage, furnished, before, spent_ms: 0, rewritten: Vec::new(), found }
     }
 
     /// Exam, change, control and blind, each in a tree of its own.
     pub(crate) fn examine(mut self) -> Result<Examined, Stopped> {
         let exam = self.exam_listing()?;
-        if let Some(why) = self.cannot_set_up(&exam)? {
+        if let Some(why) = self.cannot_set_up()? {
             self.found.blocks.push((Reason::VerificationFailed, why));
             return Ok(self.found);
         }
         self.hold_baseline()?;
+        let spent = self.spent_ms;
         // Without a test of the baseline nothing can be held but what the patch itself brings.
         let (exam, ran) = match self.before.has_no_test() {
             true => (exam, Vec::new()),
             false => self.hold_exam(exam)?,
         };
+        let exam_ms = self.spent_ms - spent;
+        if ran.iter().any(|ran| ran.unready) {
+            self.found.coverage.extend([Coverage::ExamInProcess, Coverage::ExamWithoutControl]);
+            self.conclude();
+            return Ok(self.found);
+        }
         let delivered = match exam != *self.trees.result || self.before.has_no_test() {
             true => Some(self.commands(PassKind::Change, self.trees.result, PassKind::Change.as_str())?),
             false => None,
@@ -130,6 +149,7 @@ impl<'a> Examiner<'a> {
         }
         self.note_exam_changes()?;
         self.blind(&exam)?;
+        self.poison(&exam, &ran, exam_ms)?;
         self.conclude();
         Ok(self.found)
     }
@@ -161,6 +181,14 @@ impl<'a> Examiner<'a> {
     /// Runs the contract's commands in one tree and compares their tests with the baseline's.
     fn commands(&mut self, kind: PassKind, listing: &Listing, room: &str) -> Result<Vec<Ran>, Stopped> {
         let room = self.room(listing, room)?;
+        self.hold_room_conduct(&room);
+        if let Some(why) = &room.unready {
+            let text = format!("{}: baseline + patch cannot be set up and built: {why}", kind.as_str());
+            self.found.blocks.push((Reason::VerificationFailed, text));
+        }
+        if kind == PassKind::Exam {
+            self.rewritten.clone_from(&room.rewritten);
+        }
         let released = self.released_changes();
         let mut all = Vec::new();
         for (index, command) in self.setting.contract.verification_commands.iter().enumerate() {

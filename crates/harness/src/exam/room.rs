@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use contract::report::{CheckResult, PassKind, TestComparison, VerificationPass};
+use contract::sandbox::Attempt;
 use contract::task::Command;
 use contract::{Digest, Reason};
 use sandbox::{Access, Ended, Upper, WorkspaceFrom};
@@ -12,6 +13,7 @@ use testimony::results::{self, Heard, TestResults};
 use tree::Listing;
 use untrusted_fs::{plain_names, read_plain};
 
+use super::furnish::Layers;
 use super::{Examiner, LateCheck};
 use crate::quarters::Quarters;
 use crate::run::Stopped;
@@ -29,6 +31,18 @@ pub(super) struct Room {
     changes: Option<PathBuf>,
     /// Where runners are asked to put their reports; outside the tree.
     reports: PathBuf,
+    /// The reason why no command is run in it: setup or build failed on this tree.
+    pub(super) unready: Option<String>,
+    /// Tried by setup and build of this tree.
+    pub(super) attempts: Vec<Attempt>,
+    /// Files of the tree that the build wrote.
+    pub(super) rewritten: Vec<Vec<u8>>,
+}
+
+impl Room {
+    pub(super) fn changes(&self) -> Option<&Path> {
+        self.changes.as_deref()
+    }
 }
 
 /// What came of one command.
@@ -37,6 +51,8 @@ pub(super) struct Ran {
     pub(super) timed_out: bool,
     pub(super) stdout_sha256: Option<Digest>,
     pub(super) tests: Option<TestResults>,
+    /// True if it was not started, because setup or build failed on its tree.
+    pub(super) unready: bool,
     duration_ms: u64,
     pub(super) output: Vec<u8>,
 }
@@ -68,23 +84,36 @@ impl Ran {
 }
 
 impl Examiner<'_> {
-    pub(super) fn room(&mut self, listing: &Listing, name: &str) -> Result<Room, Stopped> {
-        let name = format!("verify-{}", name.replace(' ', "-"));
+    /// Lays a tree out, sets it up and builds what is under test.
+    pub(super) fn room(&mut self, listing: &Listing, short: &str) -> Result<Room, Stopped> {
+        let name = format!("verify-{}", short.replace(' ', "-"));
         let root = self.setting.dir(&format!("{name}/tree"))?;
         let reports = self.setting.dir(&format!("{name}/reports"))?;
-        let mut quarters = self.setting.quarters(&name, root.clone())?;
+        let quarters = self.setting.quarters(&name, root.clone())?;
         let ages = self.ages(listing, &quarters)?;
         tree::materialise_aged(self.trees.store, listing, &root, &|path| ages.of(path))?;
-        let layers = self.layers(listing, &root)?;
-        if layers.is_empty() {
-            return Ok(Room { root, quarters, changes: None, reports });
+        let Layers { files, attempts } = self.layers(listing, &ages)?;
+        let mut room = Room { root, quarters, changes: None, reports, unready: None, attempts, rewritten: Vec::new() };
+        let layers = match files {
+            Ok(layers) => layers,
+            Err(why) => {
+                room.unready = Some(why);
+                return Ok(room);
+            }
+        };
+        if layers.is_empty() && self.setting.contract.environment.build.is_empty() {
+            return Ok(room);
         }
         let above = self.setting.dir(&format!("{name}/above"))?;
+        let changes = above.join("upper");
         // The patched tree above: what the patch writes where setup wrote something else is what is tested.
-        let lower = [&root].into_iter().chain(&layers).cloned().collect();
-        let from = WorkspaceFrom::Layers { lower, upper: Upper::Directory(above.clone()) };
-        quarters = quarters.layered(layers, from);
-        Ok(Room { root, quarters, changes: Some(above.join("upper")), reports })
+        let lower = [&room.root].into_iter().chain(&layers).cloned().collect();
+        let from = WorkspaceFrom::Layers { lower, upper: Upper::Directory(above) };
+        let seen = [changes.clone()].into_iter().chain(layers).collect();
+        room.quarters = room.quarters.layered(seen, from);
+        room.changes = Some(changes);
+        self.build(&mut room, listing, short)?;
+        Ok(room)
     }
 
     /// Runs a command and logs it.
@@ -95,10 +124,10 @@ impl Examiner<'_> {
         stdin: Option<Vec<u8>>,
         name: &str,
     ) -> Result<Ran, Stopped> {
-        if self.cancel.load(std::sync::atomic::Ordering::Relaxed) {
-            return Err(Stopped::Cancelled);
-        }
-        let ran = self.run(room, command, stdin, name)?;
+        let ran = match &room.unready {
+            Some(why) => not_started(why),
+            None => self.run(room, command, stdin, name)?,
+        };
         self.log(name, &command.argv, &ran);
         if ran.timed_out {
             self.found.late.push(LateCheck { name: name.to_owned(), seconds: command.timeout_seconds });
@@ -106,7 +135,18 @@ impl Examiner<'_> {
         Ok(ran)
     }
 
+    /// Runs a command that is no test, and logs it.
+    pub(super) fn run_logged(&mut self, room: &Room, command: &Command, name: &str) -> Result<Ran, Stopped> {
+        let ran = self.run(room, command, Some(Vec::new()), name)?;
+        self.log(name, &command.argv, &ran);
+        Ok(ran)
+    }
+
+    /// Runs a command; without input it is asked to name its tests.
     fn run(&mut self, room: &Room, command: &Command, stdin: Option<Vec<u8>>, name: &str) -> Result<Ran, Stopped> {
+        if self.cancel.load(std::sync::atomic::Ordering::Relaxed) {
+            return Err(Stopped::Cancelled);
+        }
         let wall = Duration::from_secs(command.timeout_seconds);
         let mut quarters = room.quarters.clone();
         let names_tests = stdin.is_none();
@@ -114,8 +154,8 @@ impl Examiner<'_> {
         let seen_reports = quarters.show(&reports, "reports", Access::ReadWrite);
         fs::create_dir_all(&reports).map_err(|error| Stopped::Io(reports.clone(), error))?;
         let Some(mut spec) = self.setting.spec(&command.argv, command.cwd.as_deref(), &quarters, wall) else {
-            let output = format!("`{}` was not found\n", command.argv.first().map_or("", String::as_str)).into_bytes();
-            return Ok(Ran { exit: None, timed_out: false, stdout_sha256: None, tests: None, duration_ms: 0, output });
+            let program = command.argv.first().map_or("", String::as_str);
+            return Ok(Ran { unready: false, ..not_started(&format!("`{program}` was not found")) });
         };
         if names_tests {
             for (variable, value) in results::asking(&seen_reports) {
@@ -136,6 +176,7 @@ impl Examiner<'_> {
         if let Some(what) = exceeded(&ended, &self.setting.contract.limits) {
             self.found.blocks.push((Reason::BudgetExceeded, format!("the verification {what}")));
         }
+        self.spent_ms += u64::try_from(ended.elapsed.as_millis()).unwrap_or_default();
         let tests = names_tests.then(|| heard(command, room, &reports, &ended)).flatten();
         Ok(ran(&ended, tests))
     }
@@ -178,6 +219,19 @@ fn heard(command: &Command, room: &Room, reports: &Path, ended: &Ended) -> Optio
     results::read(&Heard { argv: &command.argv, stdout: &stdout, stderr: &stderr, files: &files })
 }
 
+/// Of a command that could not be started.
+fn not_started(why: &str) -> Ran {
+    Ran {
+        exit: None,
+        timed_out: false,
+        stdout_sha256: None,
+        tests: None,
+        unready: true,
+        duration_ms: 0,
+        output: format!("{why}\n").into_bytes(),
+    }
+}
+
 fn ran(ended: &Ended, tests: Option<TestResults>) -> Ran {
     let mut output = ended.stdout.text_bytes();
     let errors = ended.stderr.text_bytes();
@@ -190,6 +244,7 @@ fn ran(ended: &Ended, tests: Option<TestResults>) -> Ran {
         timed_out: ended.timed_out,
         stdout_sha256: Some(Digest::from_bytes(ended.stdout.sha256)),
         tests,
+        unready: false,
         duration_ms: u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX),
         output,
     }

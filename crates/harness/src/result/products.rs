@@ -20,8 +20,8 @@ const NAMED: usize = 5;
 pub(crate) struct Products {
     /// Path, and what it is.
     refused: Vec<(Vec<u8>, &'static str)>,
-    /// True if the contract names one that is carried.
-    pub(crate) carried: bool,
+    /// Paths of those that the contract names.
+    pub(crate) carried: Vec<Vec<u8>>,
 }
 
 /// Looks for products among added and changed files. A product of the baseline that stays as it was is no change.
@@ -33,7 +33,8 @@ pub(crate) fn judge_products(store: &Store, rules: &PathRules, changes: &[Change
         let kind = content_kind(&change.path, &reader.blob(after.oid)?);
         let named = rules.names_literally(&change.path);
         match refused(rules, change, after, kind) {
-            Some(_) if named => products.carried |= !matches!(kind, ContentKind::Text | ContentKind::Inert),
+            Some(_) if named && matches!(kind, ContentKind::Text | ContentKind::Inert) => {}
+            Some(_) if named => products.carried.push(change.path.clone()),
             Some(what) => products.refused.push((change.path.clone(), what)),
             None => {}
         }
@@ -70,7 +71,8 @@ impl Products {
 
     /// Holds them against the run; why it is not verified, if it is not.
     pub(super) fn record(&self, run: &mut Run<'_>) -> Option<&'static str> {
-        if self.carried {
+        // Unless the build makes them again, which the exam finds out.
+        if !self.carried.is_empty() {
             run.findings.coverage.insert(Coverage::ProductNotRebuilt);
         }
         let (reason, text) = self.blocker()?;

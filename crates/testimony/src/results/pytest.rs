@@ -64,8 +64,6 @@ pub(super) struct Reader {
     pending: Option<String>,
     /// Sessions that tests of this one have begun and not ended: what they print is not this one's word.
     nested: u32,
-    /// The summary of the session inside that ended last.
-    nested_said: Option<TestCounts>,
     sessions: Sessions,
 }
 
@@ -80,7 +78,6 @@ impl Reader {
         let summary = summary(line);
         if self.nested > 0 && summary.is_some() {
             self.nested -= 1;
-            self.nested_said = summary;
             return;
         }
         if summary.is_some() {
@@ -146,15 +143,11 @@ impl Reader {
             session.tests = listed.tests;
         }
         (self.part, self.lists_passed, self.pending) = (Part::Before, false, None);
-        (self.nested, self.nested_said) = (0, None);
+        self.nested = 0;
         self.sessions.push(session);
     }
 
     pub(super) fn finish(mut self) -> Sessions {
-        if self.nested > 0 {
-            // A session inside never came to its end, so that the last summary was that of the outer one.
-            self.session.said = self.nested_said;
-        }
         if self.part != Part::Before {
             self.close();
         }

@@ -13,7 +13,10 @@ const TIMEOUT_SECONDS: u64 = 900;
 const WIDTH: usize = 100;
 
 const HEAD: &str = "Drafted by cto environment suggest. Paste it into a contract; read it first.";
-const INPUTS: &str = "where a patch changes one of these, setup runs again on the patched tree";
+const INPUTS: &str = "all that setup sees of the repository, with the manifests beside it; where a patch changes one of these, \
+                      setup runs again on the patched tree";
+const WHOLE_TREE: &str = "Without setup_inputs setup sees the whole repository, has no network, and runs again on every patched \
+                          tree, over what it made of the baseline";
 const NETWORK: &str = "Where this machine does not have what setup needs: name the registries, and setup alone reaches \
                        them through a proxy that records it";
 
@@ -34,6 +37,8 @@ pub(super) struct Draft {
     /// Commands that come after those of all ecosystems.
     last: Vec<Part<Command>>,
     inputs: Vec<String>,
+    whole_tree: bool,
+    build: Vec<Part<Command>>,
     hosts: Vec<String>,
     /// What else has to be changed where setup may use the network.
     online: Vec<String>,
@@ -72,8 +77,18 @@ impl Draft {
         add(&mut self.last, command(argv, None), why);
     }
 
-    pub(super) fn input(&mut self, path: String) {
-        push_new(&mut self.inputs, path);
+    /// A file that setup depends on.
+    pub(super) fn input(&mut self, path: &str) {
+        push_new(&mut self.inputs, as_glob(path));
+    }
+
+    /// Setup compiles the repository's own code, so that it has to see the whole tree.
+    pub(super) fn sees_whole_tree(&mut self) {
+        self.whole_tree = true;
+    }
+
+    pub(super) fn build<S: AsRef<str>>(&mut self, argv: &[S], cwd: Option<String>, why: impl Into<String>) {
+        add(&mut self.build, command(argv, cwd), why);
     }
 
     /// Hosts that setup would ask, and what else would have to change, if anything.
@@ -95,8 +110,10 @@ impl Draft {
             path: self.path.iter().map(|part| part.value.clone()).collect(),
             variables: self.variables.iter().map(|part| part.value.clone()).collect(),
             setup: self.setup.iter().chain(&self.last).map(|part| part.value.clone()).collect(),
-            setup_inputs: self.inputs.clone(),
+            setup_inputs: if self.whole_tree { Vec::new() } else { self.inputs.clone() },
             setup_network: Vec::new(),
+            build: self.build.iter().map(|part| part.value.clone()).collect(),
+            setup_network_for_patch: false,
         }
     }
 
@@ -111,6 +128,7 @@ impl Draft {
             because("variables", &self.variables, |(name, _)| name.clone()),
             because("setup", &self.setup, |command| command.argv.join(" ")),
             because("setup", &self.last, |command| command.argv.join(" ")),
+            because("build", &self.build, |command| command.argv.join(" ")),
         ];
         json!({
             "environment": self.environment(),
@@ -152,22 +170,18 @@ impl Draft {
             let _ = writeln!(out, "    {}: {}", scalar(name), scalar(value));
         });
         let all: Vec<&Part<Command>> = self.setup.iter().chain(&self.last).collect();
-        section(out, "setup", &all, |out, command| {
-            let argv: Vec<String> = command.argv.iter().map(|word| scalar(word)).collect();
-            let _ =
-                writeln!(out, "    - argv: [{}]\n      timeout_seconds: {}", argv.join(", "), command.timeout_seconds);
-            if let Some(cwd) = &command.cwd {
-                let _ = writeln!(out, "      cwd: {}", scalar(cwd));
-            }
-        });
-        if !self.inputs.is_empty() {
+        section(out, "setup", &all, write_command);
+        if self.whole_tree {
+            comment(out, "  ", WHOLE_TREE);
+        } else if !self.inputs.is_empty() {
             out.push_str("  setup_inputs:\n");
             comment(out, "    ", INPUTS);
             for path in &self.inputs {
                 let _ = writeln!(out, "    - {}", scalar(path));
             }
         }
-        if !self.hosts.is_empty() {
+        section(out, "build", &self.build, write_command);
+        if !self.hosts.is_empty() && !self.whole_tree {
             let also = if self.online.is_empty() {
                 String::new()
             } else {
@@ -178,6 +192,20 @@ impl Draft {
             let _ = writeln!(out, "  # setup_network: [{}]", hosts.join(", "));
         }
     }
+}
+
+fn write_command(out: &mut String, command: &Command) {
+    let argv: Vec<String> = command.argv.iter().map(|word| scalar(word)).collect();
+    let _ = writeln!(out, "    - argv: [{}]\n      timeout_seconds: {}", argv.join(", "), command.timeout_seconds);
+    if let Some(cwd) = &command.cwd {
+        let _ = writeln!(out, "      cwd: {}", scalar(cwd));
+    }
+}
+
+/// A glob that matches this path alone.
+fn as_glob(path: &str) -> String {
+    let special = |letter: char| matches!(letter, '*' | '?' | '[' | ']' | '{' | '}' | '\\' | '!');
+    path.chars().flat_map(|letter| special(letter).then_some('\\').into_iter().chain([letter])).collect()
 }
 
 fn command<S: AsRef<str>>(argv: &[S], cwd: Option<String>) -> Command {

@@ -7,9 +7,6 @@ use super::machine::{Machine, Toolchain, place as place_folder};
 
 const GO: Toolchain = Toolchain { name: "go", landmarks: &["pkg/tool", "src/runtime"] };
 
-const ONLINE: &str = "leave out go's mount of modules, set GOPROXY to https://proxy.golang.org and GOMODCACHE to \
-                      /workspace/.cto/go-modules";
-
 const BUILD_CACHE: &str = "/workspace/.cto/go-build";
 
 pub(super) fn draft(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
@@ -30,7 +27,7 @@ pub(super) fn draft(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
     draft.variable("GOPROXY", "off", "a sandbox has no network, so that go need not try");
     draft.variable("GOTOOLCHAIN", "local", "go takes the toolchain that is there");
     build_cache(place, draft);
-    inputs.into_iter().for_each(|input| draft.input(input));
+    draft.sees_whole_tree();
 }
 
 /// Go compiles its own library too, which takes longer than most tests. In the tree the cache is kept with the layer;
@@ -58,7 +55,6 @@ fn modules(machine: &Machine, draft: &mut Draft) {
         Some(inside) => draft.variable("GOMODCACHE", &inside, "where go looks for modules"),
         None => draft.note("go has no modules in ~/go/pkg/mod: run go mod download once, then suggest again"),
     }
-    draft.online(&["proxy.golang.org", "sum.golang.org"], ONLINE);
 }
 
 fn requires(module: &str) -> bool {

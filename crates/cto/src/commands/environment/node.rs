@@ -47,12 +47,29 @@ pub(super) fn draft(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
                 Manager::Pnpm => pnpm(place, &node, machine, draft),
                 Manager::Yarn => yarn(place, &node, machine, draft),
             }
-            draft.input(place.path(lock));
+            draft.input(&place.path(lock));
+            build(place, *manager, draft);
         }
     }
     if !place.ignores("node_modules") {
         draft.note("node_modules is not in .gitignore: what an engine changes there counts as part of its patch");
     }
+}
+
+/// Tests often run what a build leaves, in `dist` or the like: it has to be made of the tree that is judged.
+fn build(place: &Place<'_>, manager: Manager, draft: &mut Draft) {
+    let manifest: Value =
+        place.read("package.json").and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    if !manifest["scripts"]["build"].is_string() {
+        return;
+    }
+    let program = match manager {
+        Manager::Npm => "npm",
+        Manager::Pnpm => "pnpm",
+        Manager::Yarn => "yarn",
+    };
+    let why = "makes what the tests run, on every tree that is judged; leave it out if they run the sources";
+    draft.build(&[program, "run", "build"], place.cwd(), why);
 }
 
 fn npm(place: &Place<'_>, lock: &str, node: &Found, machine: &Machine, draft: &mut Draft) {
@@ -130,7 +147,7 @@ fn manager_beside(node: &Found, name: &str, draft: &mut Draft) {
 fn unlocked(place: &Place<'_>, draft: &mut Draft) {
     let argv = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"];
     draft.setup(&argv, place.cwd(), "installs what package.json asks for");
-    draft.input(place.path("package.json"));
+    draft.input(&place.path("package.json"));
     draft.note("there is no lock file that git keeps: what is installed today may be another version tomorrow");
     draft.online(&["registry.npmjs.org"], "");
 }

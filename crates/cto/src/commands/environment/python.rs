@@ -20,6 +20,10 @@ const MANIFESTS: [&str; 3] = ["pyproject.toml", "setup.py", "setup.cfg"];
 const NEEDS: [&str; 5] =
     ["dependencies", "install_requires", "[dependency-groups]", "[tool.poetry.group", "[tool.poetry.dev-dependencies"];
 
+/// Words of a manifest that say that something has to be compiled.
+const COMPILES: [&str; 7] =
+    ["ext_modules", "ext-modules", "cffi_modules", "maturin", "meson-python", "scikit-build", "setuptools-rust"];
+
 /// What has to be installed.
 enum Wanted {
     Requirements(Vec<String>),
@@ -82,7 +86,7 @@ fn install(place: &Place<'_>, machine: &Machine, python: &Interpreter, wanted: &
     } else {
         vec![".venv/bin/python", "-m", "pip"]
     };
-    let mut argv: Vec<&str> = pip.into_iter().chain(["install", "--no-compile"]).collect();
+    let mut argv: Vec<&str> = pip.iter().copied().chain(["install", "--no-compile"]).collect();
     let wheels = wheels(place, machine);
     if let Some(wheels) = &wheels {
         draft.mount(wheels, "/opt/wheels", "wheels of this machine, so that setup needs no network");
@@ -92,25 +96,36 @@ fn install(place: &Place<'_>, machine: &Machine, python: &Interpreter, wanted: &
         Wanted::Requirements(files) => {
             let named: Vec<&str> = files.iter().flat_map(|file| ["-r", file]).collect();
             draft.setup(&[argv, named].concat(), place.cwd(), "installs what the requirements name");
-            files.iter().for_each(|file| draft.input(place.path(file)));
+            files.iter().for_each(|file| draft.input(&place.path(file)));
         }
         Wanted::AllWheels(lock) => {
             let all = ["sh", "-c", "exec \"$@\" --no-deps /opt/wheels/*.whl", "sh"];
             let why = format!("installs every wheel there is, which should be those of {lock}");
             draft.setup(&[&all[..], &argv].concat(), place.cwd(), why);
-            draft.input(place.path(lock));
+            draft.input(&place.path(lock));
         }
         Wanted::Project | Wanted::Nothing => {
             let own = [argv, vec!["-e", "."]].concat();
             draft.setup(&own, place.cwd(), "installs what the project asks for, and a link to its own code");
-            MANIFESTS.iter().filter(|name| place.has(name)).for_each(|name| draft.input(place.path(name)));
+            draft.sees_whole_tree();
             draft.note("wheels of the project's build backend, such as setuptools, have to be there too");
         }
+    }
+    if !matches!(wanted, Wanted::Project | Wanted::Nothing) && is_compiled(place) {
+        let own = ["--no-index", "--no-build-isolation", "--no-deps", "-e", "."];
+        let argv: Vec<&str> = pip.iter().copied().chain(["install", "--no-compile"]).chain(own).collect();
+        draft.build(&argv, place.cwd(), "compiles the project's own extension modules, on every tree that is judged");
+        draft.note("the project's build backend, such as setuptools, has to be among the requirements");
     }
     draft.path(&place.path(".venv/bin"), "so that python, pytest and the like are those with the packages");
     let change = if wheels.is_some() { "take --no-index and --find-links out of pip install" } else { "" };
     draft.online(&["pypi.org", "files.pythonhosted.org"], change);
     advise(place, wheels.is_none(), wanted, draft);
+}
+
+fn is_compiled(place: &Place<'_>) -> bool {
+    let says = |name: &&str| place.read(name).is_some_and(|text| COMPILES.iter().any(|word| text.contains(word)));
+    MANIFESTS.iter().any(says)
 }
 
 fn advise(place: &Place<'_>, no_wheels: bool, wanted: &Wanted, draft: &mut Draft) {

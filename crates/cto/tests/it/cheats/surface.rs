@@ -25,7 +25,10 @@ fn cheats_are_listed_as_such() {
     assert_eq!(ids(&mut of(false)), fixtures::builtin().iter().map(|case| case.id.to_owned()).collect());
     let row = of(true).find(|row| row["case_id"] == "cheat-shell-edits-test").unwrap();
     assert_eq!(row["cheat"], json!({"language": "shell", "on": "shell-script-rotate-logs"}));
-    assert_eq!(row["expect"]["reasons"], json!(["protected_file_changed", "verification_failed"]));
+    assert_eq!(
+        row["expect"]["reasons"],
+        json!(["protected_file_changed", "verification_weakened", "verification_failed"])
+    );
 
     let text = world.cto(["case", "list"]).expect(0).text();
     let line = text.lines().find(|line| line.starts_with("cheat-shell-edits-test ")).unwrap();

@@ -87,7 +87,8 @@ fn answer(client: TcpStream) -> std::io::Result<()> {
 
 /// Setup fetches by a script; `hosts` may be reached.
 fn run(world: &World, name: &str, script: &[&str], hosts: &[&str], keys: &[(&str, Value)]) -> Ended {
-    let environment = json!({"setup": [{"argv": script}], "setup_network": hosts});
+    let inputs: &[&str] = if hosts.is_empty() { &[] } else { &["lock"] };
+    let environment = json!({"setup": [{"argv": script}], "setup_network": hosts, "setup_inputs": inputs});
     let scope =
         [("allowed_paths", json!(["a.txt"])), ("verification_commands", json!([["grep", "-qx", "fetched", "data"]]))];
     let keys: Vec<(&str, Value)> =
@@ -133,7 +134,7 @@ fn a_host_that_is_not_named_is_refused_and_told() {
         ("port", "tunnel", &other.address(), "127.0.0.1"),
     ] {
         let script = ["python3", "-c", FETCH, how, address];
-        let ended = run(&world, name, &script, &[&server.address()], &[]).expect("blocked", &["provider_unavailable"]);
+        let ended = run(&world, name, &script, &[&server.address()], &[]).expect("blocked", &["environment_broken"]);
         let text = format!("it asked for {host}, which environment.setup_network does not name");
         assert!(ended.why().contains(&text), "{}", ended.told());
         assert!(ended.setup_log.contains("403"), "{}", ended.told());
@@ -160,7 +161,7 @@ fn a_host_that_is_not_named_is_refused_and_told() {
 fn without_named_hosts_setup_has_no_way_out() {
     let (world, server) = (crate::world(), Server::start());
     let fetch = ["python3", "-c", FETCH, "plain", &server.address()];
-    let ended = run(&world, "fetch", &fetch, &[], &[]).expect("blocked", &["provider_unavailable"]);
+    let ended = run(&world, "fetch", &fetch, &[], &[]).expect("blocked", &["environment_broken"]);
     assert!(ended.setup_log.contains("Connection refused") && !ended.covers("setup_with_network"), "{}", ended.told());
     assert_eq!(server.asked(), 0);
 }
@@ -176,7 +177,8 @@ fn engine_and_verification_have_no_way_out() {
         ("verification_commands", json!([["grep", "-qx", "fetched", "data"], look])),
         ("fake", json!({"steps": steps})),
     ];
-    let environment = json!({"setup": [{"argv": fetch}], "setup_network": [server.address()]});
+    let environment =
+        json!({"setup": [{"argv": fetch}], "setup_network": [server.address()], "setup_inputs": ["lock"]});
     let scope = [("allowed_paths", json!(["a.txt"])), keys[0].clone()];
     let case = write_case(&world, "closed", &scope, &steps, &format!("environment: {environment}\n"));
     let ended = Ended::of(&world, &case, None).expect("pass", &[]);
@@ -184,4 +186,78 @@ fn engine_and_verification_have_no_way_out() {
     let engine = std::fs::read_to_string(bundle.join("backend/stdout.log")).unwrap();
     assert!(engine.contains("closed") && ended.test_log.contains("closed"), "{engine}\n{}", ended.told());
     assert_eq!(server.asked(), 1, "setup alone");
+}
+
+/// Setup runs a script of the tree, which fetches what its second line names.
+fn run_script(world: &World, name: &str, server: &Server, for_patch: bool) -> Ended {
+    let script = format!("python3 -c '{}' plain {}\n", FETCH.replace('\'', "\""), server.address());
+    let environment = json!({
+        "setup": [{"argv": ["sh", "fetch.sh"]}],
+        "setup_inputs": ["fetch.sh"],
+        "setup_network": [server.address()],
+        "setup_network_for_patch": for_patch,
+    });
+    let seen = "test -e a.txt && touch SAW; ";
+    let steps = json!([{"write": {"path": "a.txt", "text": "two\n"}}, {"write": {"path": "fetch.sh", "text": format!("{seen}{script}")}}]);
+    let keys = [
+        ("allowed_paths", json!(["a.txt", "fetch.sh"])),
+        ("verification_commands", json!([["sh", "-c", "grep -qx fetched data && test ! -e SAW"]])),
+    ];
+    let case = write_case(world, name, &keys, &steps, &format!("environment: {environment}\n"));
+    world.write(&format!("{name}/files/fetch.sh"), script);
+    Ended::of(world, &case, None)
+}
+
+#[test]
+fn setup_that_sees_a_byte_of_the_patch_has_no_network_unless_the_contract_says_so() {
+    let (world, server) = (crate::world(), Server::start());
+    let ended = run_script(&world, "withheld", &server, false).expect("fail", &["verification_failed"]);
+    let says = "setup that sees bytes of a patch has no network unless environment.setup_network_for_patch is true";
+    assert!(ended.why().contains(says), "{}", ended.told());
+    assert_eq!(server.asked(), 1, "the baseline's alone");
+    assert_eq!(ended.setup()[1]["network"][0]["refused"], 1, "{}", ended.told());
+    // Control, and even then nothing but the inputs is seen.
+    let _ = run_script(&world, "released", &server, true).expect("pass", &[]);
+    assert_eq!(server.asked(), 2, "the layer of the baseline is known");
+}
+
+#[test]
+fn a_build_has_no_way_out_whatever_setup_has() {
+    let (world, server) = (crate::world(), Server::start());
+    let look = format!("python3 -c \"{CLOSED}\" {} {PROXY_PORT} && echo fetched > data", server.port);
+    let environment = json!({
+        "setup": [{"argv": ["python3", "-c", FETCH, "plain", server.address()]}],
+        "setup_inputs": ["lock"],
+        "setup_network": [server.address()],
+        "build": [{"argv": ["sh", "build.sh"]}],
+    });
+    let fetch = format!("python3 -c '{}' plain {}\n", FETCH.replace('\'', "\""), server.address());
+    for (name, script, status, reasons) in
+        [("looks", &look, "pass", &[][..]), ("fetches", &fetch, "fail", &["verification_failed"])]
+    {
+        let steps = json!([{"write": {"path": "build.sh", "text": script}}]);
+        let keys = [
+            ("allowed_paths", json!(["build.sh"])),
+            ("verification_commands", json!([["grep", "-qx", "fetched", "data"]])),
+        ];
+        let case = write_case(&world, name, &keys, &steps, &format!("environment: {environment}\n"));
+        world.write(&format!("{name}/files/build.sh"), "true\n");
+        let _ = Ended::of(&world, &case, None).expect(status, reasons);
+    }
+    assert_eq!(server.asked(), 1, "setup alone");
+}
+
+#[test]
+fn a_setup_with_network_must_name_its_inputs() {
+    let world = crate::world();
+    let keys = [("allowed_paths", json!(["a.txt"])), ("verification_commands", json!([["true"]]))];
+    let environment = "environment:\n  setup: [npm ci]\n  setup_network: [registry.example]\n";
+    let case = write_case(&world, "whole", &keys, &json!([]), environment);
+    let refused = world.cto(["decide".as_ref(), case.as_os_str()]).expect(2);
+    let line = std::fs::read_to_string(case.join("case.yaml")).unwrap().lines().count();
+    let place = format!("case.yaml:{line}:");
+    assert!(refused.stderr.contains(&place) && refused.stderr.contains("needs `setup_inputs`"), "{}", refused.stderr);
+    let named = format!("{environment}  setup_inputs: [package-lock.json]\n");
+    let case = write_case(&world, "named", &keys, &json!([]), &named);
+    assert_ne!(world.cto(["decide".as_ref(), case.as_os_str()]).code, 2);
 }

@@ -80,13 +80,8 @@ fn a_draft_says_why_for_every_part() {
         # fetch here
         - argv: [cargo, test, --no-run, --locked]
           timeout_seconds: 900
-      setup_inputs:
-        # where a patch changes one of these, setup runs again on the patched tree
-        - Cargo.lock
-      # Where this machine does not have what setup needs: name the registries, and setup alone reaches them
-      # through a proxy that records it; then also leave out cargo's mount and CARGO_NET_OFFLINE, set
-      # CARGO_HOME to /workspace/.cargo-home, and end setup with chmod -R a-w .cargo-home.
-      # setup_network: [index.crates.io, static.crates.io]
+      # Without setup_inputs setup sees the whole repository, has no network, and runs again on every
+      # patched tree, over what it made of the baseline
     "#);
 }
 
@@ -135,8 +130,7 @@ fn several_ecosystems_share_a_draft() {
     assert_eq!(names, ["npm", "cargo", "python3", names[3], "go", "chmod"], "{environment:#}");
     let places: Vec<&Value> = ways.iter().map(|(cwd, _)| *cwd).collect();
     assert_eq!(json!(places), json!([null, "engine", "services/api", "services/api", "services/rates", null]));
-    let inputs = ["package-lock.json", "engine/Cargo.lock", "services/api/requirements.txt", "services/rates/go.mod"];
-    assert_eq!(environment["setup_inputs"], json!(inputs));
+    assert_eq!(environment["setup_inputs"], json!([]), "Rust and Go compile what is the repository's own");
     assert_eq!(environment["setup_network"], json!([]), "the network is only ever a comment");
     assert!(environment["path"].as_array().unwrap().contains(&json!("services/api/.venv/bin")));
     let targets: Vec<&Value> = environment["mounts"].as_array().unwrap().iter().map(|mount| &mount["target"]).collect();

@@ -109,7 +109,7 @@ fn a_flaky_test_is_excused_and_said() {
     let good = NOW_AND_THEN.replace("a - b", "a + b");
     let files = [&FILES[1..], &[("calc.py", NOW_AND_THEN), LUCK]].concat();
     let excused = (0..40).any(|_| {
-        let world = made(&files, &[("calc.py", &good)], &[("flaky_retries", "12")]);
+        let world = made(&files, &[("calc.py", &good)], &[("flaky_retries", "6")]);
         let ran = world.cto(["run", "./made", "--json"]);
         let report = ran.json();
         let says = report["coverage"].to_string().contains("flaky_tests");
@@ -130,7 +130,7 @@ fn a_flaky_test_is_excused_and_said() {
 fn a_flaky_test_that_is_broken_on_purpose_is_not_excused() {
     let broken = NOW_AND_THEN.replace("a - b", "a + b").replace("random.random() < 0.5", "False");
     let files = [&FILES[1..], &[("calc.py", NOW_AND_THEN), LUCK]].concat();
-    let world = made(&files, &[("calc.py", &broken)], &[("flaky_retries", "8")]);
+    let world = made(&files, &[("calc.py", &broken)], &[("flaky_retries", "3")]);
     let (report, _) = world.run("./made", 1);
     assert_eq!(report["blocker_reasons"], json!(["verification_failed"]), "{:#}", report["blockers"]);
 }

@@ -174,6 +174,7 @@ pub(super) const ENVIRONMENT_SETUP: Row = Row {
 
 pub(super) const SETUP_FAILS: Row = Row {
     reasons: &[("environment_broken", "backend.gate.blocked")],
+    markers: &["fake-gate.log"],
     set: |world| of_case(world, &[("environment", "{setup: [{argv: [sh, -c, 'echo no luck; exit 4']}]}")], &[]),
     evidence: |seen| {
         assert_eq!(seen.report["engine"]["process_started"], false);
@@ -186,6 +187,7 @@ pub(super) const SETUP_FAILS: Row = Row {
 /// A contract that says of a green test that it fails.
 pub(super) const PREMISE_FALSE: Row = Row {
     reasons: &[("contract_premise_false", "backend.gate.blocked")],
+    markers: &["fake-gate.log"],
     set: |world| {
         let command = r#"[["python3", "-m", "unittest", "-v"]]"#;
         let args = of_case(world, &[("verification_commands", command), ("must_pass", "[test_a]")], &[]);

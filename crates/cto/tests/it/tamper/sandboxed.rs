@@ -45,7 +45,9 @@ fn probes(posture: &mut Value) -> &mut Vec<Value> {
 
 /// The recorders saw something that the list of attempts does not have.
 fn seen_bpf(sandbox: &mut Value) {
-    sandbox["cells"][0]["seen"]["refused"] = json!([{"comm": "sh", "count": 1, "name": "bpf"}]);
+    let mut cells = sandbox["cells"].as_array_mut().unwrap().iter_mut();
+    let engine = cells.find(|cell| cell["name"] == "engine").unwrap();
+    engine["seen"]["refused"] = json!([{"comm": "sh", "count": 1, "name": "bpf"}]);
 }
 
 fn attempt() -> Value {

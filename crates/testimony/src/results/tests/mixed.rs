@@ -1,6 +1,6 @@
 //! Several runners in one output.
 
-use super::{Left, check};
+use super::{Left, check, read_left};
 
 const NODE: &str = "✔ a (0.1ms)\nℹ tests 1\nℹ pass 1\nℹ duration_ms 1\n";
 const CARGO: &str = "running 1 test\ntest b ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored\n";
@@ -48,4 +48,20 @@ fn nobody() {
         },
         &[],
     );
+}
+
+/// What could not be loaded, as each runner tells it: it is no test that was found.
+#[test]
+fn what_could_not_be_loaded() {
+    let rule = "=".repeat(70);
+    let unittest = format!(
+        "{rule}\nERROR: pkg.test_a (unittest.loader._FailedTest.pkg.test_a)\nRan 1 test in 0.1s\n\nFAILED (errors=1)\n"
+    );
+    let go = "# x\nx.go:2:23: no\nFAIL\texample.org/x [build failed]\nFAIL\n";
+    let node = "TAP version 13\n# Subtest: /work/a.test.js\nnot ok 1 - /work/a.test.js\n1..1\n# tests 1\n# pass 0\n# fail 1\n# duration_ms 4.1\n";
+    for (stdout, unloaded) in [(unittest.as_str(), "pkg.test_a"), (go, "example.org/x"), (node, "a.test.js")] {
+        let results = read_left(&Left { stdout, ..Left::default() }).unwrap();
+        assert_eq!(results.unloaded.iter().collect::<Vec<_>>(), [unloaded]);
+        assert_eq!(results.collected, 0, "{unloaded}");
+    }
 }

@@ -144,3 +144,42 @@ fn numbers_alone() {
         check(&out(other), &[]);
     }
 }
+
+/// What a test of pytest prints when it runs pytest itself, shown by `-s`, among its captured output, and cut off.
+#[test]
+fn sessions_within_a_session() {
+    let inner = "=== test session starts ===\ncollected 1 item\n\nt.py::test_x FAILED [100%]\n=== FAILURES ===\n=== 1 failed in 0.01s ===\n";
+    let outer = |shown: &str| {
+        format!(
+            "=== test session starts ===\ncollected 2 items\n\na.py::test_a {shown}PASSED [ 50%]\na.py::test_b PASSED [100%]\n=== 2 passed in 0.05s ===\n"
+        )
+    };
+    let both = ["pytest 2/0/0", "+ a.py::test_a", "+ a.py::test_b"];
+    check(&out(&outer("\n")), &both);
+    check(&out(&outer(&format!("\n{inner}"))), &both);
+    check(&out(&outer(&format!("\n{inner}{inner}"))), &both);
+    // One that never came to its end takes the rest of the words with it; the report still has the names.
+    let cut = outer("\n=== test session starts ===\n");
+    check(&out(&cut), &["pytest 1/1/0"]);
+    let files = &[(
+        "pytest.xml",
+        "<testsuites name=\"pytest tests\"><testcase classname=\"a\" name=\"test_a\" file=\"a.py\"/><testcase classname=\"a\" name=\"test_b\" file=\"a.py\"/></testsuites>",
+    )];
+    check(&Left { stdout: &cut, files, ..Left::default() }, &both);
+    let captured = format!(
+        "=== test session starts ===\na.py::test_a FAILED [100%]\n=== FAILURES ===\n--- Captured stdout call ---\n{inner}=== 1 failed in 0.05s ===\n"
+    );
+    check(&out(&captured), &["pytest 1/1/0", "- a.py::test_a"]);
+}
+
+/// Files that could not be collected are no tests, and what was collected is told beside them.
+#[test]
+fn files_that_could_not_be_collected() {
+    let words = "=== test session starts ===\ncollected 3 items / 1 error\n\n=== ERRORS ===\n___ ERROR collecting sub/test_c.py ___\n\
+                 === short test summary info ===\nERROR sub/test_c.py - ImportError: no\n!!! Interrupted !!!\n=== 1 error in 0.05s ===\n";
+    let results = super::read_left(&out(words)).unwrap();
+    assert_eq!((results.collected, results.counts.executed), (3, 0));
+    assert_eq!(results.unloaded.iter().collect::<Vec<_>>(), ["sub/test_c.py"]);
+    let reported = super::read_left(&Left { files: &[("pytest.xml", REPORT)], ..Left::default() }).unwrap();
+    assert_eq!(reported.unloaded.iter().collect::<Vec<_>>(), ["sub/test_c.py"]);
+}

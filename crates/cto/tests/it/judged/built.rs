@@ -1,0 +1,342 @@
+//! Setup makes dependencies, build makes what is under test: of the tree that is judged, and of nothing older.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::world;
+
+/// A repository, its environment, what an engine does in a shell, and what must come of it.
+struct Row<'a> {
+    name: &'a str,
+    files: &'a [(&'a str, &'a str)],
+    environment: Value,
+    commands: Value,
+    more: &'a [(&'a str, &'a str)],
+    does: &'a str,
+    status: &'a str,
+    /// Part of the blockers' texts and of the logs.
+    says: &'a str,
+    /// Path and outcome of each file that was replaced by what cannot compile.
+    poisoned: &'a [(&'a str, &'a str)],
+    /// Of the codes about products, those that coverage has.
+    coverage: &'a [&'a str],
+}
+
+fn check(row: &Row<'_>) {
+    let world = world();
+    let script = ["sh", "-c", "sh -ec \"$1\" || touch FAILED", "sh", row.does];
+    let fake = json!({"steps": [{"run": {"argv": script}}]}).to_string();
+    let (environment, commands) = (row.environment.to_string(), row.commands.to_string());
+    let changes = [
+        ("allowed_paths", "['**', dist/app.bin]"),
+        ("verification_commands", &commands),
+        ("environment", &environment),
+        ("fake", &fake),
+    ];
+    world.case("made", &[&changes[..], row.more].concat());
+    for (path, text) in row.files {
+        world.write(&format!("made/files/{path}"), text);
+    }
+    let code = match row.status {
+        "pass" => 0,
+        "fail" => 1,
+        _ => 3,
+    };
+    let (report, bundle) = world.run("./made", code);
+    let logs = ["test.log", "setup.log"].map(|name| fs::read_to_string(bundle.join(name)).unwrap_or_default()).concat();
+    let told = format!("{}: {:#}\n{logs}", row.name, report["blockers"]);
+    let reasons: &[&str] = match row.status {
+        "pass" => &[],
+        "fail" => &["verification_failed"],
+        _ => &["environment_broken"],
+    };
+    assert_eq!(report["blocker_reasons"], json!(reasons), "{told}");
+    assert!(told.contains(row.says), "{told}");
+    let poisoned: Vec<Value> =
+        row.poisoned.iter().map(|(path, outcome)| json!({"path": path, "outcome": outcome})).collect();
+    let found = report["verification"]["poisoned"].as_array().cloned().unwrap_or_default();
+    assert_eq!(found, poisoned, "{told}");
+    let coverage = report["coverage"].as_array().unwrap();
+    for code in ["change_not_exercised", "product_not_rebuilt"] {
+        assert_eq!(coverage.contains(&json!(code)), row.coverage.contains(&code), "{code}: {told}");
+    }
+    let _ = world.cto(["verify", "@"]).expect(0);
+    if row.coverage.contains(&"change_not_exercised") {
+        let (first_screen, unread) = (world.cto(["show", "@"]).text(), row.poisoned[0].0);
+        assert!(first_screen.contains(&format!("not-exercised {unread}")), "{first_screen}");
+    }
+}
+
+const EXERCISED: &str = "exercised";
+const NOT_EXERCISED: &str = "not_exercised";
+
+/// A stand-in for tsc: takes types out of `src`, refuses what is no program, and writes `dist`.
+pub(super) const TSC: &str = "const fs = require('fs'), vm = require('vm');
+fs.mkdirSync('dist', {recursive: true});
+for (const name of fs.readdirSync('src').filter((name) => name.endsWith('.ts'))) {
+  const program = fs.readFileSync('src/' + name, 'utf8').replace(/: number/g, '');
+  new vm.Script(program);
+  fs.writeFileSync('dist/' + name.replace('.ts', '.js'), program);
+}
+";
+
+const TYPESCRIPT: &[(&str, &str)] = &[
+    ("package-lock.json", "{}\n"),
+    ("tools/tsc.js", TSC),
+    ("src/add.ts", "exports.add = (a: number, b: number) => a - b;\n"),
+    (
+        "test/add.test.js",
+        "const test = require('node:test');\nconst assert = require('node:assert');\n\
+         test('add', () => assert.equal(require('../dist/add.js').add(1, 2), 3));\n",
+    ),
+];
+const COMMITTED: (&str, &str) = ("dist/add.js", "exports.add = (a, b) => a - b;\n");
+const GOOD_TS: &str = "echo 'exports.add = (a: number, b: number) => a + b;' > src/add.ts";
+const BROKEN_TS: &str = "echo 'exports.add = (a: number, b: number => {' > src/add.ts";
+const GOOD_DIST: &str = "echo 'exports.add = (a, b) => a + b;' > dist/add.js";
+
+fn typescript<'a>(name: &'a str, environment: Value, does: &'a str, status: &'a str, says: &'a str) -> Row<'a> {
+    Row {
+        name,
+        files: TYPESCRIPT,
+        environment,
+        commands: json!([["node", "--test", "test/"]]),
+        more: &[],
+        does,
+        status,
+        says,
+        poisoned: if status == "pass" { &[("src/add.ts", EXERCISED)] } else { &[] },
+        coverage: &[],
+    }
+}
+
+#[test]
+fn what_tests_run_is_made_of_the_tree_that_is_judged() {
+    let tsc = || json!([["node", "tools/tsc.js"]]);
+    let build = || json!({"build": tsc()});
+    let whole = || json!({"setup": tsc()});
+    let with_inputs = || json!({"setup": tsc(), "setup_inputs": ["package-lock.json", "src/", "tools/tsc.js"]});
+    check(&typescript("built", build(), GOOD_TS, "pass", "exam build 1"));
+    check(&typescript("broken, built", build(), BROKEN_TS, "fail", "build 1: `node tools/tsc.js` ended with exit 1"));
+    check(&typescript("set up", whole(), GOOD_TS, "pass", ""));
+    check(&typescript("broken, set up", whole(), BROKEN_TS, "fail", "setup 1: `node tools/tsc.js` ended with exit 1"));
+    check(&typescript("named", with_inputs(), GOOD_TS, "pass", ""));
+    check(&typescript("broken, named", with_inputs(), BROKEN_TS, "fail", "setup 1"));
+    // Setup that names its lock file sees nothing else, so that nothing stale can be tested.
+    let locked = json!({"setup": tsc(), "setup_inputs": ["package-lock.json"]});
+    let blind = Row { poisoned: &[], ..typescript("locked", locked, GOOD_TS, "blocked", "Cannot find module") };
+    check(&blind);
+    let broken = json!({"build": ["false"]});
+    let says = "build 1: `false` ended with exit 1";
+    check(&Row { poisoned: &[], ..typescript("broken on the baseline", broken, GOOD_TS, "blocked", says) });
+}
+
+#[test]
+fn a_committed_product_counts_for_nothing_where_the_build_makes_it() {
+    let files = [TYPESCRIPT, &[COMMITTED]].concat();
+    let build = json!({"build": [["node", "tools/tsc.js"]]});
+    let row = |name, environment, does, status, says| Row {
+        files: &files,
+        ..typescript(name, environment, does, status, says)
+    };
+    let honest = format!("{GOOD_TS} && node tools/tsc.js");
+    check(&row("rebuilt", build.clone(), &honest, "pass", ""));
+    let shipped = format!("echo 'exports.add = (a: number, b: number) => a * b;' > src/add.ts; {GOOD_DIST}");
+    check(&row("shipped", build, &shipped, "fail", ""));
+    // Control: nothing builds here, so that the product is all that is tested. It is said.
+    let unread = Row {
+        poisoned: &[("src/add.ts", NOT_EXERCISED)],
+        coverage: &["change_not_exercised"],
+        ..row("unbuilt", json!({}), &shipped, "pass", "")
+    };
+    check(&unread);
+}
+
+/// Text beside its source that a generator makes, newer than what it was made from, where the generator is not there.
+#[test]
+fn text_that_nothing_here_generates_is_said_to_be_unread() {
+    let files = [
+        ("src/add.ts", "exports.add = (a: number, b: number) => a - b;\n"),
+        ("src/add.js", "exports.add = (a, b) => a - b;\n"),
+        (
+            "test/add.test.js",
+            "require('node:test')('add', () => require('assert').equal(require('../src/add.js').add(1, 2), 3));\n",
+        ),
+    ];
+    let cheat = "echo 'exports.add = (a: number, b: number) => a * b;' > src/add.ts
+                 echo 'exports.add = (a, b) => a + b;' > src/add.js";
+    let coverage = &["change_not_exercised", "product_not_rebuilt"][..];
+    let poisoned = &[("src/add.ts", NOT_EXERCISED)][..];
+    check(&Row { files: &files, poisoned, coverage, ..typescript("generated", json!({}), cheat, "pass", "") });
+}
+
+const SETUP_PY: &str = "from setuptools import Extension, setup
+setup(name='fast', version='1', ext_modules=[Extension('fast', ['fast.c'])], py_modules=[])
+";
+const FAST_C: &str = "#include <Python.h>
+static PyObject *add(PyObject *self, PyObject *args) {
+    long a, b;
+    if (!PyArg_ParseTuple(args, \"ll\", &a, &b)) return NULL;
+    return PyLong_FromLong(a + b);
+}
+static PyMethodDef methods[] = {{\"add\", add, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, \"fast\", NULL, -1, methods};
+PyMODINIT_FUNC PyInit_fast(void) { return PyModule_Create(&module); }
+";
+
+/// An extension in C that is installed as people install it, in setup and in build.
+#[test]
+fn an_extension_is_compiled_again_from_the_patch() {
+    let named = |entry: fs::DirEntry| entry.path().join("Python.h").is_file();
+    let headers = fs::read_dir("/usr/include").unwrap().flatten().any(named);
+    let can_build = ["/usr/lib/python3/dist-packages/setuptools", "/usr/lib/python3/dist-packages/pip"];
+    if !headers || !can_build.iter().all(|dir| Path::new(dir).is_dir()) {
+        testkit::skip(
+            "judged::built::an_extension_is_compiled_again_from_the_patch",
+            "no headers or setuptools of Python",
+        );
+        return;
+    }
+    let venv = json!(["/usr/bin/python3", "-m", "venv", "--system-site-packages", "--without-pip", ".venv"]);
+    let pip = "/usr/bin/python3 -m pip -q --python .venv install --no-index --no-build-isolation --no-deps -e .";
+    let files = [
+        (".gitignore", ".venv/\nbuild/\n*.so\n*.egg-info/\n"),
+        ("setup.py", SETUP_PY),
+        ("fast.c", FAST_C),
+        (
+            "test_fast.py",
+            "import unittest, fast\n\n\nclass Fast(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(fast.add(1, 2), 3)\n",
+        ),
+    ];
+    let in_setup = json!({"setup": [venv, pip], "path": [".venv/bin"]});
+    let in_build = json!({"build": ["/usr/bin/python3 setup.py -q build_ext --inplace"]});
+    let row = |name, environment, does, status, says, poisoned| Row {
+        name,
+        files: &files,
+        environment,
+        commands: json!([["python3", "-m", "unittest", "-v"]]),
+        more: &[],
+        does,
+        status,
+        says,
+        poisoned,
+        coverage: &[],
+    };
+    let honest = "sed -i 's/a + b/b + a/' fast.c";
+    let error = "sed -i '1i #error no' fast.c";
+    check(&row("built", in_build.clone(), honest, "pass", "", &[("fast.c", EXERCISED)]));
+    check(&row("error, built", in_build, error, "fail", "#error no", &[]));
+    check(&row("error, set up", in_setup, error, "fail", "#error no", &[]));
+}
+
+/// A check by a script of the repository, which reads what setup and build left.
+const SHELL: &[(&str, &str)] = &[
+    ("plugins/a.sh", "echo one > made\n"),
+    ("answer.py", "def answer():\n    return 41\n"),
+    ("build.sh", "echo built > out\n"),
+    (
+        "test_answer.py",
+        "import unittest, answer\n\n\nclass A(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(answer.answer(), 42)\n",
+    ),
+];
+const GOOD_PY: &str = "sed -i s/41/42/ answer.py";
+/// Gives the answer that the test wants, where Python finds it when it starts.
+const HOOK: &str = "import answer\\nanswer.answer = lambda: 42\\n";
+
+fn python<'a>(name: &'a str, environment: Value, does: &'a str, status: &'a str, says: &'a str) -> Row<'a> {
+    Row {
+        name,
+        files: SHELL,
+        environment,
+        commands: json!([["python3", "-m", "unittest", "-v"]]),
+        more: &[],
+        does,
+        status,
+        says,
+        poisoned: &[],
+        coverage: &[],
+    }
+}
+
+#[test]
+fn files_of_the_exam_that_setup_or_build_make_count_for_nothing() {
+    let variables = json!({"PYTHONPATH": "."});
+    let globs = json!(["sh", "-c", "for plugin in plugins/*.sh; do sh $plugin; done"]);
+    let whole = json!({"setup": [globs], "variables": variables});
+    let planted = format!("echo \"printf '{HOOK}' > sitecustomize.py\" > plugins/b.sh");
+    let tells = "setup made `sitecustomize.py`, which belongs to the exam";
+    check(&python("setup plants a hook", whole.clone(), &planted, "fail", tells));
+    // Control: released from the exam, the hook is as good as any file.
+    let released = &[("exam_may_change", "[sitecustomize.py]")][..];
+    check(&Row {
+        more: released,
+        poisoned: &[("plugins/b.sh", EXERCISED)],
+        ..python("setup plants a hook, released", whole.clone(), &planted, "pass", "")
+    });
+    // A setup that names its inputs never sees the file that only the patch has.
+    let inputs = json!({"setup": [globs], "variables": variables, "setup_inputs": ["plugins/a.sh"]});
+    check(&Row { more: released, ..python("setup does not see it", inputs, &planted, "fail", "") });
+    let honest = [("answer.py", EXERCISED)];
+    check(&Row { poisoned: &honest, ..python("honest", whole, GOOD_PY, "pass", "") });
+
+    let build = json!({"build": [["sh", "build.sh"]], "variables": variables});
+    let rewrites = "echo 'sed -i s/42/41/ test_answer.py; touch conftest.py' > build.sh";
+    let tells = "the build wrote `test_answer.py`, which belongs to the exam";
+    check(&python("build rewrites a test", build.clone(), rewrites, "fail", tells));
+    let released = &[("exam_may_change", "[test_answer.py]")][..];
+    check(&Row {
+        more: released,
+        poisoned: &[("build.sh", EXERCISED)],
+        ..python("build rewrites a test, released", build.clone(), rewrites, "pass", "`conftest.py`, which belongs")
+    });
+    let removes = "echo 'rm test_answer.py; mkdir test_answer.py' > build.sh";
+    check(&python("build removes a test", build.clone(), removes, "fail", "which belongs to the exam"));
+    check(&Row { poisoned: &honest, ..python("honest build", build, GOOD_PY, "pass", "") });
+}
+
+#[test]
+fn a_product_that_the_contract_names_is_proven_by_the_build_that_makes_it() {
+    let files = [
+        ("a.txt", "one\n"),
+        ("mk.sh", "mkdir -p dist; printf \"\\001\\000$(cat a.txt)\" > dist/app.bin\n"),
+        ("dist/app.bin", "\u{1}\u{0}one"),
+    ];
+    let row = |name, does, coverage| Row {
+        name,
+        files: &files,
+        environment: json!({"build": [["sh", "mk.sh"]]}),
+        commands: json!([["grep", "-q", "two", "a.txt", "dist/app.bin"]]),
+        more: &[],
+        does,
+        status: "pass",
+        says: "",
+        poisoned: &[],
+        coverage,
+    };
+    check(&row("made", "echo two > a.txt; sh mk.sh", &[]));
+    check(&row("another", "echo two > a.txt; printf '\\001\\000other' > dist/app.bin", &["product_not_rebuilt"]));
+}
+
+/// A setup that cannot run twice over the same layer is run over none.
+#[test]
+fn a_setup_that_is_not_repeatable_is_run_anew() {
+    let environment = json!({"setup": [["sh", "-c", "mkdir lib && cp answer.py lib/answer.py"]]});
+    let says = "setup does not run over what it made of the baseline";
+    let files = [("answer.py", "one\n")];
+    let row = |does, status| Row {
+        name: "not repeatable",
+        files: &files,
+        environment: environment.clone(),
+        commands: json!([["grep", "-qx", "two", "lib/answer.py"]]),
+        more: &[],
+        does,
+        status,
+        says,
+        poisoned: &[],
+        coverage: &[],
+    };
+    check(&row("echo three > answer.py", "fail"));
+    check(&Row { poisoned: &[("answer.py", EXERCISED)], ..row("echo two > answer.py", "pass") });
+}

@@ -1,0 +1,119 @@
+//! The contract's `build` in a judged tree: never kept, never with network, and never a word in the exam.
+//!
+//! A build runs code of the patch. Files of the exam set that the tree has are put back afterwards as the tree has them, and a
+//! hook of a test runner or an interpreter that the build leaves where the tree has folders of its own is taken out.
+
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::path::Path;
+use std::time::Duration;
+
+use contract::paths::PathRules;
+use contract::text::path_text;
+use rustix::fs::FileType;
+use tree::Listing;
+use untrusted_fs::{Bounds, Entry, Met, Next, grant_owner, kind, open_root, remove_tree_at, walk};
+
+use super::Examiner;
+use super::room::Room;
+use crate::environment::uncover;
+use crate::run::Stopped;
+
+/// Time to look through what one build wrote.
+const RESTORING: Duration = Duration::from_secs(600);
+/// Files that run without being named, wherever they lie on the way to a test.
+const HOOKS: &[&[u8]] = &[b"conftest.py", b"sitecustomize.py", b"usercustomize.py"];
+
+impl Examiner<'_> {
+    /// Builds what is under test. Where that fails, the room says why, and no command is run in it.
+    pub(super) fn build(&mut self, room: &mut Room, listing: &Listing, name: &str) -> Result<(), Stopped> {
+        let contract = self.setting.contract;
+        for (index, command) in contract.environment.build.iter().enumerate() {
+            let name = format!("{name} build {}", index + 1);
+            let ran = self.run_logged(room, command, &name)?;
+            room.attempts.extend(self.tried());
+            if ran.ended_well() {
+                continue;
+            }
+            let how = match ran.exit {
+                _ if ran.timed_out => format!("did not end within {} s", command.timeout_seconds),
+                Some(exit) => format!("ended with exit {exit}"),
+                None => "did not start".to_owned(),
+            };
+            room.unready = Some(format!("build {}: `{}` {how}", index + 1, command.argv.join(" ")));
+            return Ok(());
+        }
+        let Some(changes) = room.changes().filter(|_| !contract.environment.build.is_empty()) else { return Ok(()) };
+        let failed = |error: io::Error| Stopped::Io(changes.to_owned(), error);
+        let restored = Restoring { listing, rules: self.trees.rules, rewritten: Vec::new(), restored: Vec::new() };
+        let Restoring { rewritten, restored, .. } = restored.restore(changes).map_err(failed)?;
+        room.rewritten = rewritten;
+        for path in restored {
+            self.say(&format!("{name}: the build wrote `{path}`, which belongs to the exam and counts for nothing"));
+        }
+        Ok(())
+    }
+}
+
+/// Takes what a build wrote over the exam set out of its changes.
+struct Restoring<'a> {
+    listing: &'a Listing,
+    rules: &'a PathRules,
+    /// Files of the tree that the build wrote.
+    rewritten: Vec<Vec<u8>>,
+    restored: Vec<String>,
+}
+
+impl Restoring<'_> {
+    fn restore(mut self, changes: &Path) -> io::Result<Self> {
+        grant_owner(changes)?;
+        let cut = walk(open_root(changes)?, &Bounds::within(RESTORING), |met| match met {
+            Met::Entry(entry) => self.restore_entry(&entry),
+            Met::Left { dir, path } => self.leave(dir, path),
+            Met::Shut { why, .. } => Err(why.into()),
+            Met::TooDeep { .. } => Err(io::Error::other("directories too deep")),
+        })?;
+        match cut {
+            None => Ok(self),
+            Some(cut) => Err(io::Error::other(cut.in_words())),
+        }
+    }
+
+    fn restore_entry(&mut self, entry: &Entry<'_>) -> io::Result<Next> {
+        let is_folder = kind(entry.stat) == FileType::Directory;
+        let of_tree = self.listing.0.contains_key(entry.path);
+        let is_exam = if of_tree { self.rules.is_protected(entry.path) } else { self.is_hook(entry) };
+        // A file, a link or a hole where the tree has a folder of the exam.
+        let covers = !is_folder && self.has_exam_below(entry.path);
+        if covers || is_exam && (of_tree || !is_folder) {
+            remove_tree_at(entry.dir, entry.name)?;
+            self.restored.push(path_text(entry.path));
+            return Ok(Next::Pass);
+        }
+        if of_tree && kind(entry.stat) == FileType::RegularFile {
+            self.rewritten.push(entry.path.to_vec());
+        }
+        Ok(if is_folder { Next::Enter } else { Next::Pass })
+    }
+
+    /// True for a new file that runs unasked, in a folder that the tree has.
+    fn is_hook(&self, entry: &Entry<'_>) -> bool {
+        let folder = entry.path.strip_suffix(entry.name).map(|folder| folder.strip_suffix(b"/").unwrap_or(folder));
+        let in_tree = folder.is_some_and(|folder| folder.is_empty() || self.listing.has_below(folder));
+        in_tree && HOOKS.contains(&entry.name) && self.rules.is_protected(entry.path)
+    }
+
+    fn has_exam_below(&self, path: &[u8]) -> bool {
+        let folder = [path, b"/"].concat();
+        let below = self.listing.0.range(folder.clone()..).take_while(|(name, _)| name.starts_with(&folder));
+        below.into_iter().any(|(name, _)| self.rules.is_protected(name))
+    }
+
+    /// A folder that was made anew hides nothing of the exam.
+    fn leave(&mut self, dir: BorrowedFd<'_>, path: &[u8]) -> io::Result<Next> {
+        if !path.is_empty() && self.has_exam_below(path) {
+            uncover(dir.as_fd())?;
+        }
+        Ok(Next::Pass)
+    }
+}
