@@ -8,6 +8,8 @@ use std::fmt;
 
 use pattern::Pattern;
 
+use crate::exam::is_test_data;
+
 /// A glob that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseGlobError {
@@ -141,7 +143,7 @@ impl PathRules {
     /// Whether a path belongs to the exam set.
     pub fn is_protected(&self, path: &[u8]) -> bool {
         let mut sets = self.exam.iter().copied().chain([&self.protected]);
-        sets.any(|set| set.is_match(path)) && !self.released.is_match(path)
+        (sets.any(|set| set.is_match(path)) || is_test_data(path)) && !self.released.is_match(path)
     }
 
     /// True if the exam has a path as the baseline has it, and not at all where it has none. A new test file inside `src/` of a Rust
@@ -301,7 +303,7 @@ mod tests {
             forbidden: any(&[]),
             exam: crate::exam::exam_sets(crate::Ecosystem::ALL).unwrap(),
             protected: any(&["src/kept/tests.rs"]),
-            released: any(&[]),
+            released: any(&["released.json"]),
         };
         for (path, is_new, restored) in [
             ("src/x/tests.rs", true, false),
@@ -312,6 +314,10 @@ mod tests {
             ("src/build.rs", true, true),
             ("tests/x.rs", true, true),
             ("src/x/tests/data.txt", true, true),
+            ("src/fixtures/users.json", true, true),
+            ("src/fixtures/users.json", false, true),
+            ("src/fixtures/users.py", false, false),
+            ("src/golden/released.json", false, false),
             ("src/x/test_a.py", true, true),
             ("src/x.rs", true, false),
         ] {

@@ -25,6 +25,7 @@ macro_rules! rules {
 }
 
 mod always;
+mod data;
 mod find;
 mod go;
 mod node;
@@ -34,6 +35,7 @@ mod shell;
 #[cfg(test)]
 mod tests;
 
+pub use data::{DATA_FOLDERS, is_test_data};
 pub use find::ecosystems_of;
 
 /// What a repository is built and tested with.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use contract::exam::{Role, rules};
+use contract::exam::{DATA_FOLDERS, Role, rules};
 use contract::task::hidden_exit_code;
 use contract::text::shown;
 use contract::{Decision, Ecosystem, Gate, Purpose, Status, TaskContract, canonical_bytes};
@@ -128,7 +128,10 @@ impl ExamSet {
             ("added by the contract", written(&contract.protected_paths)),
             ("released by the contract", written(&contract.exam_may_change)),
         ];
-        let mut groups: Vec<(&str, Vec<String>)> = Role::ALL.iter().copied().map(globs).chain(contracts).collect();
+        let data = ("data of tests", DATA_FOLDERS.iter().map(|folder| format!("{folder}/")).collect());
+        let unreleased = ("needs exam_may_change", written(&unreleased(contract, decision)));
+        let mut groups: Vec<(&str, Vec<String>)> =
+            Role::ALL.iter().copied().map(globs).chain([data]).chain(contracts).chain([unreleased]).collect();
         groups.retain(|(_, globs)| !globs.is_empty());
         Self { ecosystems, files, groups }
     }
@@ -166,6 +169,13 @@ impl ExamSet {
         }
         out
     }
+}
+
+/// Paths that the contract names one by one as allowed and that belong to the exam: a change of them counts for nothing in it.
+fn unreleased(contract: &TaskContract, decision: &Decision) -> Vec<String> {
+    let Ok(rules) = contract.path_rules(decision.ecosystems()) else { return Vec::new() };
+    let named = |path: &&String| rules.names_literally(path.as_bytes()) && rules.is_protected(path.as_bytes());
+    contract.allowed_paths.iter().filter(named).cloned().collect()
 }
 
 fn names(ecosystems: &[Ecosystem], between: &str, none: &str) -> String {

@@ -5,6 +5,7 @@ mod agreement;
 mod baseline;
 mod built;
 mod contract;
+mod data;
 mod names;
 mod poison;
 mod premises;

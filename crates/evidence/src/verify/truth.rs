@@ -3,7 +3,7 @@
 
 use contract::model::{RequestOutcome, UsageRecord};
 use contract::sandbox::AttemptVerdict;
-use contract::{Event, EventKind, Report};
+use contract::{Coverage, Event, EventKind, Report};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -69,6 +69,7 @@ fn check_event(told: &Told<'_>, event: &Event, checks: &mut Checks) {
             same("exit_code", json!(report.backend_exit_code));
             same("exit_code", json!(report.engine.exit_code));
             same("duration_ms", json!(report.engine.duration_ms));
+            same("stopped_because", json!(report.engine.ended_by_harness));
         }
         EventKind::PatchApplied => same("sha256", json!(report.artifact_digests.get(names::PATCH))),
         EventKind::GitDiffChecked => {
@@ -104,6 +105,9 @@ fn check_absent(told: &Told<'_>, checks: &mut Checks) {
     for (kind, said) in unsaid {
         checks.check(!said || seen(kind), file, "one_truth", format_args!("an event {kind}"), "none");
     }
+    let ended = report.engine.ended_by_harness.is_some();
+    let told_ended = report.coverage.contains(&Coverage::EngineEndedByHarness);
+    checks.check(ended == told_ended, file, "one_truth", format_args!("engine_ended_by_harness: {ended}"), told_ended);
     let started = !seen(EventKind::EngineStarted) || report.engine.process_started;
     checks.check(started, file, "one_truth", "process_started, as engine.started says", report.engine.process_started);
     let denied = told.events.iter().find(|event| report.not_applicable.contains_key(event.kind.name()));

@@ -3,6 +3,7 @@
 //!
 //! Knows no run and writes no artifact: what it finds is handed back, so that the same exam can be held again years later.
 
+mod added_data;
 mod ages;
 mod agreement;
 mod baseline;
@@ -126,9 +127,9 @@ impl<'a> Examiner<'a> {
         self.hold_baseline()?;
         let spent = self.spent_ms;
         // Without a test of the baseline nothing can be held but what the patch itself brings.
-        let ran = match self.before.has_no_test() {
-            true => Vec::new(),
-            false => self.commands(PassKind::Exam, &exam)?,
+        let (exam, ran) = match self.before.has_no_test() {
+            true => (exam, Vec::new()),
+            false => self.hold_exam(exam)?,
         };
         let exam_ms = self.spent_ms - spent;
         if ran.iter().any(|ran| ran.unready) {
@@ -137,7 +138,7 @@ impl<'a> Examiner<'a> {
             return Ok(self.found);
         }
         let delivered = match exam != *self.trees.result || self.before.has_no_test() {
-            true => Some(self.commands(PassKind::Change, self.trees.result)?),
+            true => Some(self.commands(PassKind::Change, self.trees.result, PassKind::Change.as_str())?),
             false => None,
         };
         let unproven = self.judge_must_pass(&exam, &ran);
@@ -178,8 +179,8 @@ impl<'a> Examiner<'a> {
     }
 
     /// Runs the contract's commands in one tree and compares their tests with the baseline's.
-    fn commands(&mut self, kind: PassKind, listing: &Listing) -> Result<Vec<Ran>, Stopped> {
-        let room = self.room(listing, kind.as_str())?;
+    fn commands(&mut self, kind: PassKind, listing: &Listing, room: &str) -> Result<Vec<Ran>, Stopped> {
+        let room = self.room(listing, room)?;
         self.hold_room_conduct(&room);
         if let Some(why) = &room.unready {
             let text = format!("{}: baseline + patch cannot be set up and built: {why}", kind.as_str());

@@ -163,6 +163,8 @@ fn restore_event(findings: &mut Findings, event: &Event) {
         EventKind::EngineExited => {
             findings.engine.exit = data("exit_code").and_then(read::<i32>);
             findings.engine.duration_ms = data("duration_ms").and_then(Value::as_u64);
+            findings.engine.ended_by_harness = data("stopped_because").and_then(read::<String>);
+            findings.coverage.extend(findings.engine.ended_by_harness.iter().map(|_| Coverage::EngineEndedByHarness));
         }
         EventKind::GitDiffChecked => {
             findings.result_tree = data("result_tree").and_then(read::<String>);
