@@ -1,11 +1,11 @@
-//! Notes of a run beside its folder, for whoever seals it if it dies: what it found so far, and the use of its model.
+//! Notes of a run in a folder of their own, for whoever seals it if it dies: what it found so far, and the use of its model.
 //!
 //! They are no evidence and never part of a bundle. Recovery takes of them what the run's own events bear out. A note that
 //! cannot be written is no reason to stop a run: recovery then knows only what the events say.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 
 use contract::RunId;
@@ -28,7 +28,7 @@ const USAGE: &str = "usage";
 /// The places of a run's notes.
 #[derive(Debug, Clone)]
 pub(crate) struct Journal {
-    active: PathBuf,
+    folder: PathBuf,
     run_id: RunId,
 }
 
@@ -47,15 +47,20 @@ pub(crate) struct NotedFindings {
 
 impl Journal {
     pub(crate) fn of(home: &Home, run_id: &RunId) -> Self {
-        Self { active: home.active(), run_id: run_id.clone() }
+        Self { folder: folder(home), run_id: run_id.clone() }
     }
 
     fn place(&self, what: &str) -> PathBuf {
-        self.active.join(format!("{}.{what}", self.run_id))
+        self.folder.join(format!("{}.{what}", self.run_id))
+    }
+
+    fn make_folder(&self) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)
     }
 
     /// Replaces a note.
     fn note(&self, what: &str, bytes: &[u8]) -> io::Result<()> {
+        self.make_folder()?;
         let aside = self.place(ASIDE);
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).own_open(&aside)?;
         file.write_all(bytes)?;
@@ -75,6 +80,7 @@ impl Journal {
     pub(crate) fn note_usage(&self, record: &UsageRecord) -> io::Result<()> {
         let mut line = serde_json::to_vec(record)?;
         line.push(b'\n');
+        self.make_folder()?;
         OpenOptions::new().append(true).create(true).mode(0o600).own_open(self.place(USAGE))?.write_all(&line)
     }
 
@@ -92,12 +98,18 @@ impl Journal {
         for what in [FINDINGS, INPUTS, ASIDE, USAGE] {
             let _ = fs::remove_file(self.place(what));
         }
+        // Only the last one finds it empty.
+        let _ = fs::remove_dir(&self.folder);
     }
+}
+
+fn folder(home: &Home) -> PathBuf {
+    home.root().join("notes")
 }
 
 /// Removes the notes of runs that are sealed.
 pub(crate) fn sweep_journals(home: &Home) {
-    let names = own_files::read_dir(home.active()).into_iter().flatten().flatten();
+    let names = own_files::read_dir(folder(home)).into_iter().flatten().flatten();
     for name in names.filter_map(|entry| entry.file_name().into_string().ok()) {
         let run_id = name.rsplit_once('.').and_then(|(run, _)| RunId::try_from(run.to_owned()).ok());
         if let Some(run_id) = run_id.filter(|run_id| !home.active_run(run_id).own_exists()) {
