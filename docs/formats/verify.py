@@ -385,7 +385,8 @@ def check_truth(events, sandbox, usage, report):
         "workspace.prepared": {"baseline_commit": report["baseline_commit"], "baseline_tree": report["baseline_tree"]},
         "sandbox.applied": {"asked": report["sandbox"]["asked"], "profile": report["sandbox"]["profile"]},
         "engine.started": {"engine": report["backend"], "wall_seconds": sandbox["wall_seconds"]},
-        "engine.exited": {"exit_code": report["backend_exit_code"], "duration_ms": report["engine"]["duration_ms"]},
+        "engine.exited": {"exit_code": report["backend_exit_code"], "duration_ms": report["engine"]["duration_ms"],
+                          "stopped_because": report["engine"].get("ended_by_harness")},
         "patch.applied": {"sha256": report["artifact_digests"].get("patch.diff")},
         "git.diff.checked": {"allowed_writes_passed": report["allowed_writes_passed"], "result_tree": report["result_tree"],
                              "forbidden_paths_passed": report["forbidden_paths_passed"]},
@@ -415,6 +416,7 @@ def check_truth(events, sandbox, usage, report):
     for kind, said in (("engine.exited", report["backend_exit_code"] is not None), ("git.diff.checked", report["result_tree"]),
                        ("git.diff.checked", report["changed_files"]), ("verification.completed", report["verification"]["passes"])):
         check(not said or kind in kinds, REPORT, "one_truth", "an event " + kind, "none")
+    same(REPORT, "one_truth", report["engine"].get("ended_by_harness") is not None, "engine_ended_by_harness" in report["coverage"])
     check("engine.started" not in kinds or report["engine"]["process_started"], REPORT, "one_truth", "process_started", "not")
     check(not kinds & report["not_applicable"].keys(), REPORT, "one_truth", "no event among what is not applicable", kinds)
     listed = lambda verdict: ["%s: %s" % (one["cell"], one["what"]) for one in attempts if one["judged"] == verdict]
