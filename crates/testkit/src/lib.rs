@@ -34,4 +34,4 @@ pub use tools::{
 };
 pub use upstream::{ConnectProxy, TlsModel};
 pub use who::Who;
-pub use world::{Ran, World, content_digest};
+pub use world::{Ran, World, content_digest, contents};

@@ -265,6 +265,13 @@ pub fn content_digest(root: &Path, leave_out: &[&str]) -> Digest {
     Digest::of(&bytes)
 }
 
+/// Everything below a folder, one entry a path: what [`content_digest`] digests, for tests that tell what differs.
+pub fn contents(root: &Path, leave_out: &[&str]) -> BTreeMap<String, Digest> {
+    let mut entries = BTreeMap::new();
+    gather(root, root, leave_out, &mut entries);
+    entries.into_iter().map(|(path, digest)| (String::from_utf8_lossy(&path).into_owned(), digest)).collect()
+}
+
 fn gather(root: &Path, path: &Path, leave_out: &[&str], entries: &mut BTreeMap<Vec<u8>, Digest>) {
     let Ok(stat) = fs::symlink_metadata(path) else { return };
     let below = path.strip_prefix(root).unwrap_or(path);

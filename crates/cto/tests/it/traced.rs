@@ -86,6 +86,9 @@ impl Opened {
 /// Folders of a run that only the harness and its git write to.
 const OWN: &[&str] = &["store.git", "linger", "ignore-", "scratch-", "engine/script.json", "engine/task.md"];
 
+/// Folders in which the harness makes those that setup works in.
+const OWN_PARENTS: &[&str] = &["setup-trees", "setup-layers"];
+
 /// True if an engine, a check or a setup could have made what is opened.
 fn is_foreign(path: &str, home: &str, run_id: &str) -> bool {
     let [work, memory] = work_areas(Path::new(home), run_id).map(|area| format!("{}/", area.display()));
@@ -94,7 +97,8 @@ fn is_foreign(path: &str, home: &str, run_id: &str) -> bool {
         return true;
     }
     let below = [&memory, &work, &layers].into_iter().find_map(|root| path.strip_prefix(root.as_str()));
-    below.is_some_and(|below| !OWN.iter().any(|own| below.starts_with(own)) && !below.ends_with("/layer.json"))
+    let is_own = |below: &str| OWN.iter().any(|own| below.starts_with(own)) || OWN_PARENTS.contains(&below);
+    below.is_some_and(|below| !is_own(below) && !below.ends_with("/layer.json"))
 }
 
 /// Files opened where others could have written, in one run that must succeed. None, with the reason said, where strace is

@@ -202,7 +202,7 @@ fn a_hostile_bundle_cannot_speak_to_a_real_terminal() {
     let corpus = corpus();
     let scene = hostile();
     let command = format!(
-        "CTO_HOME={} NO_COLOR=1 {} verify {}",
+        "CTO_HOME='{}' NO_COLOR=1 '{}' verify '{}'",
         corpus.world.home().display(),
         env!("CARGO_BIN_EXE_cto"),
         scene.bundle.display()
