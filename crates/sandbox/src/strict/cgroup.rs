@@ -108,7 +108,7 @@ impl Cgroup {
 
     /// Moves another process, where it could not come by itself.
     pub(crate) fn add(&self, process: Pid) -> io::Result<()> {
-        fs::write(self.path.join("cgroup.procs"), process.as_raw_pid().to_string())
+        own_files::write(self.path.join("cgroup.procs"), process.as_raw_pid().to_string())
     }
 
     /// True if no process is in it, by the kernel's own word; a group that cannot be read is not known to be empty.
@@ -141,10 +141,10 @@ impl Cgroup {
             (CgroupVersion::Two, LimitKind::Processes) => ("pids.max", None),
             _ => return Err(io::ErrorKind::Unsupported.into()),
         };
-        fs::write(self.path.join(file), rule.value.to_string())?;
+        own_files::write(self.path.join(file), rule.value.to_string())?;
         if let Some((file, value)) = swap {
             // Absent where the kernel does not account swap.
-            let _ = fs::write(self.path.join(file), value.to_string());
+            let _ = own_files::write(self.path.join(file), value.to_string());
         }
         self.rules.push(LimitRule { by: LimitBy::Cgroup, ..rule });
         Ok(())

@@ -3,7 +3,6 @@
 //! Root maps the inner user to a high uid that nobody else has. An ordinary user can map only itself. In neither case is the
 //! program the kernel's uid 0, with which sysctls stay writable even without any capability.
 
-use std::fs;
 use std::io;
 
 use rustix::process::{Pid, getegid, geteuid, getgroups};
@@ -65,10 +64,10 @@ impl Identity {
         let at = |name: &str| format!("/proc/{}/{name}", process.as_raw_pid());
         if !self.root {
             // Without this an ordinary user may not write the map of groups.
-            fs::write(at("setgroups"), "deny")?;
+            own_files::write(at("setgroups"), "deny")?;
         }
-        fs::write(at("uid_map"), format!("{INNER} {} 1", self.uid))?;
-        fs::write(at("gid_map"), format!("{INNER} {} 1", self.gid))
+        own_files::write(at("uid_map"), format!("{INNER} {} 1", self.uid))?;
+        own_files::write(at("gid_map"), format!("{INNER} {} 1", self.gid))
     }
 
     /// Becomes the inner user; capabilities in the user namespace stay, because no uid 0 is left behind.

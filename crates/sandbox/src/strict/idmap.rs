@@ -1,7 +1,6 @@
 //! Giving the run's user the files of the harness' user: by a mount that translates ids, or by changing the owner.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -11,6 +10,7 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, chownat, openat, sta
 use rustix::process::{Gid, Signal, Uid, kill_process};
 
 use crate::kernel::process::open_user_namespace;
+use untrusted_fs::own_files;
 
 /// Deeper trees than this are not a workspace.
 const DEPTH_MAX: usize = 512;
@@ -44,8 +44,8 @@ impl Translations {
 fn make((uid, gid): (u32, u32), run: u32) -> io::Result<OwnedFd> {
     let process = open_user_namespace()?;
     let at = |name: &str| format!("/proc/{}/{name}", process.as_raw_pid());
-    let namespace = fs::write(at("uid_map"), format!("{uid} {run} 1"))
-        .and_then(|()| fs::write(at("gid_map"), format!("{gid} {run} 1")))
+    let namespace = own_files::write(at("uid_map"), format!("{uid} {run} 1"))
+        .and_then(|()| own_files::write(at("gid_map"), format!("{gid} {run} 1")))
         .and_then(|()| Ok(openat(CWD, at("ns/user"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?));
     // Not waited for, which on a busy machine costs more than all the rest: the stage ends soon enough.
     let _ = kill_process(process, Signal::KILL);
