@@ -79,7 +79,7 @@ fn confined() -> Option<ExitCode> {
     watch.stop = request.stop_at_output.then_some(&said);
     let mut upper = None;
     let outcome = match run_confined(&spec, request.ahead, &mut watch, &mut upper) {
-        Ok(ended) => told(&ended, upper.as_ref()),
+        Ok((ended, living)) => told(&ended, living, upper.as_ref()),
         Err(SuperviseError::ConfineProgram { failure, probes }) => json!({"failure": failure, "probes": probes}),
         Err(error) => json!({"error": error.to_string()}),
     };
@@ -87,23 +87,32 @@ fn confined() -> Option<ExitCode> {
     Some(ExitCode::SUCCESS)
 }
 
+/// Also tells how many processes of the program live when its end is told, before the supervisor is settled.
 fn run_confined(
     spec: &Spec,
     ahead: bool,
     watch: &mut Watch<'_>,
     upper: &mut Option<OwnedFd>,
-) -> Result<Ended, SuperviseError> {
+) -> Result<(Ended, usize), SuperviseError> {
     let supervisor = Supervisor::new(std::env::current_exe().unwrap_or_default());
     let stage = if ahead { supervisor.prepare_confined() } else { supervisor.prepare() }?;
     if spec.confinement.is_none() {
-        return stage.run(spec, watch);
+        return stage.run(spec, watch).map(|ended| (ended, living(&spec.marker)));
     }
     let mut confined = stage.confine(spec.clone())?;
     *upper = confined.take_upper();
     if let Some(listener) = confined.take_listener() {
         std::thread::spawn(move || greet(&listener));
     }
-    confined.start(watch)
+    confined.start(watch).map(|ended| (ended, living(&spec.marker)))
+}
+
+/// Processes that have the marker in their environment.
+fn living((name, value): &(String, String)) -> usize {
+    let variable = format!("{name}={value}").into_bytes();
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let environ = |entry: std::fs::DirEntry| std::fs::read(entry.path().join("environ")).ok();
+    entries.filter_map(environ).filter(|environ| environ.split(|byte| *byte == 0).any(|one| one == variable)).count()
 }
 
 /// The harness' side of the listener inside.
@@ -113,7 +122,7 @@ fn greet(listener: &TcpListener) {
     }
 }
 
-fn told(ended: &Ended, upper: Option<&OwnedFd>) -> Value {
+fn told(ended: &Ended, living: usize, upper: Option<&OwnedFd>) -> Value {
     let text = |kept: &sandbox::Kept| String::from_utf8_lossy(&kept.text_bytes()).into_owned();
     json!({
         "how": ended.how,
@@ -124,6 +133,7 @@ fn told(ended: &Ended, upper: Option<&OwnedFd>) -> Value {
         "stdout": text(&ended.stdout),
         "stderr": text(&ended.stderr),
         "leftovers": ended.leftovers,
+        "living": living,
         "swept": ended.swept,
         "limits": ended.limits,
         "limit_hits": ended.limit_hits,

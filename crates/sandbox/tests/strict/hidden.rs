@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use sandbox::{How, sweep};
@@ -184,12 +184,57 @@ fn nothing_of_the_program_lives_when_its_end_is_told() {
             let first = fs::read(world.path("workspace/beat")).unwrap_or_default();
             assert!(!first.is_empty(), "{}: nobody wrote: {outcome:?}", way.name);
             assert!(!is_beating(&world.path("workspace/beat")), "{} as {who:?}: somebody still writes", way.name);
+            assert_eq!(outcome.living, 0, "{} as {who:?}", way.name);
             let named = outcome.leftovers.killed > 0 && !outcome.leftovers.names.is_empty();
             assert!(named || way.left == Left::Perhaps, "{} as {who:?}: {outcome:?}", way.name);
             let ended = matches!(outcome.how, How::Exited { code: 0 } | How::Signaled { .. });
             assert!(ended && !outcome.timed_out, "{} as {who:?}: {:?}", way.name, outcome.how);
         }
     }
+}
+
+/// Programs that keep every processor busy while they are held, so that what runs at idle priority takes long to die.
+struct Busy(Vec<Child>);
+
+impl Busy {
+    fn begin() -> Self {
+        let spin = || Command::new("/bin/sh").args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().unwrap();
+        Self((0..8).map(|_| spin()).collect())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Leaves many processes that die slowly: at idle priority, with memory to be given back.
+const SLOW_TO_DIE: &str = "
+def linger():
+    memory = bytearray(8 << 20)
+    for at in range(0, len(memory), 4096): memory[at] = 1
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    beat()
+for _ in range(30): hide(linger)
+ready()
+";
+
+/// That processes were killed is not enough: the end is told when the kernel has no process of the program any more.
+#[test]
+fn the_end_is_told_when_the_last_process_is_gone() {
+    let world = World::new(everybody()[0]);
+    fs::write(world.path("workspace/prelude"), PRELUDE).unwrap();
+    let script = format!("exec(open('prelude').read())\n{SLOW_TO_DIE}");
+    let ask = Ask::strict(&world, &["/usr/bin/python3", "-c", &script]);
+    let busy = Busy::begin();
+    let outcome = ask.run(&world);
+    drop(busy);
+    assert!(outcome.leftovers.killed > 0, "control: they outlived the program: {outcome:?}");
+    assert_eq!(outcome.living, 0, "{outcome:?}");
 }
 
 /// The control: a supervisor that starts a program and waits for it finds somebody writing afterwards.

@@ -184,6 +184,8 @@ pub(crate) struct Outcome {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) leftovers: Leftovers,
+    /// Processes of the program when its end was told.
+    pub(crate) living: usize,
     pub(crate) limits: Vec<LimitRule>,
     pub(crate) limit_hits: Vec<LimitKind>,
     pub(crate) cpu: Option<Cpu>,
