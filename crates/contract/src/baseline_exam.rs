@@ -1,4 +1,4 @@
-//! What phase D of the preflight saw: the contract's commands on the baseline, before an engine starts.
+//! Facts of the preflight's phase D: the contract's commands on the baseline, before an engine starts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::report::TestCounts;
 /// The baseline's exam as far as the gate `baseline_exam` judges it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BaselineExamFacts {
-    /// Why the environment could not be made on the baseline, if it could not: then no command was started.
+    /// Reason why the environment could not be made on the baseline, if it could not: then no command was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unprepared: Option<String>,
     /// True if the baseline has a test file; looked for only where a runner found no test.
@@ -45,7 +45,7 @@ pub struct BaselineCommandFact {
     pub last_lines: String,
 }
 
-/// What an entry of the contract matches among the tests that the baseline's exam named.
+/// Matches of an entry of the contract among the tests that the baseline's exam named.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PremiseFact {
     pub entry: String,

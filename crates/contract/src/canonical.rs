@@ -228,7 +228,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    /// What the whole question means.
+    /// Meaning of the whole question.
     fn is_written_the_same(bytes: &[u8]) -> bool {
         let value: Result<Value, _> = serde_json::from_slice(bytes);
         value.is_ok_and(|value| is_exact(&value) && canonical_bytes(&value).is_ok_and(|again| again == bytes))

@@ -65,7 +65,7 @@ impl Saying {
 }
 
 impl Saying {
-    /// What is claimed, in one word: a failure that is admitted is no success.
+    /// The claim in one word: a failure that is admitted is no success.
     pub const fn in_one_word(&self) -> &'static str {
         match self {
             Self::Success(false) => "failure",

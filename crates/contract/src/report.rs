@@ -139,12 +139,12 @@ pub struct FailedTest {
     pub name: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// Why it does not count against the patch, if it does not.
+    /// Excuse, where it does not count against the patch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excused: Option<Excuse>,
 }
 
-/// Why a failing test does not count against the patch.
+/// Excuse of a failing test, which then does not count against the patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Excuse {
@@ -216,7 +216,7 @@ pub struct EngineFacts {
     pub duration_ms: Option<u64>,
     /// Processes the engine left behind and the harness ended.
     pub leftover_processes: Vec<String>,
-    /// Why the harness ended it, where it did not end itself although it was done.
+    /// Reason for which the harness ended it, where it did not end itself although it was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by_harness: Option<String>,
     /// Remarks of its own log that decide nothing.

@@ -168,7 +168,7 @@ pub struct RefusedCall {
     pub comm: String,
 }
 
-/// Where a strict sandbox shows the workspace.
+/// Place of the workspace in a strict sandbox.
 pub const WORKSPACE: &str = "/workspace";
 
 /// A program that was to be executed, as the one that asked named it.
@@ -286,7 +286,7 @@ pub struct MountDigest {
 /// A setup layer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SetupRecord {
-    /// What the layer depends on: what setup saw, commands, network, mounts and toolchain.
+    /// Digest of all that the layer depends on: what setup saw, commands, network, mounts and toolchain.
     pub key: Digest,
     /// The tree it was made for.
     pub tree: String,

@@ -200,7 +200,7 @@ pub(crate) enum Command {
         /// What the verification printed
         #[arg(long, group = "which")]
         verification: bool,
-        /// What the setup of the environment printed
+        /// Output of the environment's setup
         #[arg(long, group = "which")]
         setup: bool,
         /// The normalized events

@@ -109,7 +109,7 @@ impl Runs {
     }
 }
 
-/// Where bundles are that a person names by path or as runs. The home is opened for the first that needs it, and once.
+/// Finder of bundles that a person names by path or as runs. The home is opened for the first that needs it, and once.
 pub(crate) struct Places<'a> {
     context: &'a Context,
     runs: Option<Runs>,

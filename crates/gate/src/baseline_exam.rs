@@ -126,7 +126,7 @@ mod tests {
         facts.commands[0] = BaselineCommandFact { tests: None, collected: 0, ..command() };
     }
 
-    /// What is changed, and the reason that must follow with a part of its text.
+    /// A change, and the reason that must follow with a part of its text.
     const ROWS: &[Row] = &[
         ("sound", |_, _| {}, None),
         (

@@ -20,7 +20,7 @@ pub struct BoundBundle {
     attestation_sha256: Digest,
 }
 
-/// Why a bundle cannot be taken for a run.
+/// Mismatch between a bundle and the run it is taken for.
 #[derive(Debug)]
 pub enum BindBundleError {
     /// There is no bundle at all.

@@ -31,7 +31,7 @@ pub struct Collection<'a> {
     pub file: &'a str,
 }
 
-/// What does not hold of a collection.
+/// Fault of a collection.
 #[derive(Debug)]
 pub struct CollectionProblem {
     pub reason: Reason,

@@ -26,7 +26,7 @@ pub(crate) struct EngineRan {
     pub(crate) timed_out: bool,
     /// Nobody ended it.
     pub(crate) ended_itself: bool,
-    /// Why the harness ended it, where it was done and stayed.
+    /// Reason for which the harness ended it, where it was done and stayed.
     pub(crate) ended_by_harness: Option<String>,
     /// Remarks of its own log that decide nothing.
     pub(crate) notes: Vec<String>,

@@ -32,7 +32,7 @@ pub(crate) struct Journal {
     run_id: RunId,
 }
 
-/// What a run had found when it wrote this.
+/// Findings of a run when it wrote this.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct NotedFindings {

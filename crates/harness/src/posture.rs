@@ -85,7 +85,7 @@ impl Cells {
     }
 }
 
-/// How a program is confined, as `sandbox.json` says it.
+/// Confinement of a program, as `sandbox.json` says it.
 pub(crate) fn posture(applied: &Applied) -> Result<Posture, Stopped> {
     Ok(Posture {
         profile: same(&applied.profile)?,

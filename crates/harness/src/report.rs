@@ -27,7 +27,7 @@ use crate::{model, posture, proof, replay};
 
 use compose::{compose, duration_ms, source_status};
 
-/// What a bundle is made from: a refused decision, gates alone (stage 1), a run that was blocked after its gates, a verified run,
+/// Material of a bundle: a refused decision, gates alone (stage 1), a run that was blocked after its gates, a verified run,
 /// or what an interrupted one left. Nothing else.
 pub(crate) enum Evidence<'a> {
     Refused(Run<'a>, Refused),
@@ -222,7 +222,7 @@ fn skip_missing_events(run: &mut Run<'_>, why: &str) {
     }
 }
 
-/// What an interrupted run left of its result stands in its bundle; what it did not leave is said to be unknown, not empty.
+/// Keeps what an interrupted run left of its result in its bundle; what it did not leave is said to be unknown, not empty.
 fn complete_interrupted(run: &mut Run<'_>) -> Result<(), Stopped> {
     let why = "the run was interrupted; what it left lies in backend/recovered";
     skip_missing_events(run, why);

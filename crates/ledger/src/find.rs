@@ -44,7 +44,7 @@ impl Ledger {
     }
 
     /// Counts back over governed runs: a run that another is compared with and a summary of runs are not what a person means.
-    /// Where no run is governed, over all.
+    /// Falls back on all runs where none is governed.
     fn run_back(&self, steps: u32) -> Result<Found, ReadLedgerError> {
         let back = |of: &str| {
             let sql = format!("SELECT {COLUMNS} FROM runs{of} ORDER BY started_at DESC, seq DESC LIMIT 1 OFFSET ?1");

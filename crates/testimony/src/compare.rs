@@ -97,7 +97,7 @@ fn ran(results: &TestResults) -> u64 {
     results.counts.executed.saturating_sub(results.unloaded.len() as u64)
 }
 
-/// What could not be loaded must run now: code that is still to be written was what it lacked.
+/// Tests that could not be loaded must run now: code that is still to be written was what it lacked.
 fn compare_unloaded(compared: &mut Compared, baseline: &TestResults, result: &TestResults) {
     // Without names nobody can say what ran; of a runner that tells no file nobody can say where.
     let told = |place: &&String| !result.tests.is_empty() && (place.ends_with(".py") || !place.contains(".js"));

@@ -69,7 +69,7 @@ pub struct Phases {
     pub review: Review,
 }
 
-/// What became of the last review.
+/// Outcome of the last review.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Review {
     /// There was none, or it has nothing against the change.
@@ -81,7 +81,7 @@ pub enum Review {
     Broken,
 }
 
-/// What the program says where an answer has no envelope, a broken one, or never came. Its classes of failure alone are no
+/// Words of the program where an answer has no envelope, a broken one, or never came. Its classes of failure alone are no
 /// guide: they name a failed test where JSON is malformed.
 const UNREAD: &[&str] = &[
     "AGENT_RESULT start delimiter not found",
@@ -143,7 +143,7 @@ impl Ending {
         }
     }
 
-    /// What its own reviewer has against the change. A pipeline that failed at the reviewer was rejected by it, unless the
+    /// Objection of its own reviewer to the change. A pipeline that failed at the reviewer was rejected by it, unless the
     /// reviewer gave no result.
     pub fn rejected(&self) -> Option<String> {
         let at_reviewer = matches!(&self.pipeline, Some(Pipeline::Failed(Some(agent))) if agent == REVIEWER);
@@ -174,7 +174,7 @@ impl Ending {
         }
     }
 
-    /// What its log says that decides nothing, as clauses.
+    /// Remarks of its log that decide nothing, as clauses.
     pub fn notes(&self, how: EndedHow) -> Vec<String> {
         let rows = [(self.is_budget_exhausted, BUDGET), (self.is_close_out_excused(how), CLOSE_OUT)];
         rows.into_iter().filter(|(is_so, _)| *is_so).map(|(_, note)| note.to_owned()).collect()
@@ -221,7 +221,7 @@ impl Phases {
     }
 }
 
-/// Whether the result of a failed phase is one that the program made up, for want of an answer that could be read.
+/// True if the result of a failed phase is one that the program made up, for want of an answer that could be read.
 fn is_unread(end: &PhaseEnd<'_>, result: Option<&Map<String, Value>>) -> bool {
     let text = |key: &str| result.and_then(|result| result.get(key)?.as_str()).unwrap_or_default();
     let error = text("error");
@@ -229,7 +229,7 @@ fn is_unread(end: &PhaseEnd<'_>, result: Option<&Map<String, Value>>) -> bool {
     says_unread(error.as_bytes()) || unanswered() || contains(end.line, PROTOCOL_CLASS)
 }
 
-/// Whether a reviewer says something by its result: a program that makes one up, for an agent that ran out of time, leaves
+/// True if a reviewer says something by its result: a program that makes one up, for an agent that ran out of time, leaves
 /// everything empty but the error.
 fn gave_result(result: Option<&Map<String, Value>>) -> bool {
     let Some(result) = result else { return false };
@@ -244,7 +244,7 @@ fn gave_result(result: Option<&Map<String, Value>>) -> bool {
     is_own || ["summary", "findings", "rubric"].into_iter().any(is_said)
 }
 
-/// Whether the event log has an event of this name.
+/// True if the event log has an event of this name.
 fn has_event(log: &[u8], name: &str) -> bool {
     log_lines(log).any(|line| line.event == name)
 }

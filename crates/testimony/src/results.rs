@@ -141,7 +141,7 @@ impl TestResults {
         }
     }
 
-    /// What these runners said; None where none of them did. What others say in the same output was printed by a test.
+    /// Words of these runners; None where none of them spoke. The rest of the same output was printed by a test.
     pub fn only(&self, runners: &BTreeSet<Runner>) -> Option<Self> {
         self.parts.of(runners)
     }

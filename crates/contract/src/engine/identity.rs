@@ -44,7 +44,7 @@ pub struct UnsupportedBuild {
     pub argv: Vec<String>,
     /// Stands in what it then prints.
     pub says: String,
-    /// Why it is refused, in a sentence.
+    /// Reason for the refusal, in a sentence.
     pub why: String,
 }
 

@@ -95,7 +95,7 @@ pub struct TaskFile {
     #[serde(default)]
     #[schemars(inner(length(min = 1, max = 1000)))]
     pub may_stay_red: Vec<String>,
-    /// How often a test that passed in the baseline and fails with the patch is held again on both trees; 2 unless said.
+    /// Number of times that a test is held again on both trees if it passed in the baseline and fails with the patch; 2 unless said.
     #[serde(default)]
     #[schemars(range(min = 0, max = 20))]
     pub flaky_retries: Option<u8>,
@@ -110,7 +110,7 @@ pub(crate) fn require_keys(schema: &mut schemars::Schema) {
     schema.insert("required".into(), required.as_slice().into());
 }
 
-/// What the repository needs to build and test.
+/// Needs of the repository to build and test.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Environment")]

@@ -34,7 +34,7 @@ fn of_the_corpus(folder: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     (bundles, vec![corpus.public_key()])
 }
 
-/// What `cto verify` says of each bundle.
+/// Verdict of `cto verify` on each bundle.
 fn judged_by_cto(bundles: &[PathBuf], keys: &[PathBuf]) -> Vec<(bool, Value)> {
     let world = world();
     let mut args: Vec<OsString> = vec!["verify".into(), "--json".into()];
@@ -45,7 +45,7 @@ fn judged_by_cto(bundles: &[PathBuf], keys: &[PathBuf]) -> Vec<(bool, Value)> {
     documents.map(|document| (document["ok"].as_bool().unwrap(), document)).collect()
 }
 
-/// What the page of Python says of them, in one process.
+/// Verdicts of the page of Python, from one process.
 fn judged_by_python(bundles: &[PathBuf], keys: &[PathBuf]) -> Vec<(bool, String)> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats/verify.py");
     let mut python = program("python3", Path::new("/"));

@@ -93,7 +93,7 @@ fn check_event(told: &Told<'_>, event: &Event, checks: &mut Checks) {
     }
 }
 
-/// What no event says does not stand in the report, and what an event says is not called inapplicable.
+/// Checks that nothing stands in the report that no event says, and that nothing an event says is called inapplicable.
 fn check_absent(told: &Told<'_>, checks: &mut Checks) {
     let (file, report) = (names::REPORT, told.report);
     let seen = |kind: EventKind| told.events.iter().any(|event| event.kind == kind);

@@ -96,7 +96,7 @@ struct Arguments<'a> {
     given: Vec<&'a str>,
     /// There may have been more.
     cut: bool,
-    /// Where it is executed, if that is known.
+    /// Directory in which it is executed, if that is known.
     directory: Option<&'a str>,
 }
 
@@ -193,7 +193,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Whether a plain `git push` is of another repository than the workspace's and names no host: tests of programs that use
+    /// True if a plain `git push` is of another repository than the workspace's and names no host: tests of programs that use
     /// git push between repositories of their own.
     fn is_push_elsewhere(&self, tool: &Tool) -> bool {
         let words = self.words(tool);
@@ -204,7 +204,7 @@ impl<'a> Arguments<'a> {
             && push::repository(self.directory, &self.given).is_some_and(|it| !push::is_workspace(&it))
     }
 
-    /// Whether a push says where to by something else than a path or the name of a remote.
+    /// True if a push names its destination by something else than a path or the name of a remote.
     fn names_host(&self, words: &[&str]) -> bool {
         let given = self.given.iter().map(|argument| argument.strip_prefix("--repo=").unwrap_or(argument));
         words.get(1).is_some_and(|word| push::is_host_path(word)) || given.into_iter().any(push::is_address)

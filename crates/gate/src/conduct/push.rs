@@ -23,7 +23,7 @@ pub(super) fn repository(directory: Option<&str>, given: &[&str]) -> Option<Path
     Some(place)
 }
 
-/// Whether a folder is the workspace, or lies in it or around it.
+/// True if a folder is the workspace, or lies in it or around it.
 pub(super) fn is_workspace(folder: &Path) -> bool {
     folder.starts_with(WORKSPACE) || Path::new(WORKSPACE).starts_with(folder)
 }
@@ -41,12 +41,12 @@ fn plain(path: &Path) -> Option<PathBuf> {
     plain.is_absolute().then_some(plain)
 }
 
-/// Whether a text is an address with a host in it, such as `https://host/path`.
+/// True if a text is an address with a host in it, such as `https://host/path`.
 pub(super) fn is_address(text: &str) -> bool {
     text.split_once("://").is_some_and(|(scheme, _)| scheme != "file")
 }
 
-/// Whether a destination has the form `host:path`. A colon behind a slash belongs to a path.
+/// True if a destination has the form `host:path`. A colon behind a slash belongs to a path.
 pub(super) fn is_host_path(text: &str) -> bool {
     text.split_once(':').is_some_and(|(host, _)| !host.is_empty() && !host.contains('/')) && !text.starts_with("file:")
 }

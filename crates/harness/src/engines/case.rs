@@ -46,7 +46,7 @@ pub(super) fn task_id(run: &Run<'_>) -> String {
     format!("{}-{}", run.task.contract.task_id, &run.contract_digest.to_string()[..8])
 }
 
-/// Where the task file lies, below its state: in the data directory, where the program looks for active tasks.
+/// Place of the task file below its state: in the data directory, where the program looks for active tasks.
 pub(super) fn task_file(task_id: &str) -> String {
     format!("{TASKS}/{task_id}.task.json")
 }

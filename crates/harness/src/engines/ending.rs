@@ -17,12 +17,12 @@ const MARKER: &str = "provider-agent-protocol.txt";
 /// Actions that close out a change. Without a push there is no pull request either.
 const CLOSE_OUT: &[ForbiddenAction] = &[ForbiddenAction::PrOpen, ForbiddenAction::Push];
 
-/// Whether the engine ends by a protocol and keeps an event log.
+/// True if the engine ends by a protocol and keeps an event log.
 pub(super) fn has_protocol(run: &Run<'_>) -> bool {
     run.equipped.as_ref().is_some_and(|equipped| equipped.engine.definition.events == Speech::Case)
 }
 
-/// Whether the contract forbids what a closer is for.
+/// True if the contract forbids what a closer is for.
 pub(super) fn is_close_out_forbidden(forbidden: &[ForbiddenAction]) -> bool {
     CLOSE_OUT.iter().any(|action| forbidden.contains(action))
 }

@@ -96,7 +96,7 @@ pub(super) fn refuse_build(harness: &Harness, pieces: &Pieces, builds: &[Unsuppo
     Ok(())
 }
 
-/// What the program prints for these arguments, whatever its exit code.
+/// Output of the program for these arguments, whatever its exit code.
 fn answer(harness: &Harness, pieces: &Pieces, argv: &[String]) -> Result<String, String> {
     let memory = memory(harness, pieces, &argv);
     if let Some(said) = memory.as_ref().and_then(|file| own_files::read_to_string(file).ok()) {
@@ -109,7 +109,7 @@ fn answer(harness: &Harness, pieces: &Pieces, argv: &[String]) -> Result<String,
     Ok(said)
 }
 
-/// Where the answer of one copy to one question is kept, which stays true.
+/// Place of the answer of one copy to one question, which stays true.
 fn memory(harness: &Harness, pieces: &Pieces, question: &impl serde::Serialize) -> Option<std::path::PathBuf> {
     let interpreter = pieces.interpreter.as_ref().map(|kept| kept.tree_sha256);
     let below = pieces.program.located.below.display().to_string();

@@ -42,7 +42,7 @@ pub(super) struct Linger<'a> {
     commit: Option<CommitLook>,
 }
 
-/// What a look for a commit needs.
+/// Needs of a look for a commit.
 struct CommitLook {
     litter: PathSet,
     /// Of its own: what a look finds is not the result.
@@ -55,7 +55,7 @@ struct CommitLook {
 pub(super) struct Shared {
     /// The engine has ended, whatever ended it.
     pub(super) over: AtomicBool,
-    /// Why the engine is done.
+    /// Reason why the engine is done.
     pub(super) settled: OnceLock<&'static str>,
     /// Requests to the model that are not answered, and when the last one began or ended.
     traffic: Mutex<(usize, Instant)>,
@@ -75,7 +75,7 @@ impl Shared {
         traffic.1 = Instant::now();
     }
 
-    /// Whether the model has not been spoken to for this long.
+    /// True if the model has not been spoken to for this long.
     fn is_quiet_for(&self, time: Duration) -> bool {
         let traffic = self.traffic.lock().unwrap_or_else(PoisonError::into_inner);
         traffic.0 == 0 && traffic.1.elapsed() >= time

@@ -44,7 +44,7 @@ pub(super) fn read_each(copy: &Copy, layers: Option<&Layered>) -> Vec<Vec<u8>> {
     logs
 }
 
-/// What a log has beyond the baseline's file of that name; all of it where it is another one.
+/// Rest of a log beyond the baseline's file of that name; all of it where it is another one.
 fn since_baseline(copy: &Copy, path: &[u8], bytes: Vec<u8>) -> Vec<u8> {
     let before = copy.baseline.listing.0.get(path).and_then(|entry| copy.baseline.store.blob(entry.oid).ok());
     let Some(before) = before else { return bytes };

@@ -76,7 +76,7 @@ impl Layered {
     }
 }
 
-/// Why a run that its decision admits goes no further, from the place that knows. Everything that is said of it is made from
+/// Reason why a run that its decision admits goes no further, from the place that knows. Everything that is said of it is made from
 /// this.
 #[derive(Debug)]
 pub(crate) struct Blocked {

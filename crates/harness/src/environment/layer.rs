@@ -81,7 +81,7 @@ struct Key<'a> {
     toolchain: Vec<(PathBuf, Option<Seen>)>,
 }
 
-/// What is kept beside the files of a layer, written last, so that a layer that has it is whole.
+/// Record beside the files of a layer, written last, so that a layer that has it is whole.
 #[derive(Serialize, Deserialize)]
 struct KeptLayer {
     record: SetupRecord,
@@ -118,7 +118,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) cells: Cells,
     /// What the commands printed.
     pub(crate) log: Vec<u8>,
-    /// What was tried while they ran.
+    /// Attempts while they ran.
     pub(crate) attempts: Vec<Attempt>,
 }
 

@@ -131,7 +131,7 @@ impl Setup<'_> {
     }
 }
 
-/// What setup runs over.
+/// Ground that setup runs on.
 struct Over<'a> {
     /// The first on top.
     lower: Vec<PathBuf>,

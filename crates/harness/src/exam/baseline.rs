@@ -106,7 +106,7 @@ impl BaselineExam {
         !self.test_files && !self.commands.is_empty() && self.commands.iter().all(BaselineCommand::finds_none)
     }
 
-    /// What the gate judges.
+    /// Facts for the gate.
     pub(crate) fn facts(&self, contract: &TaskContract) -> BaselineExamFacts {
         let told = || self.commands.iter().filter_map(|command| command.tests.as_ref());
         let premise = |entry: &String| {

@@ -1,4 +1,4 @@
-//! What the tests tried while they ran. What the baseline's own tests try as well is nothing the patch did, and an action that is
+//! Attempts of tests while they ran. An attempt that the baseline's own tests make as well is nothing the patch did, and an action that is
 //! forbidden to an engine is what some tests are about: it is noted, and reaches nobody.
 
 use contract::sandbox::{Attempt, AttemptVerdict};

@@ -14,7 +14,7 @@ use crate::run::Stopped;
 /// Files that the patch changed and the contract releases from the exam set.
 pub(super) struct ReleasedChanges {
     paths: BTreeSet<String>,
-    /// What was found out of a test's files, by identity.
+    /// Files of tests, by identity.
     known: RefCell<BTreeMap<String, bool>>,
 }
 

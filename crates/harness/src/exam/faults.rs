@@ -1,4 +1,4 @@
-//! What the output of a command on the baseline says of an environment that lacks something.
+//! Signs of a lacking environment in the output of a command on the baseline.
 
 use contract::text::shown;
 

@@ -1,4 +1,4 @@
-//! What a tree of the exam stands on: the setup layer of the baseline, and one of its own where setup sees something else of it.
+//! Ground of a tree of the exam: the setup layer of the baseline, and one of its own where setup sees something else of it.
 
 use std::path::PathBuf;
 

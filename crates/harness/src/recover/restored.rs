@@ -1,4 +1,4 @@
-//! What a dead run can still tell: its decision, its notes, the use of its model, its patch. All of it is held against the run's
+//! Remains of a dead run: its decision, its notes, the use of its model, its patch. All of it is held against the run's
 //! own events: of the chain is kept what the rest bears out, and of the rest what stands in the chain.
 
 use std::path::Path;
@@ -25,7 +25,7 @@ struct EngineIntent {
     inputs: Option<Inputs>,
 }
 
-/// What was found of a dead run beside its events.
+/// Remains of a dead run beside its events.
 pub(super) struct Restored {
     /// The decision it rested on, made again from its inputs.
     pub(super) decision: Option<Decision>,
@@ -59,7 +59,7 @@ impl Restored {
         }
     }
 
-    /// How many of the first events the rest bears out. Notes that were made after the last of them are dropped.
+    /// Number of the first events that the rest bears out. Notes that were made after the last of them are dropped.
     pub(super) fn keep(&mut self, events: &[Event]) -> usize {
         let kept = self.borne_out(events);
         if self.noted.as_ref().is_some_and(|noted| noted.events > kept as u64) {
@@ -154,7 +154,7 @@ fn tells_of(event: &Event, attempt: &Attempt) -> bool {
     fields.iter().all(|(name, value)| event.data.get(name) == Some(value))
 }
 
-/// What an event says by itself, which no note may contradict.
+/// Words of an event itself, which no note may contradict.
 fn restore_event(findings: &mut Findings, event: &Event) {
     let data = |key: &str| event.data.get(key);
     match event.kind {

@@ -185,7 +185,7 @@ fn patterns() {
     }
 }
 
-/// What the baseline could not load is not compared, and must run now.
+/// Tests that the baseline could not load are not compared, and must run now.
 #[test]
 fn what_could_not_be_loaded() {
     let unloaded = |mut results: TestResults, places: &[&str]| {

@@ -55,7 +55,7 @@ fn phase(name: &str, outcome: &str, result: &str) -> String {
     format!("{start}\n{end}\n")
 }
 
-/// What a phase came to stays, whatever later ones, the pipeline or the output say.
+/// The outcome of a phase stays, whatever later ones, the pipeline or the output say.
 #[test]
 fn an_earlier_phase_does_not_vanish() {
     const GOOD: &str = r#"{"status":"completed"}"#;
@@ -125,7 +125,7 @@ fn the_last_review_counts() {
     }
 }
 
-/// What the table of docs/engines/case.md says of ends that no exit code tells.
+/// Ends that no exit code tells, as the table of docs/engines/case.md has them.
 #[test]
 fn an_end_counts_as_its_log_says() {
     const GOOD: &str = r#"{"status":"completed"}"#;

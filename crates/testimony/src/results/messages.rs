@@ -1,4 +1,4 @@
-//! What a runner says of each test that failed, in one line: found in its output by the name of the test.
+//! Messages of a runner about each test that failed, in one line: found in its output by the name of the test.
 
 use std::collections::BTreeMap;
 

@@ -17,7 +17,7 @@ pub(super) struct Names {
     too_many: bool,
 }
 
-/// What was told of one name.
+/// Results told of one name.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Told {
     /// By outcome.
@@ -197,12 +197,12 @@ pub(super) fn total(readings: Vec<Reading>) -> Option<TestResults> {
     Some(TestResults { runner, runners, tests, counts, standing, collected, unloaded, parts: Parts(readings) })
 }
 
-/// What each runner said, apart.
+/// Words of each runner, apart.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Parts(Vec<Reading>);
 
 impl Parts {
-    /// What these runners said.
+    /// Words of these runners.
     pub(super) fn of(&self, runners: &BTreeSet<Runner>) -> Option<TestResults> {
         total(self.0.iter().filter(|reading| runners.contains(&reading.runner)).cloned().collect())
     }

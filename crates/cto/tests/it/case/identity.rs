@@ -51,7 +51,7 @@ fn other_things_of_that_name_are_refused() {
     assert!(probed.contains("provider_unavailable"), "{probed}");
 }
 
-/// What `run --help` says, and whether the program is one whose arguments and log are known.
+/// Words of `run --help`, and true if the program is one whose arguments and log are known.
 const BUILDS: &[(&str, Option<&str>)] = &[
     ("  --task, -t <file>   Task file\n  --mode <mode>", None),
     ("  --task, -t <file>   Task file\n  --no-scout          Skip the scout", None),

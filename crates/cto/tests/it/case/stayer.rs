@@ -19,7 +19,7 @@ pub(super) struct Stayer {
     pub(super) scene: Scene,
 }
 
-/// What a run of it must come to.
+/// Expected end of a run of it.
 pub(super) struct Stayed<'a> {
     pub(super) name: &'a str,
     pub(super) by_harness: bool,

@@ -1,4 +1,4 @@
-//! What each end that the event log tells of counts as, in the order in which the real program writes it down. The end must be the
+//! Verdicts on each end that the event log tells of, in the order in which the real program writes it down. The end must be the
 //! same however slow the machine is: `cargo xtask soak case` holds every row again, with other programs beside it.
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! What the program finds in its workspace: everything its prompts need, nothing of which is in the patch, and no log of another
+//! Contents of the workspace that the program finds: everything its prompts need, nothing of which is in the patch, and no log of another
 //! run that would be taken for its own.
 
 use std::fs;
@@ -15,7 +15,7 @@ const ASK: &str = "ca mark-tested && echo marked; [ \"$(git branch --show-curren
     [ \"$(git diff main --name-only)\" = strings.py ] && echo compared; [ -z \"$(git status --porcelain)\" ] && echo clean";
 const NEEDS: &[&str] = &["marked", "branched", "compared", "clean"];
 
-/// What a tool answered, as the model was told.
+/// Answer of a tool, as the model was told.
 fn answered(scene: &Scene) -> Vec<&'static str> {
     let asked = scene.server.asked();
     let bodies: Vec<Value> = asked.iter().filter_map(|asked| serde_json::from_slice(&asked.body).ok()).collect();

@@ -37,7 +37,7 @@ pub(super) fn made(files: &[(&str, &str)], writes: &[(&str, &str)], changes: &[(
     world
 }
 
-/// What is changed in a sound contract, and why no engine starts.
+/// Change to a sound contract, and the reason why no engine starts.
 struct Row {
     changes: &'static [(&'static str, &'static str)],
     files: &'static [(&'static str, &'static str)],
@@ -126,7 +126,7 @@ fn tests_before_code_go_on_with_must_pass() {
     assert_eq!(kinds(&passes(&world)), ["exam", "control"]);
 }
 
-/// Where the operator's own tests keep all from being found, the baseline's decide.
+/// The baseline's tests decide where the operator's own keep all from being found.
 #[test]
 fn files_of_the_operator_do_not_break_the_environment() {
     let world = made(FILES, &[("calc.py", GOOD)], &[("verification_files", "[test_calc.py]")]);

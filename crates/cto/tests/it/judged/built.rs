@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::world;
 
 /// A repository, its environment, what an engine does in a shell, and what must come of it.
+#[derive(Default)]
 struct Row<'a> {
     name: &'a str,
     files: &'a [(&'a str, &'a str)],
@@ -103,12 +104,11 @@ fn typescript<'a>(name: &'a str, environment: Value, does: &'a str, status: &'a 
         files: TYPESCRIPT,
         environment,
         commands: json!([["node", "--test", "test/"]]),
-        more: &[],
         does,
         status,
         says,
         poisoned: if status == "pass" { &[("src/add.ts", EXERCISED)] } else { &[] },
-        coverage: &[],
+        ..Row::default()
     }
 }
 
@@ -217,12 +217,11 @@ fn an_extension_is_compiled_again_from_the_patch() {
         files: &files,
         environment,
         commands: json!([["python3", "-m", "unittest", "-v"]]),
-        more: &[],
         does,
         status,
         says,
         poisoned,
-        coverage: &[],
+        ..Row::default()
     };
     let honest = "sed -i 's/a + b/b + a/' fast.c";
     let error = "sed -i '1i #error no' fast.c";
@@ -251,12 +250,10 @@ fn python<'a>(name: &'a str, environment: Value, does: &'a str, status: &'a str,
         files: SHELL,
         environment,
         commands: json!([["python3", "-m", "unittest", "-v"]]),
-        more: &[],
         does,
         status,
         says,
-        poisoned: &[],
-        coverage: &[],
+        ..Row::default()
     }
 }
 
@@ -308,12 +305,10 @@ fn a_product_that_the_contract_names_is_proven_by_the_build_that_makes_it() {
         files: &files,
         environment: json!({"build": [["sh", "mk.sh"]]}),
         commands: json!([["grep", "-q", "two", "a.txt", "dist/app.bin"]]),
-        more: &[],
         does,
         status: "pass",
-        says: "",
-        poisoned: &[],
         coverage,
+        ..Row::default()
     };
     check(&row("made", "echo two > a.txt; sh mk.sh", &[]));
     check(&row("another", "echo two > a.txt; printf '\\001\\000other' > dist/app.bin", &["product_not_rebuilt"]));
@@ -330,12 +325,10 @@ fn a_setup_that_is_not_repeatable_is_run_anew() {
         files: &files,
         environment: environment.clone(),
         commands: json!([["grep", "-qx", "two", "lib/answer.py"]]),
-        more: &[],
         does,
         status,
         says,
-        poisoned: &[],
-        coverage: &[],
+        ..Row::default()
     };
     check(&row("echo three > answer.py", "fail"));
     check(&Row { poisoned: &[("answer.py", EXERCISED)], ..row("echo two > answer.py", "pass") });

@@ -87,7 +87,7 @@ fn many_changed_files_are_tried_together_or_listed_as_not_tried() {
     assert!(found.iter().all(|(_, outcome)| known.contains(&outcome.as_str())), "{found:?}");
 }
 
-/// What an interpreter reads is not poisoned where nothing could have made products of it.
+/// Sources of an interpreter are not poisoned where nothing could have made products of them.
 #[test]
 fn a_script_is_not_poisoned() {
     const SCRIPT: Project = Project {

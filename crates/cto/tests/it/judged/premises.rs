@@ -1,4 +1,4 @@
-//! Which tests count: known failures that the contract declares, tests that must pass, and tests that fail now and then.
+//! Tests that count: known failures that the contract declares, tests that must pass, and tests that fail now and then.
 
 use serde_json::{Value, json};
 
@@ -103,7 +103,7 @@ const LUCK: (&str, &str) = (
     "import unittest\n\nimport calc\n\n\nclass Luck(unittest.TestCase):\n    def test_luck(self):\n        self.assertTrue(calc.luck())\n",
 );
 
-/// Which way a coin falls is not ours to say, so that it is thrown until it has fallen each way where it must.
+/// A coin falls as it likes, so that it is thrown until it has fallen each way where it must.
 #[test]
 fn a_flaky_test_is_excused_and_said() {
     let good = NOW_AND_THEN.replace("a - b", "a + b");

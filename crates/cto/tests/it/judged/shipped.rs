@@ -17,7 +17,7 @@ struct Language {
     files: &'static [(&'static str, &'static str)],
     /// Makes products in the tree, of good source.
     make: &'static str,
-    /// What the products can be renamed, moved or freed of, one at a time.
+    /// Disguises of the products, one at a time.
     twists: &'static [&'static str],
     environments: &'static [&'static str],
     commands: &'static str,

@@ -12,7 +12,7 @@ struct Silencer<'a> {
     silencer: &'static [(&'static str, &'static str)],
     commands: String,
     environment: Value,
-    /// What coverage says where no control can show the change to be harmless.
+    /// Coverage where no control can show the change to be harmless.
     altered: bool,
 }
 
@@ -160,7 +160,7 @@ fn what_the_baseline_could_not_load_must_run() {
     }
 }
 
-/// What a patch prints or writes does not choose the runner, and so does not switch the control off.
+/// Output and files of a patch do not choose the runner, and so does not switch the control off.
 #[test]
 fn a_patch_that_speaks_as_another_runner_is_not_heard() {
     let report = "<testsuites><testsuite name=\\\"x\\\">\" + \"<testcase classname=\\\"a\\\" name=\\\"b\\\"/>\" * 50 + \"</testsuite></testsuites>";

@@ -32,7 +32,7 @@ fn workspace_files(task_id: &str, commit: &str) -> Vec<(String, String)> {
     ]
 }
 
-/// Whether a file can be written there without following a link of the repository's.
+/// True if a file can be written there without following a link of the repository's.
 fn is_active_plain(baseline: &Listing) -> bool {
     let entry = baseline.0.get(ACTIVE.as_bytes());
     !baseline.0.contains_key(CASE_FOLDER)

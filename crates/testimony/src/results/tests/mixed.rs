@@ -50,7 +50,7 @@ fn nobody() {
     );
 }
 
-/// What could not be loaded, as each runner tells it: it is no test that was found.
+/// Files that could not be loaded, as each runner tells it: such a file is no test that was found.
 #[test]
 fn what_could_not_be_loaded() {
     let rule = "=".repeat(70);

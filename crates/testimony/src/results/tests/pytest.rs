@@ -145,7 +145,7 @@ fn numbers_alone() {
     }
 }
 
-/// What a test of pytest prints when it runs pytest itself, shown by `-s`, among its captured output, and cut off.
+/// Output of a test of pytest that runs pytest itself, shown by `-s`, among its captured output, and cut off.
 #[test]
 fn sessions_within_a_session() {
     let inner = "=== test session starts ===\ncollected 1 item\n\nt.py::test_x FAILED [100%]\n=== FAILURES ===\n=== 1 failed in 0.01s ===\n";
