@@ -3,6 +3,7 @@
 
 mod engines;
 mod models;
+mod store;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 use bridge::{Limits, NetworkClass};
 use contract::decision::Profile;
 use contract::source::{Loaded, Spans};
-use harness::{Engines, ModelSettings, Tools};
+use harness::{Engines, HomePlace, ModelSettings, Tools};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,7 @@ use engines::EngineFile;
 pub(crate) use engines::gate_in;
 pub(crate) use models::{CredentialName, bridge_token, model_ask};
 use models::{CredentialSource, ModelFile};
+use store::{StoreFile, StoreSettings};
 
 /// A configuration file: `/etc/cto/config.yaml`, the user's `config.yaml`, a workspace's `harness.yaml`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -43,6 +45,8 @@ pub(crate) struct ConfigFile {
     pub(crate) models: BTreeMap<String, ModelFile>,
     /// What all runs of a day (UTC) may use of all models together. Not in a workspace's file.
     pub(crate) limits_per_day: Limits,
+    /// The ledger, where it is not the home's own. Not in a workspace's file.
+    pub(crate) store: StoreFile,
 }
 
 /// One effective setting and the layer it came from.
@@ -64,6 +68,7 @@ pub(crate) struct Config {
     pub(crate) tools: Tools,
     pub(crate) models: ModelSettings,
     pub(crate) engines: Engines,
+    pub(crate) store: StoreSettings,
     pub(crate) settings: Vec<Setting>,
 }
 
@@ -91,7 +96,13 @@ impl Config {
         let sandbox_floor = sandbox_floor(&layers, &mut settings);
         let models = models::resolve(&layers, &home, workspace.as_deref(), &mut settings)?;
         let engines = engines::resolve(&layers, workspace.as_deref(), &mut settings)?;
-        Ok(Self { home, home_named, workspace, sandbox_floor, tools: tools(), models, engines, settings })
+        let store = store::resolve(&layers, &mut settings)?;
+        Ok(Self { home, home_named, workspace, sandbox_floor, tools: tools(), models, engines, store, settings })
+    }
+
+    /// The configured home, with its ledger.
+    pub(crate) fn place(&self) -> HomePlace {
+        HomePlace { root: self.home.clone(), ledger: self.store.ledger.clone() }
     }
 }
 
