@@ -35,7 +35,10 @@ impl Context {
     pub(crate) fn harness_at(&self, home: &Path) -> Result<Harness, CommandError> {
         let exe = std::env::current_exe()?;
         let harness = Harness::open(home, exe, self.config.tools.clone())?.heeding(&self.config.home);
-        Ok(harness.with_models(self.config.models.clone()).with_engines(self.config.engines.clone()))
+        Ok(harness
+            .with_models(self.config.models.clone())
+            .with_engines(self.config.engines.clone())
+            .with_named_repositories(self.config.named_repositories.clone()))
     }
 
     /// For commands that show what runs do in a home that nobody keeps: they have no place for the bundle of a refusal.

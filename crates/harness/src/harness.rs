@@ -14,6 +14,7 @@ use crate::engines::Engines;
 use crate::home::{Home, OpenHomeError};
 use crate::host::{self, GatherHostError, Tools};
 use crate::model::ModelSettings;
+use crate::named_repositories::NamedRepositories;
 
 /// Everything a run needs that outlives it.
 #[derive(Debug)]
@@ -27,6 +28,7 @@ pub struct Harness {
     pub(crate) host: HostFacts,
     pub(crate) models: ModelSettings,
     pub(crate) engines: Engines,
+    pub(crate) named_repositories: NamedRepositories,
     /// The record of the kill switch that is heeded.
     pub(crate) switch: PathBuf,
     /// Why profile `strict` cannot be had here; found out when it is first asked for.
@@ -79,8 +81,21 @@ impl Harness {
         let ledger = Mutex::new(home.ledger().map_err(OpenHarnessError::Home)?);
         let (supervisor, strict_shortfall) = (Supervisor::new(exe.clone()), OnceLock::new());
         let switch = home.halt_path();
-        let (models, engines) = (ModelSettings::default(), Engines::default());
-        Ok(Self { key, supervisor, exe, git, tools, host, models, engines, switch, strict_shortfall, ledger, home })
+        Ok(Self {
+            key,
+            supervisor,
+            exe,
+            git,
+            tools,
+            host,
+            models: ModelSettings::default(),
+            engines: Engines::default(),
+            named_repositories: NamedRepositories::default(),
+            switch,
+            strict_shortfall,
+            ledger,
+            home,
+        })
     }
 
     /// With what the operator's configuration says of models; without it no model can be used.
@@ -91,6 +106,11 @@ impl Harness {
     /// With the engines that the operator's configuration knows beside the fake one.
     pub fn with_engines(self, engines: Engines) -> Self {
         Self { engines, ..self }
+    }
+
+    /// With the repositories that the operator's records and configuration name.
+    pub fn with_named_repositories(self, named_repositories: NamedRepositories) -> Self {
+        Self { named_repositories, ..self }
     }
 
     pub fn host(&self) -> &HostFacts {
