@@ -9,6 +9,7 @@ mod ci;
 mod dist;
 mod exam;
 mod process;
+mod reverted;
 mod schema;
 mod soak;
 mod test;
@@ -26,6 +27,7 @@ Usage: cargo xtask CHORE
   exam [--check]            write the tables of docs/formats/exam-set.md, or say that they differ from the program's
   soak [NAME] [--times N]   what the tests take a sample of, many times: kills, take-kills, gc-kills, writes,
                             gc, answers, case, interrupted, theft, products, capture, depth
+  reverted [WORD]           take out one defence at a time, in a clone, and expect its tests to fail
   bench run|verify|ledger|recover|exam|sandbox|secrets|workspace|bridge [--rounds N] [--dir DIR] [--write]
                             measure against floors; --write puts the table into docs/performance.md
 ";
@@ -56,6 +58,7 @@ fn chore(arguments: &[&str]) -> Outcome {
         ["exam"] => exam::write(),
         ["exam", "--check"] => exam::check(),
         ["soak", rest @ ..] => soak::chore(rest),
+        ["reverted", rest @ ..] => reverted::chore(rest),
         ["bench", name, rest @ ..] => bench::chore(name, rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

@@ -3,6 +3,7 @@
 
 mod engines;
 mod models;
+mod store;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,7 +15,7 @@ use bridge::{Limits, NetworkClass};
 use contract::decision::Profile;
 use contract::engine::variable_name;
 use contract::source::{Loaded, Spans};
-use harness::{Engines, ModelSettings, NamedRepositories, Tools};
+use harness::{Engines, HomePlace, ModelSettings, NamedRepositories, Tools};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,7 @@ use engines::EngineFile;
 pub(crate) use engines::gate_in;
 pub(crate) use models::{CredentialName, bridge_token, model_ask};
 use models::{CredentialSource, ModelFile};
+use store::{StoreFile, StoreSettings};
 
 /// A configuration file: `/etc/cto/config.yaml`, the user's `config.yaml`, a workspace's `harness.yaml`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -46,6 +48,8 @@ pub(crate) struct ConfigFile {
     pub(crate) models: BTreeMap<String, ModelFile>,
     /// What all runs of a day (UTC) may use of all models together. Not in a workspace's file.
     pub(crate) limits_per_day: Limits,
+    /// The ledger, where it is not the home's own. Not in a workspace's file.
+    pub(crate) store: StoreFile,
 }
 
 /// One effective setting and the layer it came from.
@@ -68,6 +72,7 @@ pub(crate) struct Config {
     pub(crate) models: ModelSettings,
     pub(crate) engines: Engines,
     pub(crate) named_repositories: NamedRepositories,
+    pub(crate) store: StoreSettings,
     pub(crate) settings: Vec<Setting>,
 }
 
@@ -95,6 +100,7 @@ impl Config {
         let sandbox_floor = sandbox_floor(&layers, &mut settings);
         let models = models::resolve(&layers, &home, workspace.as_deref(), &mut settings)?;
         let engines = engines::resolve(&layers, workspace.as_deref(), &mut settings)?;
+        let store = store::resolve(&layers, &mut settings)?;
         let named_repositories = named_repositories(&layers, workspace.as_deref(), &engines, &mut settings);
         Ok(Self {
             home,
@@ -105,8 +111,14 @@ impl Config {
             models,
             engines,
             named_repositories,
+            store,
             settings,
         })
+    }
+
+    /// The configured home, with its ledger.
+    pub(crate) fn place(&self) -> HomePlace {
+        HomePlace { root: self.home.clone(), ledger: self.store.ledger.clone() }
     }
 }
 

@@ -1,9 +1,11 @@
 //! What every run has in common: the home, the key, the ledger, the programs and settings of this machine.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
+use contract::Digest;
 use contract::decision::Shortfall;
 use contract::report::HostFacts;
 use evidence::HarnessKey;
@@ -11,8 +13,9 @@ use ledger::Ledger;
 use sandbox::Supervisor;
 
 use crate::engines::Engines;
-use crate::home::{Home, OpenHomeError};
+use crate::home::{Home, HomePlace, OpenHomeError};
 use crate::host::{self, GatherHostError, Tools};
+use crate::lease::LEASE;
 use crate::model::ModelSettings;
 use crate::named_repositories::NamedRepositories;
 
@@ -31,6 +34,10 @@ pub struct Harness {
     pub(crate) named_repositories: NamedRepositories,
     /// The record of the kill switch that is heeded.
     pub(crate) switch: PathBuf,
+    /// This home on this machine.
+    pub(crate) instance: Digest,
+    /// How long a run is left alone by other instances when its own says nothing.
+    pub(crate) lease: Duration,
     /// Why profile `strict` cannot be had here; found out when it is first asked for.
     pub(crate) strict_shortfall: OnceLock<Option<Shortfall>>,
     /// One connection for all threads: its operations are short, and opening one costs more than waiting.
@@ -73,8 +80,9 @@ impl OpenHarnessError {
 
 impl Harness {
     /// `exe` is the own executable: it supervises engines and is the fake engine.
-    pub fn open(home: &Path, exe: PathBuf, tools: Tools) -> Result<Self, OpenHarnessError> {
+    pub fn open(home: &HomePlace, exe: PathBuf, tools: Tools) -> Result<Self, OpenHarnessError> {
         let home = Home::create(home).map_err(OpenHarnessError::Home)?;
+        let instance = home.instance().map_err(OpenHarnessError::Home)?;
         let git = tree::Git::find(&tools.operator_path).map_err(OpenHarnessError::Git)?;
         let host = host::facts(&exe, &git, &home.cache()).map_err(OpenHarnessError::Host)?;
         let key = home.harness_key().map_err(OpenHarnessError::Home)?;
@@ -92,10 +100,17 @@ impl Harness {
             engines: Engines::default(),
             named_repositories: NamedRepositories::default(),
             switch,
+            instance,
+            lease: LEASE,
             strict_shortfall,
             ledger,
             home,
         })
+    }
+
+    /// With leases of this length.
+    pub fn with_lease(self, lease: Duration) -> Self {
+        Self { lease, ..self }
     }
 
     /// With what the operator's configuration says of models; without it no model can be used.

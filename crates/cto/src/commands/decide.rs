@@ -24,9 +24,9 @@ pub(super) fn answer(context: &Context, task: &Task, ask: &Ask) -> Result<u8, Co
     // A home of its own: asking leaves nothing behind, not even an empty home. Copies of engines and the rungs they have
     // earned lie in the real one, where there is one.
     let scratch = tempfile::tempdir()?;
-    let real = (ask.engine != FAKE).then(|| Home::existing(&context.config.home).ok()).flatten();
-    let home = real.map_or_else(|| scratch.path().join("home"), |home| home.root().to_owned());
-    let harness = context.harness_at(&home)?;
+    let real = (ask.engine != FAKE).then(|| Home::existing(&context.config.place()).ok()).flatten();
+    let place = real.map_or_else(|| scratch.path().join("home").into(), |_| context.config.place());
+    let harness = context.harness_at(&place)?;
     let work = scratch.path().join("work");
     std::fs::create_dir(&work)?;
     let harness::Answer { decision, exam } = harness::decide(&harness, task, ask, &work)?;
