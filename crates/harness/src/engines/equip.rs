@@ -43,7 +43,10 @@ pub(crate) fn equip(harness: &Harness, engine: Engine, ask: &Ask, now: Stamp, lo
         return Equipment { setting, equipped: None };
     }
     match admitted_program(harness, &engine, admission.record()) {
-        Err(program) => Equipment { setting: EngineSetting { gate, admission, program, below: None }, equipped: None },
+        Err(program) => {
+            let setting = EngineSetting { gate, admission, program: *program, below: None };
+            Equipment { setting, equipped: None }
+        }
         Ok((pieces, found)) => {
             let below = ladder::below(harness, &engine.id, &found.source_id, ask.model.pair.as_ref(), ask.stage);
             let setting = EngineSetting { gate, admission, program: ProgramFact::Found(found), below };
@@ -65,8 +68,8 @@ fn admitted_program(
     harness: &Harness,
     engine: &Engine,
     record: Option<&SourceAdmission>,
-) -> Result<(Pieces, ProgramFound), ProgramFact> {
-    let unusable = |Shortfall { text, remedy }| ProgramFact::Unusable { why: text, remedy };
+) -> Result<(Pieces, ProgramFound), Box<ProgramFact>> {
+    let unusable = |Shortfall { text, remedy }| Box::new(ProgramFact::Unusable { why: text, remedy });
     match record.filter(|_| engine.config.executable.is_none()) {
         Some(record) => {
             let copy = admitted_copy(&Cellar::new(harness.home.engines()), engine, record)?;
@@ -169,17 +172,17 @@ fn below(kept: &Kept) -> String {
     kept.located.below.display().to_string()
 }
 
-fn admitted_copy(cellar: &Cellar, engine: &Engine, record: &SourceAdmission) -> Result<Kept, ProgramFact> {
+fn admitted_copy(cellar: &Cellar, engine: &Engine, record: &SourceAdmission) -> Result<Kept, Box<ProgramFact>> {
     let below = PathBuf::from(&record.executable);
     let below = if below == Path::new(".") { PathBuf::new() } else { below };
     cellar.check(record.source_tree_sha256, &below).map_err(|error| {
         let why = format!("the admitted copy of {} cannot be used: {error}", record.source_id);
         let remedy = format!("admit it anew: cto admit source {} --replace", engine.id);
-        match error {
+        Box::new(match error {
             CheckCopyError::Missing => ProgramFact::CopyMissing { why, remedy },
             CheckCopyError::Changed(_) => ProgramFact::CopyChanged { why, remedy },
             CheckCopyError::Io(_) => ProgramFact::Unusable { why, remedy },
-        }
+        })
     })
 }
 
