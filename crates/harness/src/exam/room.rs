@@ -168,7 +168,7 @@ impl Examiner<'_> {
         let prepare = || supervise::prepare(&self.setting.harness.supervisor, self.setting.profile);
         let stage = self.stage.take().map_or_else(prepare, Ok)?;
         let mut watch = sandbox::Watch { cancel: Some(self.cancel), stop: None, on_line: None, on_tick: None };
-        let ended = stage.run(&spec, &mut watch)?;
+        let ended = self.setting.run(stage, spec, &mut watch)?;
         if ended.cancelled {
             return Err(Stopped::Cancelled);
         }
