@@ -25,7 +25,8 @@ Usage: cargo xtask CHORE
   schema [--check]          write docs/formats/schemas, or say where they differ from what the program says
   exam [--check]            write the tables of docs/formats/exam-set.md, or say that they differ from the program's
   soak [NAME] [--times N]   what the tests take a sample of, many times: kills, take-kills, gc-kills, writes,
-                            gc, answers, theft, capture, depth
+                            gc, answers, theft, capture, depth, products, case
+  soak honest [PACKAGE]     published versions of packages as patches: none may be refused
   bench run|verify|ledger|recover|exam|sandbox|secrets|workspace|bridge [--rounds N] [--dir DIR] [--write]
                             measure against floors; --write puts the table into docs/performance.md
 ";
