@@ -27,7 +27,8 @@ Usage: cargo xtask CHORE
   schema [--check]          write docs/formats/schemas, or say where they differ from what the program says
   exam [--check]            write the tables of docs/formats/exam-set.md, or say that they differ from the program's
   soak [NAME] [--times N]   what the tests take a sample of, many times: kills, take-kills, gc-kills, writes,
-                            gc, answers, case, interrupted, theft, products, honest, capture, depth
+                            gc, answers, case, interrupted, theft, products, capture, depth
+  soak honest [PACKAGE]     published versions of packages as patches: none may be refused
   house [DIR|--check|--tighten]
                             measure the code of a tree: sizes, names, comments, cycles; CI holds ours to its limits
   reverted [WORD]           take out one defence at a time, in a clone, and expect its tests to fail
