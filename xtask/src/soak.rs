@@ -1,6 +1,8 @@
 //! `cargo xtask soak`: what the everyday suite takes a sample of, done thousands of times. Run before a release, and before an
 //! issue about crashes is called resolved.
 
+mod honest;
+
 use crate::Outcome;
 use crate::process::{cargo, run};
 use crate::tools;
@@ -15,6 +17,9 @@ struct Soak {
     /// Variables of the tools it cannot do without; empty for all.
     tools: &'static [&'static str],
 }
+
+/// The soak that runs packages instead of tests.
+const HONEST: &str = "honest";
 
 const SOAKS: &[Soak] = &[
     Soak {
@@ -127,6 +132,9 @@ const SOAKS: &[Soak] = &[
 ];
 
 pub(crate) fn chore(arguments: &[&str]) -> Outcome {
+    if let [HONEST, packages @ ..] = arguments {
+        return honest::hold(packages);
+    }
     let (wanted, times) = match arguments {
         [wanted @ .., "--times", times] => {
             (wanted, Some(times.parse::<u32>().map_err(|_| format!("`{times}` is no number of times"))?))
@@ -135,7 +143,7 @@ pub(crate) fn chore(arguments: &[&str]) -> Outcome {
     };
     if let Some(unknown) = wanted.iter().find(|name| SOAKS.iter().all(|soak| soak.name != **name)) {
         let names: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
-        return Err(format!("there is no soak `{unknown}`; there are: {}", names.join(", ")));
+        return Err(format!("there is no soak `{unknown}`; there are: {HONEST}, {}", names.join(", ")));
     }
     for soak in SOAKS.iter().filter(|soak| wanted.is_empty() || wanted.contains(&soak.name)) {
         soak.hold(times.unwrap_or(soak.times))?;

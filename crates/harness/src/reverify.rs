@@ -27,6 +27,7 @@ use crate::harness::Harness;
 use crate::run::{Stopped, canary, suffix};
 use crate::stated::{self, StateError};
 use crate::supervise::Setting;
+use crate::verification::altered_files;
 use crate::watch::Watch;
 use crate::work::Work;
 use trees::Rebuilt;
@@ -157,6 +158,9 @@ pub fn reverify(
         let furnished = Furnished { mounts, layer: None, baseline: None };
         let trees = Trees { store, baseline, result, rules: &rules };
         examined = Examiner::new(setting, watch.cancel, trees, None, furnished).examine()?;
+        let patch = own_files::read(&bundle.join(names::PATCH));
+        let patch = patch.map_err(|error| ReverifyError::Read(bundle.join(names::PATCH), error.to_string()))?;
+        examined.note_altered(&altered_files(&patch, &rules));
     }
     let found = crate::result::judged(&rules, &changes).into_iter().map(|(reason, text)| (reason, text, names::PATCH));
     let mut blocks: Vec<(Reason, String, &str)> = found.collect();
