@@ -37,7 +37,7 @@ FACTS = """backend.gate.blocked eligibility.decided workspace.prepared sandbox.a
 BLOCKED = """reviewer_rejected timeout budget_exceeded halted contract_invalid gate_missing stage_not_earned
     missing_test_command source_not_admitted executable_digest_mismatch license_unresolved model_not_admitted
     provider_auth_unavailable local_provider_config_missing provider_response_shape environment_broken
-    contract_premise_false source_missing tool_missing target_not_admitted
+    contract_premise_false engine_copy_missing source_missing tool_missing target_not_admitted
     unowned_repository critical_repository approval_missing approval_expired approval_consumed approval_mismatch
     approval_denied sandbox_unavailable dirty_starting_tree provider_unavailable missing_operator_outcome""".split()
 

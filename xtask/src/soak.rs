@@ -1,6 +1,8 @@
 //! `cargo xtask soak`: what the everyday suite takes a sample of, done thousands of times. Run before a release, and before an
 //! issue about crashes is called resolved.
 
+mod honest;
+
 use crate::Outcome;
 use crate::process::{cargo, run};
 use crate::tools;
@@ -15,6 +17,9 @@ struct Soak {
     /// Variables of the tools it cannot do without; empty for all.
     tools: &'static [&'static str],
 }
+
+/// The soak that runs packages instead of tests.
+const HONEST: &str = "honest";
 
 const SOAKS: &[Soak] = &[
     Soak {
@@ -51,6 +56,23 @@ const SOAKS: &[Soak] = &[
         variable: "CTO_TEST_ANSWERS",
         times: 100,
         tools: &["CTO_TEST_SDK_PYTHON", "CTO_TEST_CODEX", "CTO_TEST_PI", "CTO_TEST_CLAUDE", "CTO_TEST_NODE22"],
+    },
+    // Every signal in every phase, for every engine: each field of the report is what was seen from outside.
+    Soak {
+        name: "interrupted",
+        tests: &[
+            ("cto", "interrupted::by_ctrl_c"),
+            ("cto", "interrupted::by_sigterm"),
+            ("cto", "interrupted::by_a_lost_terminal"),
+            ("cto", "interrupted::by_sigkill"),
+            ("cto", "case::interrupted::case_is_interrupted"),
+            ("cto", "agents::interrupted::codex_is_interrupted"),
+            ("cto", "agents::interrupted::pi_is_interrupted"),
+            ("cto", "agents::interrupted::claude_is_interrupted"),
+        ],
+        variable: "CTO_TEST_INTERRUPTIONS",
+        times: 1,
+        tools: &["CTO_TEST_CODEX", "CTO_TEST_PI", "CTO_TEST_CLAUDE", "CTO_TEST_NODE22"],
     },
     // Every other time on a machine that is kept busy: the verdict must not depend on it.
     Soak {
@@ -110,6 +132,9 @@ const SOAKS: &[Soak] = &[
 ];
 
 pub(crate) fn chore(arguments: &[&str]) -> Outcome {
+    if let [HONEST, packages @ ..] = arguments {
+        return honest::hold(packages);
+    }
     let (wanted, times) = match arguments {
         [wanted @ .., "--times", times] => {
             (wanted, Some(times.parse::<u32>().map_err(|_| format!("`{times}` is no number of times"))?))
@@ -118,7 +143,7 @@ pub(crate) fn chore(arguments: &[&str]) -> Outcome {
     };
     if let Some(unknown) = wanted.iter().find(|name| SOAKS.iter().all(|soak| soak.name != **name)) {
         let names: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
-        return Err(format!("there is no soak `{unknown}`; there are: {}", names.join(", ")));
+        return Err(format!("there is no soak `{unknown}`; there are: {HONEST}, {}", names.join(", ")));
     }
     for soak in SOAKS.iter().filter(|soak| wanted.is_empty() || wanted.contains(&soak.name)) {
         soak.hold(times.unwrap_or(soak.times))?;

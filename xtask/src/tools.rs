@@ -111,21 +111,25 @@ pub(crate) fn need(name: &str, package: &str) -> Outcome {
 
 /// The Python to check formats and run tests with, made on first use and kept.
 pub(crate) fn python() -> Outcome<PathBuf> {
-    let folder = cache()?.join("venv");
+    fill_venv(&cache()?.join("venv"), &LIBRARIES)
+}
+
+/// The Python of an environment with these libraries, made on first use and kept.
+pub(crate) fn fill_venv(folder: &Path, libraries: &[&str]) -> Outcome<PathBuf> {
     let python = folder.join("bin/python");
-    let wanted = format!("{SYSTEM_PYTHON}\n{}", LIBRARIES.join("\n"));
-    if python.is_file() && is_marked(&folder, "libraries", &wanted) {
+    let wanted = format!("{SYSTEM_PYTHON}\n{}", libraries.join("\n"));
+    if python.is_file() && is_marked(folder, "libraries", &wanted) {
         return Ok(python);
     }
     eprintln!("xtask: making {}", folder.display());
-    make_venv(&folder)?;
-    pip(&python, &LIBRARIES)?;
-    mark(&folder, "libraries", &wanted)?;
+    make_venv(folder)?;
+    pip(&python, libraries)?;
+    mark(folder, "libraries", &wanted)?;
     Ok(python)
 }
 
 /// In a folder of its own, which sandboxes are shown.
-fn go() -> Outcome<PathBuf> {
+pub(crate) fn go() -> Outcome<PathBuf> {
     let python = python()?;
     let folder = cache()?.join("go-root");
     if !is_marked(&folder, "go", GO) {
@@ -142,7 +146,7 @@ fn go() -> Outcome<PathBuf> {
 }
 
 /// What Go compiled of its own library, made on first use: sandboxes can read it and not add to it.
-fn go_cache() -> Outcome<PathBuf> {
+pub(crate) fn go_cache() -> Outcome<PathBuf> {
     let go = go()?;
     let folder = cache()?.join("go-build");
     if !is_marked(&folder, "primed", PRIMER) {
@@ -237,11 +241,11 @@ fn pip(python: &Path, packages: &[&str]) -> Outcome {
 }
 
 /// Whether this was put into the folder before.
-fn is_marked(folder: &Path, what: &str, wanted: &str) -> bool {
+pub(crate) fn is_marked(folder: &Path, what: &str, wanted: &str) -> bool {
     std::fs::read_to_string(marker(folder, what)).is_ok_and(|found| found == wanted)
 }
 
-fn mark(folder: &Path, what: &str, wanted: &str) -> Outcome {
+pub(crate) fn mark(folder: &Path, what: &str, wanted: &str) -> Outcome {
     let marker = marker(folder, what);
     std::fs::write(&marker, wanted).map_err(|error| format!("cannot write {}: {error}", marker.display()))
 }

@@ -38,7 +38,10 @@ impl Context {
         if let Some(lease) = self.config.store.lease {
             harness = harness.with_lease(lease);
         }
-        Ok(harness.with_models(self.config.models.clone()).with_engines(self.config.engines.clone()))
+        Ok(harness
+            .with_models(self.config.models.clone())
+            .with_engines(self.config.engines.clone())
+            .with_named_repositories(self.config.named_repositories.clone()))
     }
 
     /// For commands that show what runs do in a home that nobody keeps: they have no place for the bundle of a refusal.

@@ -17,6 +17,7 @@ use crate::home::{Home, HomePlace, OpenHomeError};
 use crate::host::{self, GatherHostError, Tools};
 use crate::lease::LEASE;
 use crate::model::ModelSettings;
+use crate::named_repositories::NamedRepositories;
 
 /// Everything a run needs that outlives it.
 #[derive(Debug)]
@@ -30,6 +31,7 @@ pub struct Harness {
     pub(crate) host: HostFacts,
     pub(crate) models: ModelSettings,
     pub(crate) engines: Engines,
+    pub(crate) named_repositories: NamedRepositories,
     /// The record of the kill switch that is heeded.
     pub(crate) switch: PathBuf,
     /// This home on this machine.
@@ -87,8 +89,6 @@ impl Harness {
         let ledger = Mutex::new(home.ledger().map_err(OpenHarnessError::Home)?);
         let (supervisor, strict_shortfall) = (Supervisor::new(exe.clone()), OnceLock::new());
         let switch = home.halt_path();
-        let (models, engines) = (ModelSettings::default(), Engines::default());
-        let lease = LEASE;
         Ok(Self {
             key,
             supervisor,
@@ -96,11 +96,12 @@ impl Harness {
             git,
             tools,
             host,
-            models,
-            engines,
+            models: ModelSettings::default(),
+            engines: Engines::default(),
+            named_repositories: NamedRepositories::default(),
             switch,
             instance,
-            lease,
+            lease: LEASE,
             strict_shortfall,
             ledger,
             home,
@@ -120,6 +121,11 @@ impl Harness {
     /// With the engines that the operator's configuration knows beside the fake one.
     pub fn with_engines(self, engines: Engines) -> Self {
         Self { engines, ..self }
+    }
+
+    /// With the repositories that the operator's records and configuration name.
+    pub fn with_named_repositories(self, named_repositories: NamedRepositories) -> Self {
+        Self { named_repositories, ..self }
     }
 
     pub fn host(&self) -> &HostFacts {

@@ -1,11 +1,13 @@
 //! Reading plain files, as far as they go and no further.
 
+use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Instant;
 
+use rustix::fs::readlinkat;
 use rustix::io::Errno;
 
 use crate::open::{open_dir, open_regular, open_root, some_names};
@@ -51,6 +53,17 @@ pub fn read_plain(root: &Path, path: &[u8], limit: u64) -> Option<Vec<u8>> {
         return None;
     }
     read_beneath(open_root(root).ok()?.as_fd(), path, limit).ok().flatten()
+}
+
+/// The target of a symbolic link below the directory `root`. None where there is no such link.
+pub fn read_plain_link(root: &Path, path: &[u8]) -> Option<Vec<u8>> {
+    if !is_plain(path) {
+        return None;
+    }
+    let root = open_root(root).ok()?;
+    let (parent, name) = open_parent(root.as_fd(), path).ok()?;
+    let target = readlinkat(parent.as_ref().map_or_else(|| root.as_fd(), |fd| fd.as_fd()), name, Vec::new());
+    target.ok().map(CString::into_bytes)
 }
 
 /// The names in a directory below `root`, or in `root` itself where the path is empty; sorted, no more than `most` of them, and

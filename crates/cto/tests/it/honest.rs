@@ -5,6 +5,8 @@
 //! pass by letting everything through.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
 
+mod left;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,6 +28,7 @@ enum Repository {
     Wrapline,
     Semver,
     Stamp,
+    Calc,
 }
 
 impl Repository {
@@ -38,6 +41,19 @@ impl Repository {
             Self::Wrapline => "wrapline",
             Self::Semver => "semver",
             Self::Stamp => "stamp",
+            Self::Calc => "calc",
+        }
+    }
+
+    /// The command by which an agent runs its tests.
+    const fn command(self) -> &'static [&'static str] {
+        match self {
+            Self::Slugline => &["python3", "-m", "pytest"],
+            Self::Tally => &["python3", "-m", "unittest", "-v"],
+            Self::Roman | Self::Depot => &["cargo", "test", "--offline"],
+            Self::Wrapline => &["node", "--test", "test/"],
+            Self::Semver => &["go", "test", "./..."],
+            Self::Stamp | Self::Calc => &["make", "test"],
         }
     }
 
@@ -48,7 +64,7 @@ impl Repository {
             Self::Roman | Self::Depot => "cargo test",
             Self::Wrapline => "node --test",
             Self::Semver => "go test",
-            Self::Stamp => "make and sh",
+            Self::Stamp | Self::Calc => "make and sh",
         }
     }
 
@@ -59,7 +75,7 @@ impl Repository {
             Self::Slugline => testkit::python_environment(test),
             Self::Semver => testkit::go_environment(test),
             Self::Roman | Self::Depot => Some(json!({"variables": {"CARGO_INCREMENTAL": "0"}})),
-            Self::Tally | Self::Wrapline | Self::Stamp => Some(json!({})),
+            Self::Tally | Self::Wrapline | Self::Stamp | Self::Calc => Some(json!({})),
         }
     }
 }
@@ -192,7 +208,8 @@ fn every_folder_has_its_row_and_every_language_its_control() {
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     };
     assert_eq!(folders("patches"), ROWS.iter().map(|(patch, _)| folder(patch)).collect());
-    assert_eq!(folders("repositories"), ROWS.iter().map(|(_, row)| row.repository.name().to_owned()).collect());
+    let repositories = ROWS.iter().map(|(_, row)| row.repository).chain([Repository::Calc]);
+    assert_eq!(folders("repositories"), repositories.map(|repository| repository.name().to_owned()).collect());
     let with_twin = |patch: &&str| data().join("patches").join(folder(patch)).join("twin.patch").exists();
     let twins: BTreeSet<&str> = ROWS.iter().map(|(patch, _)| *patch).filter(with_twin).collect();
     assert_eq!(twins, TWINS.iter().copied().collect());
@@ -201,6 +218,7 @@ fn every_folder_has_its_row_and_every_language_its_control() {
         rows.map(|(_, row)| row.repository.runner()).collect()
     };
     assert_eq!(runners(&twins), runners(&ROWS.iter().map(|(patch, _)| *patch).collect()));
+    assert!(ROWS.len() + left::number() >= 80, "{} and {}", ROWS.len(), left::number());
     assert!(ROWS.len() >= 30 && ROWS.iter().filter(|(_, row)| row.on_repository).count() >= 8);
 }
 

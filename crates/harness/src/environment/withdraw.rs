@@ -12,7 +12,9 @@ use contract::paths::PathRules;
 use contract::text::path_text;
 use rustix::fs::FileType;
 use tree::Listing;
-use untrusted_fs::{Bounds, Met, Next, kind, open_root, plain_names, read_plain, remove_tree_at, walk};
+use untrusted_fs::{
+    Bounds, Met, Next, kind, open_root, plain_names, read_plain, read_plain_link, remove_tree_at, walk,
+};
 
 use super::settle::uncover;
 
@@ -54,8 +56,10 @@ impl ExamFiles<'_> {
 pub(super) fn withdraw_exam_files(layer: &Path, base: &Path, exam: &ExamFiles<'_>) -> io::Result<Vec<String>> {
     let mut withdrawn = Vec::new();
     let same = |path: &[u8]| {
-        let before = read_plain(base, path, LARGEST);
-        before.is_some() && before == read_plain(layer, path, LARGEST)
+        let file = read_plain(base, path, LARGEST);
+        let link = read_plain_link(base, path);
+        file.is_some() && file == read_plain(layer, path, LARGEST)
+            || link.is_some() && link == read_plain_link(layer, path)
     };
     let cut = walk(open_root(layer)?, &Bounds::within(WITHDRAWING), |met| {
         let entry = match met {

@@ -98,6 +98,8 @@ fn is_file(name: &str) -> bool {
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Summary {
     said: bool,
+    /// True if it says how tests ended. A number of tests alone says nothing of those that ran.
+    ended: bool,
     pass: u64,
     fail: u64,
     cancelled: u64,
@@ -106,17 +108,17 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// Gives whether the line was the last of a summary.
+    /// Gives whether the line was the last of a summary. Others than Node line the numbers up with spaces.
     pub(super) fn hear(&mut self, line: &str) -> bool {
         let Some((word, value)) = line.split_once(' ') else { return false };
         if word == "duration_ms" {
             return self.said;
         }
-        let Some((number, "")) = text::number(value) else { return false };
+        let Some((number, "")) = text::number(value.trim_start_matches(' ')) else { return false };
         match word {
             "tests" => self.said = true,
-            "pass" => self.pass = number,
-            "fail" => self.fail = number,
+            "pass" => (self.pass, self.ended) = (number, true),
+            "fail" => (self.fail, self.ended) = (number, true),
             "cancelled" => self.cancelled = number,
             "skipped" => self.skipped = number,
             "todo" => self.todo = number,
@@ -128,7 +130,8 @@ impl Summary {
     /// What is still to be done checks nothing, whether it ended well or not: it counts as skipped.
     fn counts(&self) -> Option<TestCounts> {
         let failed = self.fail.saturating_add(self.cancelled);
-        self.said.then(|| counts(self.pass.saturating_add(failed), failed, self.skipped.saturating_add(self.todo)))
+        (self.said && self.ended)
+            .then(|| counts(self.pass.saturating_add(failed), failed, self.skipped.saturating_add(self.todo)))
     }
 
     pub(super) fn is_said(&self) -> bool {

@@ -114,6 +114,29 @@ fn a_layer_of_the_patched_tree_is_told_of_once() {
     }
 }
 
+/// A link that setup makes on the baseline too stays on a judged tree, also where the exam set protects its name; one that leads
+/// elsewhere than the baseline's does not.
+#[test]
+fn a_link_that_the_baseline_has_stays() {
+    let world = crate::world();
+    for (name, setup, status, reasons) in [
+        ("same-link", "ln -s d node_modules", "pass", &[][..]),
+        ("other-link", "ln -s \"$(cat lock)\" node_modules", "fail", &["verification_failed"]),
+    ] {
+        let exam = json!([["sh", "-c", "test -e node_modules/kept"]]);
+        let keys = [("allowed_paths", json!(["lock"])), ("verification_commands", exam)];
+        let environment = json!({"setup": [["sh", "-c", setup]], "setup_inputs": ["lock"]});
+        let steps = json!([{"write": {"path": "lock", "text": "e\n"}}]);
+        let case = write_case(&world, name, &keys, &steps, &format!("environment: {environment}\n"));
+        for (path, text) in [("package.json", "{}\n"), ("lock", "d\n"), ("d/kept", "kept\n"), ("e/kept", "kept\n")] {
+            world.write(&format!("{name}/files/{path}"), text);
+        }
+        let ended = Ended::of(&world, &case, None).expect(status, reasons);
+        let tells = ended.told().contains("setup made `node_modules`, which belongs to the exam");
+        assert_eq!(tells, status == "fail", "{}", ended.told());
+    }
+}
+
 /// Nothing of a setup that failed stays, also where it made folders that cannot be written to; why it failed is said.
 #[test]
 fn a_failed_setup_leaves_nothing_and_is_told() {

@@ -113,6 +113,11 @@ fn files_are_no_part_of_a_name() {
 fn tap_of_others() {
     let tape = "TAP version 14\n# group\nok 1 should be equal\nnot ok 2 should be equal\nok 3\n1..3\n# pass 1\n";
     check(&out(tape), &["node 3/1/0", "+ 3", "+ should be equal", "- should be equal ⟨2⟩"]);
+    for summary in ["# tests 2\n# pass  2\n\n# ok\n", "# tests 2\n# pass  1\n# fail  1\n", "# tests 2\n"] {
+        let failed = u8::from(summary.contains("fail"));
+        let aligned = format!("TAP version 13\n# group\nok 1 one\nok 2 two\n\n1..2\n{summary}");
+        check(&out(&aligned), &[&format!("node 2/{failed}/0"), "+ one", "+ two"]);
+    }
     let buffered = "TAP version 14\nok 1 - a.js # time=3.1ms {\n    ok 1 - x\n    1..1\n}\n1..1\n";
     check(&out(buffered), &["node 1/0/0", "+ x"]);
     check(&out("ok 1 - nobody said TAP\n"), &[]);
