@@ -191,7 +191,7 @@ fn load_that_the_patch_makes_excuses_nothing() {
         beside.write(&format!("{folder}/test_name.py"), test.1);
     }
     let in_folder = |folder: &str, words: &[&str]| {
-        testkit::program("python3", &beside.here().join(folder)).args(words).status().unwrap().success()
+        testkit::program("python3", &beside.here().join(folder)).args(words).output().unwrap().status.success()
     };
     assert!(in_folder("baseline", &["-m", "unittest"]));
     assert!(in_folder("work", &["-c", "import calc"]));
