@@ -220,7 +220,10 @@ fn a_change_that_leaves_no_trace_in_stat_is_seen() {
     match program("python3").args(["-c", script]).arg(shm.path().join("f")).status() {
         Ok(status) => assert!(status.success()),
         Err(e) => {
-            return testkit::skip("capture::a_change_that_leaves_no_trace_in_stat_is_seen", &format!("no python3: {e}"));
+            return testkit::skip(
+                "capture::a_change_that_leaves_no_trace_in_stat_is_seen",
+                &format!("no python3: {e}"),
+            );
         }
     }
     assert_eq!(fs::read(shm.path().join("f")).unwrap(), b"baaa", "the script works");
