@@ -1,12 +1,14 @@
 //! Writing a listing into a fresh directory, byte for byte, without following a link.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, Mode as Permissions, OFlags, Timespec, Timestamps, fchmod, futimens, mkdirat, openat, symlinkat, utimensat,
+    AtFlags, Mode as Permissions, OFlags, Timespec, Timestamps, fchmod, futimens, mkdirat, openat, symlinkat, unlinkat,
+    utimensat,
 };
 
 use crate::batch::WINDOW;
@@ -75,6 +77,36 @@ pub fn materialise_aged(
     Ok(())
 }
 
+/// Makes of a tree that holds `from` what [`materialise_aged`] would have written of `to`. `is_stale` tells paths of both whose
+/// age is another one now.
+pub fn rematerialise_aged(
+    store: &Store,
+    (from, to): (&Listing, &Listing),
+    dest: &Path,
+    is_stale: &dyn Fn(&[u8]) -> bool,
+    age_of: &dyn Fn(&[u8]) -> FileAge,
+) -> Result<(), TreeError> {
+    let stays = |path: &Vec<u8>, entry: &Entry, other: &Listing| other.0.get(path) == Some(entry) && !is_stale(path);
+    let gone = from.0.iter().filter(|(path, entry)| !stays(path, entry, to));
+    let mut cursor = Cursor::reading(open_root(dest)?);
+    let mut emptied = BTreeSet::new();
+    for (path, entry) in gone {
+        let dir = cursor.at(parent(path)).doing_at("opening directory of", path)?;
+        let flags = if entry.mode == Mode::Gitlink { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+        unlinkat(dir, leaf(path), flags).doing_at("removing", path)?;
+        let above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at]);
+        emptied.extend(above.filter(|folder| !to.has_below(folder)));
+    }
+    // The deepest first. No tree has an empty directory, and a file may come in the place of one.
+    for folder in emptied.into_iter().rev() {
+        let dir = cursor.at(parent(folder)).doing_at("opening directory of", folder)?;
+        unlinkat(dir, leaf(folder), AtFlags::REMOVEDIR).doing_at("removing", folder)?;
+    }
+    let new = to.0.iter().filter(|(path, entry)| !stays(path, entry, from));
+    let new = Listing(new.map(|(path, entry)| (path.clone(), *entry)).collect());
+    materialise_aged(store, &new, dest, age_of)
+}
+
 fn write_entry(dir: BorrowedFd<'_>, name: &[u8], mode: Mode, blob: &[u8], age: FileAge) -> std::io::Result<()> {
     match mode {
         Mode::Gitlink => Ok(mkdirat(dir, name, Permissions::from_raw_mode(0o755))?),
@@ -94,4 +126,66 @@ fn write_file(dir: BorrowedFd<'_>, name: &[u8], permissions: u32, blob: &[u8], a
     // The umask of the harness must not show in a tree.
     fchmod(&file, permissions)?;
     Ok(futimens(&file, &age.times())?)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test looks at trees that it made itself")]
+mod tests {
+    use super::*;
+    use crate::Git;
+
+    /// Every file of a folder with its mode, time and content.
+    fn files(root: &Path) -> Vec<(String, u32, i64, String)> {
+        use std::os::unix::fs::MetadataExt as _;
+        let mut found = Vec::new();
+        let mut folders = vec![root.to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                let (stat, name) = (std::fs::symlink_metadata(&path).unwrap(), path.strip_prefix(root).unwrap());
+                let name = name.to_str().unwrap().to_owned();
+                if stat.is_dir() {
+                    found.push((name, stat.mode(), 0, String::new()));
+                    folders.push(path);
+                } else {
+                    let content = std::fs::read_link(&path).map(|link| link.to_str().unwrap().to_owned());
+                    let content = content.unwrap_or_else(|_| std::fs::read_to_string(&path).unwrap());
+                    found.push((name, stat.mode(), stat.mtime(), content));
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn a_tree_that_was_laid_out_becomes_any_other() {
+        let world = tempfile::tempdir().unwrap();
+        let store = Store::create(&world.path().join("store"), Git::find(&[]).unwrap()).unwrap();
+        let entry = |mode, text: &str| Entry { mode, oid: store.put_blob(text.as_bytes()).unwrap() };
+        let listing = |files: &[(&str, Mode, &str)]| {
+            Listing(files.iter().map(|(path, mode, text)| (path.as_bytes().to_vec(), entry(*mode, text))).collect())
+        };
+        let trees = [
+            listing(&[]),
+            listing(&[("a", Mode::File, "1"), ("d/b", Mode::File, "2"), ("d/e/c", Mode::Executable, "3")]),
+            listing(&[("a/x/y", Mode::File, "1"), ("d", Mode::File, "2"), ("l", Mode::Link, "d")]),
+            listing(&[("a", Mode::Executable, "1"), ("d/b", Mode::File, "other"), ("l", Mode::File, "d")]),
+            listing(&[("a", Mode::Gitlink, ""), ("d/e/c", Mode::Executable, "3")]),
+        ];
+        let age = |path: &[u8]| if path.starts_with(b"d") { FileAge::Changed } else { FileAge::Unchanged };
+        for (from, one) in trees.iter().enumerate() {
+            for (to, other) in trees.iter().enumerate() {
+                let [made, expected] =
+                    ["made", "expected"].map(|name| world.path().join(format!("{name}-{from}-{to}")));
+                for folder in [&made, &expected] {
+                    std::fs::create_dir(folder).unwrap();
+                }
+                materialise(&store, one, &made).unwrap();
+                rematerialise_aged(&store, (one, other), &made, &|path| path.starts_with(b"d"), &age).unwrap();
+                materialise_aged(&store, other, &expected, &age).unwrap();
+                assert_eq!(files(&made), files(&expected), "{from} to {to}");
+            }
+        }
+    }
 }

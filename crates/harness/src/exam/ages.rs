@@ -17,6 +17,7 @@ const NODE_PROGRAMS: &str = "node_modules/.bin";
 const MOST_PROGRAMS: usize = 10_000;
 
 /// Ages of the files of a tree that are not as in the baseline.
+#[derive(Debug, Clone)]
 pub(super) struct Ages(BTreeMap<Vec<u8>, FileAge>);
 
 impl Ages {

@@ -19,6 +19,7 @@ mod furnish;
 mod names;
 mod poison;
 mod room;
+mod spare;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -42,6 +43,7 @@ pub(crate) use conduct::sort_of;
 use control::Controlled;
 use names::CommandRun;
 use room::Ran;
+use spare::SpareTrees;
 
 /// What is examined.
 #[derive(Debug, Clone, Copy)]
@@ -118,6 +120,7 @@ pub(crate) struct Examiner<'a> {
     spent_ms: u64,
     /// Files of the exam's tree that its build wrote.
     rewritten: Vec<Vec<u8>>,
+    spares: SpareTrees,
     found: Examined,
 }
 
@@ -129,8 +132,8 @@ impl<'a> Examiner<'a> {
         stage: Option<Stage>,
         furnished: Furnished,
     ) -> Self {
-        let (before, found) = (BaselineExam::default(), Examined::default());
-        Self { setting, cancel, trees, stage, furnished, before, spent_ms: 0, rewritten: Vec::new(), found }
+        let (before, spares, found) = (BaselineExam::default(), SpareTrees::default(), Examined::default());
+        Self { setting, cancel, trees, stage, furnished, before, spent_ms: 0, rewritten: Vec::new(), spares, found }
     }
 
     /// Exam, change, control and blind, each in a tree of its own.
@@ -148,6 +151,7 @@ impl<'a> Examiner<'a> {
 
     fn examine_result(mut self) -> Result<Examined, Stopped> {
         let exam = self.exam_listing()?;
+        self.spares.wanted = true;
         let spent = self.spent_ms;
         // Without a test of the baseline nothing can be held but what the patch itself brings.
         let (exam, ran) = match self.before.has_no_test() {

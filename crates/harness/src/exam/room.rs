@@ -94,7 +94,7 @@ impl Examiner<'_> {
         let reports = self.setting.dir(&format!("{name}/reports"))?;
         let quarters = self.setting.quarters(&name, root.clone())?;
         let ages = self.ages(listing, &quarters)?;
-        tree::materialise_aged(self.trees.store, listing, &root, &|path| ages.of(path))?;
+        self.lay_out(listing, &ages, &root)?;
         let Layers { files, attempts } = self.layers(listing, &ages)?;
         let mut room = Room {
             root,
@@ -180,7 +180,14 @@ impl Examiner<'_> {
         let prepare = || supervise::prepare(&self.setting.harness.supervisor, self.setting.profile);
         let stage = self.stage.take().map_or_else(prepare, Ok)?;
         let mut watch = sandbox::Watch { cancel: Some(self.cancel), stop: None, on_line: None, on_tick: None };
-        let ended = self.setting.run(stage, spec, &mut watch)?;
+        let (spare, store) = (self.next_spare(), self.trees.store);
+        let (ended, spare) = std::thread::scope(|scope| {
+            let copying = spare.map(|spare| scope.spawn(move || spare.lay_out(store)));
+            let ended = self.setting.run(stage, spec, &mut watch);
+            (ended, copying.and_then(|copying| copying.join().ok()).flatten())
+        });
+        self.spares.keep(spare);
+        let ended = ended?;
         if ended.cancelled {
             return Err(Stopped::Cancelled);
         }

@@ -44,7 +44,7 @@ const PYTHON_LIBRARIES: [&str; 7] = [
 ];
 
 /// Packages that the tests of the npm packages load.
-const NODE_LIBRARIES: [&str; 12] = [
+const NODE_LIBRARIES: &[&str] = &[
     "tape@5.7.5",
     "mocha@10.4.0",
     "jest@29.7.0",
@@ -57,6 +57,28 @@ const NODE_LIBRARIES: [&str; 12] = [
     "strip-bom@3.0.0",
     "ts-util-is@2.0.0",
     "side-channel@1.0.6",
+    "iconv-lite@0.5.2",
+    "safer-buffer@2.1.2",
+    "has-symbols@1.0.3",
+    "object-inspect@1.13.4",
+    "for-each@0.3.5",
+    "es-value-fixtures@1.7.1",
+    "make-arrow-function@1.2.0",
+    "make-async-function@1.0.0",
+    "make-generator-function@2.1.0",
+    "has-tostringtag@1.0.2",
+    "error-cause@1.0.9",
+    "functions-have-names@1.2.3",
+    "globalthis@1.0.4",
+    "mock-property@1.1.2",
+    "string.prototype.repeat@1.0.0",
+    "object.getownpropertydescriptors@2.1.9",
+    "has-typed-arrays@1.1.0",
+    "is-core-module@2.18.0",
+    "mkdirp@0.5.6",
+    "from@0.1.7",
+    "stream-spec@0.3.6",
+    "qs-iconv@1.0.4",
 ];
 
 /// Unpacked archives and the libraries beside them.

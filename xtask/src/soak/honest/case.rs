@@ -65,9 +65,14 @@ impl Laid {
             git(&source, &["add", "--all", "--force"])?;
             git(&source, &["commit", "--quiet", "--allow-empty", "--message", version])?;
         }
+        let changed = git(&source, &["diff", "--no-renames", "--numstat", "-z", "HEAD~", "HEAD"])?;
+        // A case is text, and so is a patch in which every file counts as binary, whatever its encoding.
+        let attributes = source.join(".git/info/attributes");
+        std::fs::create_dir_all(source.join(".git/info")).map_err(fail)?;
+        std::fs::write(&attributes, "* -diff\n").map_err(fail)?;
         let patch = format!("--output={}", case.join("change.patch").display());
         git(&source, &["diff", "--binary", "--no-renames", "--full-index", &patch, "HEAD~", "HEAD"])?;
-        let changed = git(&source, &["diff", "--no-renames", "--numstat", "-z", "HEAD~", "HEAD"])?;
+        std::fs::remove_file(&attributes).map_err(fail)?;
         if changed.is_empty() {
             return Err(format!("{} and {} are the same", pair.old, pair.new));
         }
