@@ -21,13 +21,14 @@ fn requests_of_an_interrupted_run_are_counted() {
         let mut command = scene.world.command(["run", case.to_str().unwrap(), "--model", scene.pair.unwrap()]);
         command.envs(scene.environment.iter().map(|(name, value)| (name, value)));
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // The engine may print before the harness has written down that its last answer ended.
+        let is_told = |text: &str| {
+            text.contains("now it sleeps") && text.matches("\"type\":\"model.answered\"").count() == scene.asked()
+        };
         wait_for("its sleep", || {
             let active = fs::read_dir(scene.world.home().join("active")).ok()?;
             let events = active.flatten().map(|run| run.path().join("events.normalized.jsonl"));
-            events
-                .filter_map(|file| fs::read_to_string(file).ok())
-                .any(|text| text.contains("now it sleeps"))
-                .then_some(())
+            events.filter_map(|file| fs::read_to_string(file).ok()).any(|text| is_told(&text)).then_some(())
         });
         let asked = scene.asked() as u64;
         kill_process(Pid::from_child(&child), signal).unwrap();
