@@ -66,6 +66,12 @@ impl Laid {
             git(&source, &["commit", "--quiet", "--allow-empty", "--message", version])?;
         }
         let changed = git(&source, &["diff", "--no-renames", "--numstat", "-z", "HEAD~", "HEAD"])?;
+        // Files that a release adds and its own ignore rules leave out are made by its packaging; no patch brings them.
+        let ignored = git(&source, &["ls-files", "--cached", "--ignored", "--exclude-standard"])?;
+        let added = git(&source, &["diff", "--no-renames", "--diff-filter=A", "--name-only", "HEAD~", "HEAD"])?;
+        if let Some(made) = ignored.lines().find(|path| added.lines().any(|other| other == *path)) {
+            return Err(format!("its archive holds `{made}`, which its repository ignores"));
+        }
         // A case is text, and so is a patch in which every file counts as binary, whatever its encoding.
         let attributes = source.join(".git/info/attributes");
         std::fs::create_dir_all(source.join(".git/info")).map_err(fail)?;
