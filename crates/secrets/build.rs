@@ -34,11 +34,13 @@ fn main() -> io::Result<()> {
     fs::write(out.join("table"), &grams.0)?;
     let standard = format!(
         "pub(super) static GRAMS: &[u32] = &{:?};\n\
+         pub(super) static AROUND: &[Around] = &{:?};\n\
          pub(super) static HEADS: &[u32] = &{:?};\n\
          pub(super) static ENTRIES: &[Entry<(usize, Form)>] = &[\n{entries}];\n\
          pub(super) static TEXTS: &[u8] = include_bytes!(concat!(env!(\"OUT_DIR\"), \"/texts\"));\n\
          pub(super) static TABLE: &[u8; {}] = include_bytes!(concat!(env!(\"OUT_DIR\"), \"/table\"));\n",
         index.grams,
+        index.around,
         index.heads,
         1_usize << filter::TABLE_BITS,
     );

@@ -37,7 +37,7 @@ FACTS = """backend.gate.blocked eligibility.decided workspace.prepared sandbox.a
 BLOCKED = """reviewer_rejected timeout budget_exceeded halted contract_invalid gate_missing stage_not_earned
     missing_test_command source_not_admitted executable_digest_mismatch license_unresolved model_not_admitted
     provider_auth_unavailable local_provider_config_missing provider_response_shape environment_broken
-    contract_premise_false source_missing tool_missing target_not_admitted
+    contract_premise_false engine_copy_missing source_missing tool_missing target_not_admitted
     unowned_repository critical_repository approval_missing approval_expired approval_consumed approval_mismatch
     approval_denied sandbox_unavailable dirty_starting_tree provider_unavailable missing_operator_outcome""".split()
 
@@ -365,6 +365,24 @@ def check_status(report):
         same(REPORT, "secret_scan", kind in classes, reason in reasons)
 
 
+def check_exam_changes(patch, contract, report):
+    """A patch that takes lines out of a file of tests is said to. `cto verify` knows the whole exam set; here it is what lies in a
+    folder of tests, where the contract releases nothing. Lines of a redacted patch are not those that were judged."""
+    altered, path, new, hunk = set(), b"", False, False
+    for line in patch.split(b"\n"):
+        if line.startswith(b"diff --git "):
+            path, new, hunk = line[len(line) // 2 + 6:], False, False
+        elif line.startswith(b"@@ "):
+            hunk = True
+        new = new or not hunk and line.startswith(b"new file mode")
+        gone = hunk and line.startswith(b"-") and line[1:].strip() or line.startswith(b"deleted file mode") and not hunk
+        if gone and not new and {b"test", b"tests", b"testdata"} & set(path.strip(b'"').split(b"/")):
+            altered.add(path)
+    judged = report["verification"]["passes"] and not contract.get("exam_may_change") and "patch_redacted" not in report["coverage"]
+    listed = "exam_change_not_controlled" in report["coverage"]
+    check(listed or not (altered and judged), REPORT, "coverage", "exam_change_not_controlled", sorted(altered))
+
+
 def check_sandbox(sandbox, report):
     """sandbox.json and the report tell of the same sandbox, and a recorder that ran out of room is told of."""
     told = [report["sandbox"]["asked"], report["sandbox"]["profile"], report["engine"]["process_started"]]
@@ -470,6 +488,7 @@ def verify(root, files, keys):
     if report["rules_version"] == RULES:
         check_decision(files, report, decision)
         check_status(report)
+        check_exam_changes(files["patch.diff"], tops[CONTRACT], report)
         check_sandbox(tops["sandbox.json"], report)
         usage = files.get("model-usage.jsonl", b"").split(b"\n")
         check_truth(events[0], tops["sandbox.json"], [parse("model-usage.jsonl", line) for line in usage if line], report)

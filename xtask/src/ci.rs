@@ -1,7 +1,7 @@
 //! `cargo xtask ci`: what must hold before a change is taken. Every step runs, so that one round shows all there is to mend.
 
 use crate::process::{cargo, run};
-use crate::{Outcome, exam, schema, test};
+use crate::{Outcome, exam, house, schema, test};
 
 pub(crate) fn chore(with_test: bool) -> Outcome {
     let counts = match with_test {
@@ -28,12 +28,13 @@ pub(crate) fn chore(with_test: bool) -> Outcome {
 
 type Step = fn() -> Outcome;
 
-const STEPS: [(&str, Step); 5] = [
+const STEPS: [(&str, Step); 6] = [
     ("formatting", formatting),
     ("lints", lints),
     ("documentation", documentation),
     ("schemas", schema::check),
     ("exam set", exam::check),
+    ("house", house::check),
 ];
 
 fn formatting() -> Outcome {

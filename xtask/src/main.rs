@@ -8,7 +8,9 @@ mod bench;
 mod ci;
 mod dist;
 mod exam;
+mod house;
 mod process;
+mod reverted;
 mod schema;
 mod soak;
 mod test;
@@ -25,8 +27,11 @@ Usage: cargo xtask CHORE
   schema [--check]          write docs/formats/schemas, or say where they differ from what the program says
   exam [--check]            write the tables of docs/formats/exam-set.md, or say that they differ from the program's
   soak [NAME] [--times N]   what the tests take a sample of, many times: kills, take-kills, gc-kills, writes,
-                            gc, answers, theft, capture, depth, products, case
+                            gc, answers, case, interrupted, theft, products, capture, depth
   soak honest [PACKAGE]     published versions of packages as patches: none may be refused
+  house [DIR|--check|--tighten]
+                            measure the code of a tree: sizes, names, comments, cycles; CI holds ours to its limits
+  reverted [WORD]           take out one defence at a time, in a clone, and expect its tests to fail
   bench run|verify|ledger|recover|exam|sandbox|secrets|workspace|bridge [--rounds N] [--dir DIR] [--write]
                             measure against floors; --write puts the table into docs/performance.md
 ";
@@ -57,6 +62,8 @@ fn chore(arguments: &[&str]) -> Outcome {
         ["exam"] => exam::write(),
         ["exam", "--check"] => exam::check(),
         ["soak", rest @ ..] => soak::chore(rest),
+        ["house", rest @ ..] => house::chore(rest),
+        ["reverted", rest @ ..] => reverted::chore(rest),
         ["bench", name, rest @ ..] => bench::chore(name, rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

@@ -57,6 +57,23 @@ const SOAKS: &[Soak] = &[
         times: 100,
         tools: &["CTO_TEST_SDK_PYTHON", "CTO_TEST_CODEX", "CTO_TEST_PI", "CTO_TEST_CLAUDE", "CTO_TEST_NODE22"],
     },
+    // Every signal in every phase, for every engine: each field of the report is what was seen from outside.
+    Soak {
+        name: "interrupted",
+        tests: &[
+            ("cto", "interrupted::by_ctrl_c"),
+            ("cto", "interrupted::by_sigterm"),
+            ("cto", "interrupted::by_a_lost_terminal"),
+            ("cto", "interrupted::by_sigkill"),
+            ("cto", "case::interrupted::case_is_interrupted"),
+            ("cto", "agents::interrupted::codex_is_interrupted"),
+            ("cto", "agents::interrupted::pi_is_interrupted"),
+            ("cto", "agents::interrupted::claude_is_interrupted"),
+        ],
+        variable: "CTO_TEST_INTERRUPTIONS",
+        times: 1,
+        tools: &["CTO_TEST_CODEX", "CTO_TEST_PI", "CTO_TEST_CLAUDE", "CTO_TEST_NODE22"],
+    },
     // Every other time on a machine that is kept busy: the verdict must not depend on it.
     Soak {
         name: "case",

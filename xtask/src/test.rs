@@ -88,7 +88,8 @@ pub(crate) fn run(filter: &[&str]) -> Outcome<Counts> {
     }
     let mut counts = stream(&mut command)?;
     // Only now is every bundle there that the suite makes.
-    let mut judge = cargo(&["test", "-p", "cto", "--test", "it", "--", "--exact", "--show-output", JUDGE]);
+    // The whole workspace again: with one package named, features would differ and half of it would be built anew.
+    let mut judge = cargo(&["test", "--workspace", "--test", "it", "--", "--exact", "--show-output", JUDGE]);
     counts.join(stream(judge.env("CTO_TEST_COLLECTED", &bundles))?);
     let reasons = reasons(&skips)?;
     for reason in &reasons {

@@ -53,7 +53,7 @@ pub use reach::{ReachEndpointError, check_reach};
 pub use record::{ReadRecordingError, Recorder, Redact, Replay};
 pub use refusal::RefusalCode;
 pub use secret::{RunToken, Secret};
-pub use serve::{Bridge, StartBridgeError, Summary};
+pub use serve::{Bridge, PendingProbe, StartBridgeError, Summary};
 pub use shim::{ShapeShim, ShimApplied};
 pub use translate::LEFT_OUT;
 pub use upstream::{Endpoint, ParseEndpointError, PrepareTlsError, Proxy, Trust};

@@ -7,6 +7,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::runtime::{Handle, Runtime};
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{Semaphore, watch};
 
 use crate::config::BridgeConfig;
 use crate::core::Core;
@@ -120,11 +121,16 @@ impl Bridge {
 
     /// Asks the model for a word, to see whether it answers with content. Costs, and is recorded, like any request.
     pub fn probe(&self, wire: Wire) -> ProbeResult {
-        let Some(core) = &self.core else { return ProbeResult::NotAsked };
-        let (sender, receiver) = oneshot::channel();
-        let core = Arc::clone(core);
-        self.handle.spawn(async move { sender.send(probe::probe(core, wire).await) });
-        receiver.blocking_recv().unwrap_or(ProbeResult::NotAsked)
+        self.begin_probe(wire).receiver.recv().unwrap_or(ProbeResult::NotAsked)
+    }
+
+    /// The same for a caller that looks at other things while it waits.
+    pub fn begin_probe(&self, wire: Wire) -> PendingProbe {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        if let Some(core) = self.core.clone() {
+            self.handle.spawn(async move { drop(sender.try_send(probe::probe(core, wire).await)) });
+        }
+        PendingProbe { receiver }
     }
 
     /// Closes the listener and every connection, and waits until all was told to the observer. The run token opens
@@ -154,6 +160,23 @@ impl Bridge {
         drop(core);
         let _ = self.observer.take().map(JoinHandle::join);
         summary
+    }
+}
+
+/// A question to the model that is not answered yet.
+#[derive(Debug)]
+pub struct PendingProbe {
+    receiver: mpsc::Receiver<ProbeResult>,
+}
+
+impl PendingProbe {
+    /// The result, if it comes within this time.
+    pub fn wait(&self, time: Duration) -> Option<ProbeResult> {
+        match self.receiver.recv_timeout(time) {
+            Ok(result) => Some(result),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(ProbeResult::NotAsked),
+        }
     }
 }
 

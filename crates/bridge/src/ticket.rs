@@ -3,16 +3,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use contract::{Digest, Stamp};
+use contract::Digest;
 use sha2::{Digest as _, Sha256};
 
-use crate::admission::Served;
 use crate::answer::Sightings;
 use crate::core::Core;
 use crate::limits::Reservation;
 use crate::observe::{ModelEvent, Requested, Room};
 use crate::refusal::{Refusal, RefusalCode};
-use crate::usage::{AnswerShape, Cost, Outcome, Purpose, Tokens, UsageRecord, noted};
+use crate::usage::{Cost, Outcome, Purpose, Tokens, UsageRecord, noted};
 use crate::wire::Wire;
 
 /// A request under way.
@@ -29,7 +28,7 @@ pub(crate) struct Ticket {
 impl Ticket {
     pub(crate) fn open(core: &Arc<Core>, room: Room, purpose: Purpose, route: &[&str]) -> Self {
         let (began, provider) = (Instant::now(), core.admission.provider.clone());
-        let blank = blank(core.next_seq(), core.clock.at(began), purpose);
+        let blank = UsageRecord::blank(core.next_seq(), core.clock.at(began), purpose);
         let record = UsageRecord { route: noted(route.join(" ")), provider, ..blank };
         Self { core: Arc::clone(core), began, room, reservation: None, response: Sha256::new(), record }
     }
@@ -116,47 +115,8 @@ impl Drop for Ticket {
             let digest: [u8; 32] = std::mem::take(&mut self.response).finalize().into();
             self.record.response_sha256 = Some(Digest::from_bytes(digest));
         }
-        let blank = blank(self.record.seq, self.record.time, self.record.purpose);
+        let blank = UsageRecord::blank(self.record.seq, self.record.time, self.record.purpose);
         permit.send(ModelEvent::Ended(Box::new(std::mem::replace(&mut self.record, blank))));
-    }
-}
-
-/// The record of a request of which nothing is known.
-fn blank(seq: u64, time: Stamp, purpose: Purpose) -> UsageRecord {
-    UsageRecord {
-        seq,
-        time,
-        purpose,
-        route: String::new(),
-        wire: None,
-        provider: String::new(),
-        model_asked: None,
-        model_answered: None,
-        served: Served::Unknown,
-        // Until something else is said: whoever asked is gone.
-        outcome: Outcome::Disconnected,
-        refused: false,
-        refusal: None,
-        detail: None,
-        status: None,
-        streamed: false,
-        replayed: false,
-        translated: false,
-        left_out: Vec::new(),
-        shim: Vec::new(),
-        allowed_features: Vec::new(),
-        stripped_headers: 0,
-        stripped_fields: 0,
-        tokens: Tokens::default(),
-        cost_micros: Cost::Nothing,
-        finish_reason: None,
-        answer: AnswerShape::default(),
-        first_byte_ms: None,
-        total_ms: 0,
-        request_bytes: 0,
-        response_bytes: 0,
-        request_sha256: None,
-        response_sha256: None,
     }
 }
 

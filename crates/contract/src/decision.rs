@@ -202,6 +202,9 @@ pub struct TargetFacts {
 pub struct BaselineRun {
     pub run_id: RunId,
     pub status: Status,
+    /// The worst of its blockers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
 }
 
 fn every_ecosystem() -> Vec<Ecosystem> {

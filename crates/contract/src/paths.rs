@@ -4,11 +4,12 @@
 
 mod pattern;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use pattern::Pattern;
 
-use crate::exam::is_test_data;
+use crate::exam::{is_configuration, is_test_data};
 
 /// A glob that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,13 +138,22 @@ pub struct PathRules {
     pub protected: PathSet,
     /// What the contract releases from the exam set.
     pub released: PathSet,
+    /// Paths that the contract names one by one and from which no test of the baseline ran. Known once the baseline's exam was held.
+    pub released_by_name: BTreeSet<Vec<u8>>,
 }
 
 impl PathRules {
     /// Whether a path belongs to the exam set.
     pub fn is_protected(&self, path: &[u8]) -> bool {
         let mut sets = self.exam.iter().copied().chain([&self.protected]);
-        (sets.any(|set| set.is_match(path)) || is_test_data(path)) && !self.released.is_match(path)
+        let is_exam = sets.any(|set| set.is_match(path)) || is_test_data(path);
+        is_exam && !self.released.is_match(path) && !self.released_by_name.contains(path)
+    }
+
+    /// True if naming a path among the allowed ones may release it: it belongs to the exam, and configures no runner, build or
+    /// continuous integration.
+    pub fn may_be_released_by_name(&self, path: &[u8]) -> bool {
+        self.names_literally(path) && self.is_protected(path) && !is_configuration(path)
     }
 
     /// True if the exam has a path as the baseline has it, and not at all where it has none. A new test file inside `src/` of a Rust
@@ -282,6 +292,7 @@ mod tests {
             exam: Vec::new(),
             protected: set(&["test_*.py"], Anchor::AnyDepth).unwrap(),
             released: set(&["test_c.py"], Anchor::AnyDepth).unwrap(),
+            released_by_name: BTreeSet::from([b"test_d.py".to_vec()]),
         };
         for (path, verdict) in [
             ("src/a.py", PathVerdict::Allowed),
@@ -289,6 +300,7 @@ mod tests {
             ("test_a.py", PathVerdict::Allowed),
             ("test_b.py", PathVerdict::Protected),
             ("test_c.py", PathVerdict::Outside),
+            ("test_d.py", PathVerdict::Outside),
             ("README", PathVerdict::Outside),
         ] {
             assert_eq!(rules.judge(path.as_bytes()), verdict, "{path}");
@@ -304,6 +316,7 @@ mod tests {
             exam: crate::exam::exam_sets(crate::Ecosystem::ALL).unwrap(),
             protected: any(&["src/kept/tests.rs"]),
             released: any(&["released.json"]),
+            released_by_name: BTreeSet::new(),
         };
         for (path, is_new, restored) in [
             ("src/x/tests.rs", true, false),
@@ -322,6 +335,28 @@ mod tests {
             ("src/x.rs", true, false),
         ] {
             assert_eq!(rules.is_restored(path.as_bytes(), is_new), restored, "{path} {is_new}");
+        }
+    }
+
+    #[test]
+    fn a_path_by_name_may_release_tests_and_data_and_no_configuration() {
+        let rules = PathRules {
+            allowed: set(&["tests/helpers.py", "golden/a.txt", "conftest.py", "src/a.py", "lib/*.py"], Anchor::Root)
+                .unwrap(),
+            forbidden: set(&[], Anchor::AnyDepth).unwrap(),
+            exam: crate::exam::exam_sets(crate::Ecosystem::ALL).unwrap(),
+            protected: set(&[], Anchor::AnyDepth).unwrap(),
+            released: set(&[], Anchor::AnyDepth).unwrap(),
+            released_by_name: BTreeSet::new(),
+        };
+        for (path, expected) in [
+            ("tests/helpers.py", true),
+            ("golden/a.txt", true),
+            ("conftest.py", false),
+            ("src/a.py", false),
+            ("lib/test_a.py", false),
+        ] {
+            assert_eq!(rules.may_be_released_by_name(path.as_bytes()), expected, "{path}");
         }
     }
 }

@@ -98,6 +98,7 @@ reasons! {
     ProviderResponseShape "provider_response_shape" Blocked BackendGateBlocked "The model's answers have no content." "use a model or a server setting that answers with content",
     EnvironmentBroken "environment_broken" Blocked BackendGateBlocked "The contract's commands cannot be run on the baseline." "mend the environment of the contract: cto environment suggest; see the output: cto logs RUN --verification",
     ContractPremiseFalse "contract_premise_false" Blocked BackendGateBlocked "The contract says something of the baseline's tests that is not so." "correct the entry of must_pass or may_stay_red; the names of the tests stand in: cto logs RUN --verification",
+    EngineCopyMissing "engine_copy_missing" Blocked BackendGateBlocked "The harness's own copy of the admitted engine is gone." "admit it anew: cto admit source ENGINE --replace",
     SourceMissing "source_missing" Blocked BackendGateBlocked "The source repository is not there, or cannot be read." "mend what is named, or name another repository with --repo DIR",
     ToolMissing "tool_missing" Blocked BackendGateBlocked "A program that a command of the contract names is not there." "install it, or show it to the sandbox: cto environment suggest",
     TargetNotAdmitted "target_not_admitted" Blocked BackendGateBlocked "The target repository is not admitted." "write a target admission for it",

@@ -3,6 +3,7 @@
 
 mod engines;
 mod models;
+mod store;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,8 +13,9 @@ use std::path::{Path, PathBuf};
 
 use bridge::{Limits, NetworkClass};
 use contract::decision::Profile;
+use contract::engine::variable_name;
 use contract::source::{Loaded, Spans};
-use harness::{Engines, ModelSettings, Tools};
+use harness::{Engines, HomePlace, ModelSettings, NamedRepositories, Tools};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +27,7 @@ use engines::EngineFile;
 pub(crate) use engines::gate_in;
 pub(crate) use models::{CredentialName, bridge_token, model_ask};
 use models::{CredentialSource, ModelFile};
+use store::{StoreFile, StoreSettings};
 
 /// A configuration file: `/etc/cto/config.yaml`, the user's `config.yaml`, a workspace's `harness.yaml`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -39,10 +42,14 @@ pub(crate) struct ConfigFile {
     pub(crate) network_classes: BTreeMap<String, NetworkClass>,
     /// Engines: whether their gate is open and for which stage, where their programs lie, and engines of one's own.
     pub(crate) engines: BTreeMap<String, EngineFile>,
+    /// Trees that no run may change. What an engine is given is searched for their paths before it starts.
+    pub(crate) protected_roots: Vec<PathBuf>,
     /// How this machine reaches a model, by PROVIDER/MODEL. Not in a workspace's file.
     pub(crate) models: BTreeMap<String, ModelFile>,
     /// What all runs of a day (UTC) may use of all models together. Not in a workspace's file.
     pub(crate) limits_per_day: Limits,
+    /// The ledger, where it is not the home's own. Not in a workspace's file.
+    pub(crate) store: StoreFile,
 }
 
 /// One effective setting and the layer it came from.
@@ -64,6 +71,8 @@ pub(crate) struct Config {
     pub(crate) tools: Tools,
     pub(crate) models: ModelSettings,
     pub(crate) engines: Engines,
+    pub(crate) named_repositories: NamedRepositories,
+    pub(crate) store: StoreSettings,
     pub(crate) settings: Vec<Setting>,
 }
 
@@ -91,7 +100,25 @@ impl Config {
         let sandbox_floor = sandbox_floor(&layers, &mut settings);
         let models = models::resolve(&layers, &home, workspace.as_deref(), &mut settings)?;
         let engines = engines::resolve(&layers, workspace.as_deref(), &mut settings)?;
-        Ok(Self { home, home_named, workspace, sandbox_floor, tools: tools(), models, engines, settings })
+        let store = store::resolve(&layers, &mut settings)?;
+        let named_repositories = named_repositories(&layers, workspace.as_deref(), &engines, &mut settings);
+        Ok(Self {
+            home,
+            home_named,
+            workspace,
+            sandbox_floor,
+            tools: tools(),
+            models,
+            engines,
+            named_repositories,
+            store,
+            settings,
+        })
+    }
+
+    /// The configured home, with its ledger.
+    pub(crate) fn place(&self) -> HomePlace {
+        HomePlace { root: self.home.clone(), ledger: self.store.ledger.clone() }
     }
 }
 
@@ -213,6 +240,36 @@ fn sandbox_floor(layers: &[Layer], settings: &mut Vec<Setting>) -> Option<Profil
     let value = floor.unwrap_or(Profile::Strict).to_string();
     settings.push(Setting { name: "sandbox".to_owned(), value, source });
     floor
+}
+
+/// Every layer may name further trees; the environment may name the target admission of each engine.
+fn named_repositories(
+    layers: &[Layer],
+    workspace: Option<&Path>,
+    engines: &Engines,
+    settings: &mut Vec<Setting>,
+) -> NamedRepositories {
+    let mut named = NamedRepositories {
+        admissions: workspace.map(|dir| dir.join("admissions/target")),
+        ..NamedRepositories::default()
+    };
+    for Layer { path, file, .. } in layers {
+        for root in &file.protected_roots {
+            let root = path.parent().unwrap_or(Path::new("/")).join(root);
+            let (name, value) = ("protected_roots".to_owned(), root.display().to_string());
+            settings.push(Setting { name, value, source: path.display().to_string() });
+            named.protected_roots.push(root);
+        }
+    }
+    for id in engines.ids() {
+        let variable = format!("CTO_HARNESS_{}_STAGE5_TARGET_ADMISSION_FILE", variable_name(&id));
+        if let Some(file) = path_variable(&variable) {
+            let (name, value) = (format!("engines.{id}.target_admission_file"), file.display().to_string());
+            settings.push(Setting { name, value, source: "environment".to_owned() });
+            named.admission_files.push(file);
+        }
+    }
+    named
 }
 
 fn tools() -> Tools {

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use contract::decision::Profile;
 use contract::{Purpose, Stage};
-use harness::{Ask, BoundBundle, FAKE, Harness, Home, LoadTaskError, Task};
+use harness::{Ask, BoundBundle, FAKE, Harness, Home, HomePlace, LoadTaskError, Task};
 use ledger::Ledger;
 
 use crate::args::Asked;
@@ -27,15 +27,21 @@ pub(crate) struct Context {
 impl Context {
     /// A harness on the configured home, which is made where it is missing. Seals what was interrupted before.
     pub(crate) fn harness(&self) -> Result<Harness, CommandError> {
-        let harness = self.harness_at(&self.config.home)?;
+        let harness = self.harness_at(&self.config.place())?;
         self.recover(&harness)?;
         Ok(harness)
     }
 
-    pub(crate) fn harness_at(&self, home: &Path) -> Result<Harness, CommandError> {
+    pub(crate) fn harness_at(&self, place: &HomePlace) -> Result<Harness, CommandError> {
         let exe = std::env::current_exe()?;
-        let harness = Harness::open(home, exe, self.config.tools.clone())?.heeding(&self.config.home);
-        Ok(harness.with_models(self.config.models.clone()).with_engines(self.config.engines.clone()))
+        let mut harness = Harness::open(place, exe, self.config.tools.clone())?.heeding(&self.config.home);
+        if let Some(lease) = self.config.store.lease {
+            harness = harness.with_lease(lease);
+        }
+        Ok(harness
+            .with_models(self.config.models.clone())
+            .with_engines(self.config.engines.clone())
+            .with_named_repositories(self.config.named_repositories.clone()))
     }
 
     /// For commands that show what runs do in a home that nobody keeps: they have no place for the bundle of a refusal.
@@ -59,7 +65,7 @@ impl Context {
 
     /// The home with nothing done to it; `None` where nothing was ever run.
     pub(crate) fn home_as_it_is(&self) -> Result<Option<Home>, CommandError> {
-        match Home::existing(&self.config.home) {
+        match Home::existing(&self.config.place()) {
             Ok(home) => Ok(Some(home)),
             Err(harness::OpenHomeError::Missing(_)) if !self.config.home_named => Ok(None),
             Err(error) => Err(error.into()),
@@ -72,7 +78,7 @@ impl Context {
         let Some(ledger) = home.ledger_to_read()? else { return Ok(Some(home)) };
         if !ledger.runs_open()?.is_empty() || harness::left_work(&home) {
             drop(ledger);
-            self.recover(&self.harness_at(home.root())?)?;
+            self.recover(&self.harness_at(&self.config.place())?)?;
         }
         Ok(Some(home))
     }

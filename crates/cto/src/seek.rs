@@ -7,8 +7,8 @@ use contract::RunId;
 use contract::text::shown;
 use evidence::PublicKey;
 use evidence::verify::{AskedRun, OpenBundleError};
-use harness::{BindBundleError, BoundBundle, Home, IMPORTED, asked_run};
-use ledger::{Found, Ledger, RunCollected, RunRow};
+use harness::{BindBundleError, BoundBundle, Home, asked_run};
+use ledger::{EntryKind, Found, Ledger, RunCollected, RunRow};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -86,7 +86,7 @@ impl Runs {
         match self.seek(reference)? {
             Sought::Bundle(found) => Ok(*found),
             Sought::Collected(row, collected) => {
-                let (when, why) = (shown(&collected.time), shown(&collected.reason));
+                let (when, why) = (collected.time, shown(&collected.collection.reason));
                 let message = format!("the bundle of {} was collected on {when}: {why}", row.run_id);
                 Err(CommandError::fail(message)
                     .hint("cto import FILE, if it was exported; the ledger knows its digest"))
@@ -143,7 +143,7 @@ impl<'a> Places<'a> {
             return Ok(None);
         }
         // A ledger that cannot be read knows nothing of a bundle that is checked by itself; `verify RUN` says what is wrong with it.
-        let read = || Home::existing(&self.context.config.home).ok()?.ledger_to_read().ok()?;
+        let read = || Home::existing(&self.context.config.place()).ok()?.ledger_to_read().ok()?;
         if self.ledger.is_none() {
             self.ledger = Some(read());
         }
@@ -151,7 +151,7 @@ impl<'a> Places<'a> {
         let Ok(run_id) = RunId::try_from(name.to_owned()) else { return Ok(None) };
         let ledger = self.ledger.as_ref().and_then(Option::as_ref);
         match ledger.map_or(Ok(Found::None), |ledger| ledger.run_find(run_id.as_str()))? {
-            Found::One(row) => Ok(asked_run(&row)),
+            Found::One(row) => Ok(Some(asked_run(&row))),
             _ => Ok(Some(AskedRun { run_id, attestation_sha256: None })),
         }
     }
@@ -160,7 +160,7 @@ impl<'a> Places<'a> {
 /// Keys given on the command line are the only ones that count; without any, those of the home.
 pub(crate) fn trusted(context: &Context, files: &[PathBuf]) -> Result<Vec<PublicKey>, CommandError> {
     if files.is_empty() {
-        return match Home::existing(&context.config.home) {
+        return match Home::existing(&context.config.place()) {
             Ok(home) => Ok(home.trusted_keys()?),
             Err(_) => Ok(Vec::new()),
         };
@@ -175,16 +175,19 @@ fn found_run(home: &Home, ledger: &Ledger, row: RunRow) -> Result<Sought, Comman
     if row.status == ledger::RunStatus::Running {
         return Err(CommandError::blocked(format!("{} is still running", row.run_id)).hint("cto runs --status running"));
     }
-    let id = RunId::try_from(row.run_id.clone()).map_err(CommandError::fail)?;
-    let (bundle, asked) = (home.bundle(&id), asked_run(&row));
+    let (bundle, asked) = (home.bundle(&row.run_id), Some(asked_run(&row)));
     if bundle.is_dir() {
-        return Ok(Sought::Bundle(Box::new(FoundRun::new(row.run_id, bundle, None, asked))));
+        return Ok(Sought::Bundle(Box::new(FoundRun::new(row.run_id.to_string(), bundle, None, asked))));
     }
-    if let Some(found) = imported(home, &id, asked) {
+    if let Some(found) = imported(home, &row.run_id, asked) {
         return Ok(Sought::Bundle(Box::new(found)));
     }
     if let Some(collected) = ledger.run_collection(&row.run_id)? {
         return Ok(Sought::Collected(Box::new(row), collected));
+    }
+    if home.shares_ledger() && row.owner.is_some_and(|owner| home.instance().is_ok_and(|here| here != owner)) {
+        let message = format!("the bundle of {} lies in another home that shares this ledger", row.run_id);
+        return Err(CommandError::fail(message).hint("cto export there, then cto import FILE here"));
     }
     let message = format!("the bundle of {} is gone: {} does not exist", row.run_id, bundle.display());
     Err(CommandError::fail(message).hint("restore it from a backup; the ledger still knows its digest"))
@@ -197,8 +200,8 @@ fn imported(home: &Home, id: &RunId, asked: Option<AskedRun>) -> Option<FoundRun
 
 /// An imported run as the ledger recorded it when it was taken in.
 fn asked_import(ledger: Option<&Ledger>, id: &RunId) -> Result<AskedRun, CommandError> {
-    let entries = ledger.map_or(Ok(Vec::new()), |ledger| ledger.run_entries(id.as_str()))?;
-    let recorded = entries.iter().rev().find(|entry| entry.kind == IMPORTED);
+    let entries = ledger.map_or(Ok(Vec::new()), |ledger| ledger.run_entries(id))?;
+    let recorded = entries.iter().rev().find(|entry| entry.is(EntryKind::EvidenceImported));
     let digest = recorded.and_then(|entry| entry.body["attestation_sha256"].as_str()?.parse().ok());
     Ok(AskedRun { run_id: id.clone(), attestation_sha256: digest })
 }
@@ -215,12 +218,12 @@ fn find_imported(home: &Home, ledger: Option<&Ledger>, reference: &str) -> Resul
     match found.as_slice() {
         [] => Ok(None),
         [one] => Ok(imported(home, one, Some(asked_import(ledger, one)?))),
-        many => Err(ambiguous(reference, &many.iter().map(ToString::to_string).collect::<Vec<_>>())),
+        many => Err(ambiguous(reference, &many.iter().copied().cloned().collect::<Vec<_>>())),
     }
 }
 
-fn ambiguous(reference: &str, ids: &[String]) -> CommandError {
-    let some: Vec<&str> = ids.iter().take(4).map(String::as_str).collect();
+fn ambiguous(reference: &str, ids: &[RunId]) -> CommandError {
+    let some: Vec<&str> = ids.iter().take(4).map(RunId::as_str).collect();
     CommandError::usage(format!("`{}` stands for {} runs: {}", shown(reference), ids.len(), some.join(", ")))
         .hint("use more of the id")
 }

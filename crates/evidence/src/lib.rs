@@ -8,6 +8,7 @@ pub mod artifact;
 pub mod censor;
 pub mod chain;
 pub mod dsse;
+pub mod exam_change;
 pub mod key;
 pub mod patch;
 pub mod private;

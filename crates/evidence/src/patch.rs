@@ -24,19 +24,27 @@ impl std::error::Error for ReadPatchError {}
 pub fn changed_paths(patch: &[u8]) -> Result<Vec<Vec<u8>>, ReadPatchError> {
     let mut paths: Vec<Vec<u8>> = Vec::new();
     for (index, line) in patch.split(|byte| *byte == b'\n').enumerate() {
-        let Some(names) = line.strip_prefix(b"diff --git ") else {
+        if !line.starts_with(HEADER) {
             if index == 0 && !patch.is_empty() {
                 return Err(ReadPatchError { line: 1 });
             }
             continue;
-        };
-        let path = header_path(names).ok_or(ReadPatchError { line: index + 1 })?;
+        }
+        let path = changed_path(line, index + 1)?;
         // A file that becomes a link is a deletion and a creation of the same path.
         if paths.last() != Some(&path) {
             paths.push(path);
         }
     }
     Ok(paths)
+}
+
+/// By which the part about one file begins.
+const HEADER: &[u8] = b"diff --git ";
+
+/// The path that a header of this line number names.
+pub(crate) fn changed_path(header: &[u8], line: usize) -> Result<Vec<u8>, ReadPatchError> {
+    header.strip_prefix(HEADER).and_then(header_path).ok_or(ReadPatchError { line })
 }
 
 /// `a/P b/P`, each side quoted where it has odd bytes.

@@ -183,12 +183,13 @@ fn licence(record: &SourceAdmission, stage: Stage) -> Vec<Refusal> {
 
 /// Is this really that program?
 pub(crate) fn identity(inputs: &Inputs) -> Vec<Refusal> {
-    match inputs.settings.engine.as_ref().map(|engine| &engine.program) {
-        Some(ProgramFact::Unusable { why, remedy }) => {
-            refuse(Gate::Identity, Reason::ProviderUnavailable, text::shown(why), remedy.clone())
-        }
-        None | Some(ProgramFact::NotLooked | ProgramFact::Found(_)) => Vec::new(),
-    }
+    let (reason, why, remedy) = match inputs.settings.engine.as_ref().map(|engine| &engine.program) {
+        None | Some(ProgramFact::NotLooked | ProgramFact::Found(_)) => return Vec::new(),
+        Some(ProgramFact::Unusable { why, remedy }) => (Reason::ProviderUnavailable, why, remedy),
+        Some(ProgramFact::CopyMissing { why, remedy }) => (Reason::EngineCopyMissing, why, remedy),
+        Some(ProgramFact::CopyChanged { why, remedy }) => (Reason::ExecutableDigestMismatch, why, remedy),
+    };
+    refuse(Gate::Identity, reason, text::shown(why), remedy.clone())
 }
 
 /// Nobody has asked the program who it is.

@@ -107,6 +107,10 @@ fn decision(model: &ModelFacts) -> Vec<Refusal> {
         let text = format!("the provider decision is `{}`", status.as_str());
         return not_admitted(text, "decide on a provider in decisions/provider.yaml; no command does it for you");
     }
+    if !decision.has_pair() {
+        let text = format!("`{}` names no pair, and so blocks every one", status.as_str());
+        return not_admitted(text, "name a pair in decisions/provider.yaml; no command does it for you");
+    }
     if !decision.names(pair) && !decision.names_as_fallback(pair) {
         let (provider, named) = (text::shown(&decision.provider), text::shown(&decision.model));
         let text = format!("`{}` names {provider}/{named}; {pair} is neither it nor its fallback", status.as_str());

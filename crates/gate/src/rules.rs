@@ -295,14 +295,17 @@ fn sandbox_available(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
     refusals
 }
 
-fn target_identity(contract: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
+fn target_identity(contract: &TaskContract, inputs: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
     if let Some(run) = target.baseline_run.as_ref().filter(|run| run.status != Status::Pass) {
+        // A stage that rests on another run is blocked by what blocked that run; one that failed proves nothing to rest on.
+        let blocked_by = run.reason.filter(|_| run.status == Status::Blocked);
+        let why = run.reason.map_or_else(String::new, |reason| format!(" ({reason})"));
         return refuse(
             Gate::TargetIdentity,
-            Reason::ProviderUnavailable,
+            blocked_by.unwrap_or(Reason::StageNotEarned),
             format!(
-                "the fake engine's run on the same case, which others are compared with, ended `{}`: {}",
-                run.status, run.run_id
+                "stage {} rests on a pass of the fake engine on the same case, which ended `{}`{why}: {}",
+                inputs.stage, run.status, run.run_id
             ),
             format!("cto run {}     and mend what it says", contract.task_id),
         );

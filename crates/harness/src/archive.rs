@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use export::{ExportSource, Exported, export};
 pub(crate) use import::UNDONE;
-pub use import::{IMPORTED, Imported, TakenIn, import, imported_bundle, imported_runs, imported_signer};
+pub use import::{Imported, TakenIn, import, imported_bundle, imported_runs, imported_signer};
 pub(crate) use statement::check as check_statement;
 
 /// What stands first in an archive and says what it is.

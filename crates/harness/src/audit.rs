@@ -9,8 +9,8 @@ use std::io;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use contract::Digest;
 use contract::statement::{Envelope, SignedLedger};
-use contract::{Digest, RunId};
 use evidence::names;
 use ledger::{Ledger, LedgerProblem, Position, ReadLedgerError, RunRow, RunStatus};
 use serde::Deserialize;
@@ -33,6 +33,8 @@ pub struct LedgerAudit {
     /// Bundles that were compared.
     pub bundles: usize,
     pub problems: Vec<LedgerProblem>,
+    /// This home as rows of runs name their owner, where others share the ledger.
+    instance: Option<Digest>,
 }
 
 /// Why a ledger could not be checked.
@@ -66,11 +68,12 @@ pub fn audit(home: &Home) -> Result<Option<LedgerAudit>, AuditLedgerError> {
     let Some(ledger) = home.ledger_to_read().map_err(AuditLedgerError::Home)? else { return audit_missing(home) };
     let ledger::LedgerCheck { entries, problems, head } = ledger.verify()?;
     let ledger_id = ledger.ledger_id().to_owned();
-    let mut audit = LedgerAudit { ledger_id, entries, head, bundles: 0, problems };
+    let instance = home.shares_ledger().then(|| home.instance()).transpose().map_err(AuditLedgerError::Home)?;
+    let mut audit = LedgerAudit { ledger_id, entries, head, bundles: 0, problems, instance };
     let mut here = bundles(home)?;
     audit.bundles = here.len();
     let mut rows = Vec::new();
-    ledger.runs_each(|row| rows.push((here.remove(&row.run_id), row)))?;
+    ledger.runs_each(|row| rows.push((here.remove(row.run_id.as_str()), row)))?;
     for (bundle, row) in rows {
         audit.compare(home, &ledger, bundle, &row)?;
     }
@@ -86,9 +89,9 @@ fn audit_missing(home: &Home) -> Result<Option<LedgerAudit>, AuditLedgerError> {
     if here.is_empty() {
         return Ok(None);
     }
-    let head = Position { seq: 0, hash: Digest::ZERO.to_string() };
+    let (head, instance) = (Position::GENESIS, None);
     let mut audit =
-        LedgerAudit { ledger_id: String::new(), entries: 0, head, bundles: here.len(), problems: Vec::new() };
+        LedgerAudit { ledger_id: String::new(), entries: 0, head, bundles: here.len(), problems: Vec::new(), instance };
     let some = contract::text::listed(here.keys().cloned(), NAMED);
     audit.problem(0, format!("there is no ledger, and bundles lie under harness-runs/: {some}"));
     Ok(Some(audit))
@@ -108,6 +111,11 @@ fn bundles(home: &Home) -> Result<BTreeMap<String, Option<Vec<u8>>>, AuditLedger
 }
 
 impl LedgerAudit {
+    /// The bundle lies in another home that shares the ledger.
+    fn is_elsewhere(&self, row: &RunRow) -> bool {
+        self.instance.is_some_and(|instance| row.owner.is_some_and(|owner| owner != instance))
+    }
+
     fn problem(&mut self, seq: u64, what: String) {
         self.problems.push(LedgerProblem { seq, what });
     }
@@ -124,7 +132,7 @@ impl LedgerAudit {
             return Ok(());
         }
         let Some(attestation) = bundle else {
-            if !is_accounted_for(home, ledger, row)? {
+            if !self.is_elsewhere(row) && !is_accounted_for(home, ledger, row)? {
                 self.problem(seq, format!("the bundle of {} is gone, and no entry says why", row.run_id));
             }
             return Ok(());
@@ -133,13 +141,13 @@ impl LedgerAudit {
             self.problem(seq, format!("the attestation of {} cannot be read", row.run_id));
             return Ok(());
         };
-        if row.attestation_sha256 != Some(Digest::of(&attestation).to_string()) {
+        if row.attestation_sha256 != Some(Digest::of(&attestation)) {
             self.problem(seq, format!("the attestation of {} is not the one that was sealed", row.run_id));
             return Ok(());
         }
         let Some(pinned) = pinned(&attestation).filter(|pinned| pinned.id == self.ledger_id) else { return Ok(()) };
         let found = ledger.hash_at(pinned.seq)?;
-        if found != Some(pinned.head.to_string()) {
+        if found != Some(pinned.head) {
             self.problem(pinned.seq, format!("{} is signed for another entry at this place", row.run_id));
         }
         Ok(())
@@ -148,7 +156,7 @@ impl LedgerAudit {
 
 /// Removed on purpose, or here in another way.
 fn is_accounted_for(home: &Home, ledger: &Ledger, row: &RunRow) -> Result<bool, AuditLedgerError> {
-    let imported = RunId::try_from(row.run_id.clone()).is_ok_and(|run| imported_bundle(home, &run).own_is_dir());
+    let imported = imported_bundle(home, &row.run_id).own_is_dir();
     Ok(imported || ledger.run_collection(&row.run_id)?.is_some())
 }
 

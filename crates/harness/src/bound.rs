@@ -6,7 +6,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use contract::{Digest, Report, RunId};
+use contract::{Digest, Report};
 use evidence::PublicKey;
 use evidence::verify::{self, AskedRun, Expectation, Failure, OpenBundleError};
 use ledger::RunRow;
@@ -85,8 +85,7 @@ impl BoundBundle {
     }
 }
 
-/// The run of a ledger's row; none where the row names no run.
-pub fn asked_run(row: &RunRow) -> Option<AskedRun> {
-    let run_id = RunId::try_from(row.run_id.clone()).ok()?;
-    Some(AskedRun { run_id, attestation_sha256: row.attestation_sha256.as_ref().and_then(|hex| hex.parse().ok()) })
+/// The run of a ledger's row.
+pub fn asked_run(row: &RunRow) -> AskedRun {
+    AskedRun { run_id: row.run_id.clone(), attestation_sha256: row.attestation_sha256 }
 }

@@ -208,7 +208,8 @@ impl<'a> Run<'a> {
         let watch = Watch { cancel: self.watch.cancel, observer: &Quiet };
         let sealed = govern(self.harness, self.task, &ask, watch).map_err(Stopped::baseline)?.sealed;
         self.check_cancelled()?;
-        let run = BaselineRun { run_id: sealed.report.run_id.clone(), status: sealed.report.status };
+        let reason = sealed.report.blocker_reasons.first().copied();
+        let run = BaselineRun { run_id: sealed.report.run_id.clone(), status: sealed.report.status, reason };
         self.findings.compared_with = Some(sealed.report);
         Ok(Some(run))
     }

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use contract::{Stamp, canonical_bytes};
 use evidence::stop;
+use ledger::{AppendEntryError, EntryKind};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,10 +26,6 @@ use crate::clock::{ReadClockError, RunClock};
 use crate::harness::Harness;
 use crate::home::{Home, OpenHomeError};
 use crate::run::{Stopped, suffix};
-
-/// Entries of the ledger.
-pub const HALT_SET: &str = "halt.set";
-pub const HALT_LIFTED: &str = "halt.lifted";
 
 /// How often a run looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(50);
@@ -146,7 +143,7 @@ pub fn halt(home: &Home, reason: Option<&str>) -> Result<HaltSet, HaltError> {
         return Ok(HaltSet::Before(found));
     }
     stop::here("halt.placed");
-    record(home, HALT_SET, &halt.set_at, &json!({"reason": halt.reason, "set_at": halt.set_at}))?;
+    record(home, EntryKind::HaltSet, halt.set_at, &json!({"reason": halt.reason, "set_at": halt.set_at}))?;
     Ok(HaltSet::Now(halt))
 }
 
@@ -172,9 +169,9 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), |folder| own_files::open(folder)?.sync_all())
 }
 
-fn record(home: &Home, kind: &str, time: &Stamp, body: &serde_json::Value) -> Result<(), HaltError> {
+fn record(home: &Home, kind: EntryKind, time: Stamp, body: &serde_json::Value) -> Result<(), HaltError> {
     let ledger = home.ledger().map_err(HaltError::Home)?;
-    ledger.append(kind, None, &time.to_string(), body).map(drop).map_err(HaltError::Ledger)
+    ledger.append(kind, None, time, body).map(drop).map_err(HaltError::Ledger)
 }
 
 /// What lifting the switch came to.
@@ -193,7 +190,7 @@ pub fn resume(home: &Home) -> Result<Resumed, HaltError> {
         Halted::Unreadable(_) => (None, None),
     };
     let now = RunClock::start().map_err(HaltError::Clock)?.started();
-    record(home, HALT_LIFTED, &now, &json!({"reason": reason, "set_at": set_at}))?;
+    record(home, EntryKind::HaltLifted, now, &json!({"reason": reason, "set_at": set_at}))?;
     stop::here("resume.said");
     let removed = match own_files::symlink_metadata(&path) {
         Ok(kind) if kind.is_dir() => fs::remove_dir(&path),
@@ -214,11 +211,18 @@ pub(crate) struct Lookout<'a> {
     caller: &'a AtomicBool,
     cancel: AtomicBool,
     seen: OnceLock<Halted>,
+    lease_lost: AtomicBool,
 }
 
 impl<'a> Lookout<'a> {
     pub(crate) fn new(record: &'a Path, caller: &'a AtomicBool) -> Self {
-        Self { record, caller, cancel: AtomicBool::new(false), seen: OnceLock::new() }
+        Self {
+            record,
+            caller,
+            cancel: AtomicBool::new(false),
+            seen: OnceLock::new(),
+            lease_lost: AtomicBool::new(false),
+        }
     }
 
     /// Does the work while somebody looks out; the flag that the work gets is set when it is to end.
@@ -238,13 +242,24 @@ impl<'a> Lookout<'a> {
         if let Some(halted) = look(self.record) {
             let _ = self.seen.set(halted);
         }
-        let end = self.caller.load(Ordering::Relaxed) || self.seen.get().is_some();
+        let lost = self.lease_lost.load(Ordering::Relaxed);
+        let end = self.caller.load(Ordering::Relaxed) || self.seen.get().is_some() || lost;
         self.cancel.store(end, Ordering::Relaxed);
         end
     }
 
+    /// Ends the run because it belongs to another instance by now.
+    pub(crate) fn lose_lease(&self) {
+        self.lease_lost.store(true, Ordering::Relaxed);
+    }
+
     /// Why a run that was cancelled was.
     pub(crate) fn cause(&self, stopped: Stopped) -> Stopped {
+        if self.lease_lost.load(Ordering::Relaxed)
+            || matches!(stopped, Stopped::Ledger(AppendEntryError::LeaseLost { .. }))
+        {
+            return Stopped::LeaseLost;
+        }
         match (stopped, self.seen.get()) {
             (Stopped::Cancelled, Some(halted)) if !self.caller.load(Ordering::Relaxed) => {
                 Stopped::Halted(halted.clone())

@@ -1,9 +1,11 @@
 //! What every run has in common: the home, the key, the ledger, the programs and settings of this machine.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
+use contract::Digest;
 use contract::decision::Shortfall;
 use contract::report::HostFacts;
 use evidence::HarnessKey;
@@ -11,9 +13,11 @@ use ledger::Ledger;
 use sandbox::Supervisor;
 
 use crate::engines::Engines;
-use crate::home::{Home, OpenHomeError};
+use crate::home::{Home, HomePlace, OpenHomeError};
 use crate::host::{self, GatherHostError, Tools};
+use crate::lease::LEASE;
 use crate::model::ModelSettings;
+use crate::named_repositories::NamedRepositories;
 
 /// Everything a run needs that outlives it.
 #[derive(Debug)]
@@ -27,8 +31,13 @@ pub struct Harness {
     pub(crate) host: HostFacts,
     pub(crate) models: ModelSettings,
     pub(crate) engines: Engines,
+    pub(crate) named_repositories: NamedRepositories,
     /// The record of the kill switch that is heeded.
     pub(crate) switch: PathBuf,
+    /// This home on this machine.
+    pub(crate) instance: Digest,
+    /// How long a run is left alone by other instances when its own says nothing.
+    pub(crate) lease: Duration,
     /// Why profile `strict` cannot be had here; found out when it is first asked for.
     pub(crate) strict_shortfall: OnceLock<Option<Shortfall>>,
     /// One connection for all threads: its operations are short, and opening one costs more than waiting.
@@ -71,16 +80,37 @@ impl OpenHarnessError {
 
 impl Harness {
     /// `exe` is the own executable: it supervises engines and is the fake engine.
-    pub fn open(home: &Path, exe: PathBuf, tools: Tools) -> Result<Self, OpenHarnessError> {
+    pub fn open(home: &HomePlace, exe: PathBuf, tools: Tools) -> Result<Self, OpenHarnessError> {
         let home = Home::create(home).map_err(OpenHarnessError::Home)?;
+        let instance = home.instance().map_err(OpenHarnessError::Home)?;
         let git = tree::Git::find(&tools.operator_path).map_err(OpenHarnessError::Git)?;
         let host = host::facts(&exe, &git, &home.cache()).map_err(OpenHarnessError::Host)?;
         let key = home.harness_key().map_err(OpenHarnessError::Home)?;
         let ledger = Mutex::new(home.ledger().map_err(OpenHarnessError::Home)?);
         let (supervisor, strict_shortfall) = (Supervisor::new(exe.clone()), OnceLock::new());
         let switch = home.halt_path();
-        let (models, engines) = (ModelSettings::default(), Engines::default());
-        Ok(Self { key, supervisor, exe, git, tools, host, models, engines, switch, strict_shortfall, ledger, home })
+        Ok(Self {
+            key,
+            supervisor,
+            exe,
+            git,
+            tools,
+            host,
+            models: ModelSettings::default(),
+            engines: Engines::default(),
+            named_repositories: NamedRepositories::default(),
+            switch,
+            instance,
+            lease: LEASE,
+            strict_shortfall,
+            ledger,
+            home,
+        })
+    }
+
+    /// With leases of this length.
+    pub fn with_lease(self, lease: Duration) -> Self {
+        Self { lease, ..self }
     }
 
     /// With what the operator's configuration says of models; without it no model can be used.
@@ -91,6 +121,11 @@ impl Harness {
     /// With the engines that the operator's configuration knows beside the fake one.
     pub fn with_engines(self, engines: Engines) -> Self {
         Self { engines, ..self }
+    }
+
+    /// With the repositories that the operator's records and configuration name.
+    pub fn with_named_repositories(self, named_repositories: NamedRepositories) -> Self {
+        Self { named_repositories, ..self }
     }
 
     pub fn host(&self) -> &HostFacts {

@@ -3,20 +3,34 @@
 use std::fmt;
 use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use contract::RunId;
+use contract::{Digest, RunId};
 use evidence::key::ReadKeyError;
 use evidence::private::{Exposed, Privacy, require_private};
-use evidence::{HarnessKey, PublicKey};
+use evidence::{HarnessKey, PublicKey, stop};
 use ledger::Ledger;
 use untrusted_fs::own_files::{self, OwnPath as _};
+
+/// The place of a home, and of its ledger where that lies elsewhere: several homes can share one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HomePlace {
+    pub root: PathBuf,
+    pub ledger: Option<PathBuf>,
+}
+
+impl From<PathBuf> for HomePlace {
+    fn from(root: PathBuf) -> Self {
+        Self { root, ledger: None }
+    }
+}
 
 /// The harness's own folder.
 #[derive(Debug, Clone)]
 pub struct Home {
     root: PathBuf,
+    ledger: PathBuf,
 }
 
 /// Why a home cannot be used.
@@ -87,10 +101,9 @@ const PRIVATE: &[(&str, Privacy)] = &[
     ("keys/harness.pem", Privacy::Secret),
     ("keys/operator", Privacy::Secret),
     ("trust/workspaces", Privacy::OwnFile),
-    ("ledger.db", Privacy::OwnFile),
-    ("ledger.db-wal", Privacy::OwnFile),
-    ("ledger.db-shm", Privacy::OwnFile),
 ];
+/// The ledger's files, by what follows its name.
+const LEDGER_FILES: &[&str] = &["", "-wal", "-shm"];
 
 /// File systems of other machines, by the kernel's numbers: locks and renames there are not what the ledger and the seal
 /// rest on.
@@ -112,42 +125,50 @@ fn network(path: &Path) -> Option<&'static str> {
 
 impl Home {
     /// Makes the folders where they are missing.
-    pub fn create(root: &Path) -> Result<Self, OpenHomeError> {
-        Self { root: root.to_owned() }.require_private()?;
-        Self::create_to_halt(root)
+    pub fn create(place: &HomePlace) -> Result<Self, OpenHomeError> {
+        Self::at(place)?.require_private()?;
+        Self::create_to_halt(place)
+    }
+
+    fn at(place: &HomePlace) -> Result<Self, OpenHomeError> {
+        let absolute =
+            |path: &Path| std::path::absolute(path).map_err(|error| OpenHomeError::Io(path.to_owned(), error));
+        let root = absolute(&place.root)?;
+        let ledger = place.ledger.as_deref().map_or_else(|| Ok(root.join("ledger.db")), absolute)?;
+        Ok(Self { root, ledger })
     }
 
     /// The same for the kill switch, which works in a home that is refused for everything else.
-    pub fn create_to_halt(root: &Path) -> Result<Self, OpenHomeError> {
-        let root = std::path::absolute(root).map_err(|error| OpenHomeError::Io(root.to_owned(), error))?;
-        if own_files::metadata(&root).is_ok_and(|kind| !kind.is_dir()) {
-            return Err(OpenHomeError::NotADirectory(root));
+    pub fn create_to_halt(place: &HomePlace) -> Result<Self, OpenHomeError> {
+        let home = Self::at(place)?;
+        if own_files::metadata(&home.root).is_ok_and(|kind| !kind.is_dir()) {
+            return Err(OpenHomeError::NotADirectory(home.root));
         }
-        let home = Self { root };
         for folder in FOLDERS {
             let path = home.root.join(folder);
             if !path.own_is_dir() {
                 DirBuilder::new().mode(0o700).recursive(true).create(&path).map_err(|error| home.failed(error))?;
             }
         }
-        match network(&home.root) {
-            Some(kind) => Err(OpenHomeError::Network(home.root, kind)),
-            None => Ok(home),
+        for folder in [Some(home.root.as_path()), home.ledger.parent()].into_iter().flatten() {
+            if let Some(kind) = network(folder) {
+                return Err(OpenHomeError::Network(folder.to_owned(), kind));
+            }
         }
+        Ok(home)
     }
 
     /// A home that is there already; makes nothing.
-    pub fn existing(root: &Path) -> Result<Self, OpenHomeError> {
-        let root = std::path::absolute(root).map_err(|error| OpenHomeError::Io(root.to_owned(), error))?;
-        match own_files::metadata(&root) {
+    pub fn existing(place: &HomePlace) -> Result<Self, OpenHomeError> {
+        let home = Self::at(place)?;
+        match own_files::metadata(&home.root) {
             Ok(kind) if kind.is_dir() => {
-                let home = Self { root };
                 home.require_private()?;
                 Ok(home)
             }
-            Ok(_) => Err(OpenHomeError::NotADirectory(root)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(OpenHomeError::Missing(root)),
-            Err(error) => Err(OpenHomeError::Io(root, error)),
+            Ok(_) => Err(OpenHomeError::NotADirectory(home.root)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(OpenHomeError::Missing(home.root)),
+            Err(error) => Err(OpenHomeError::Io(home.root, error)),
         }
     }
 
@@ -157,7 +178,15 @@ impl Home {
         for (path, wanted) in PRIVATE {
             require_private(&self.root.join(path), *wanted).map_err(OpenHomeError::Exposed)?;
         }
-        Ok(())
+        for ending in LEDGER_FILES {
+            let mut file = self.ledger.clone().into_os_string();
+            file.push(ending);
+            require_private(Path::new(&file), Privacy::OwnFile).map_err(OpenHomeError::Exposed)?;
+        }
+        match self.ledger.parent().filter(|_| self.shares_ledger()) {
+            Some(folder) => require_private(folder, Privacy::Folder).map_err(OpenHomeError::Exposed),
+            None => Ok(()),
+        }
     }
 
     fn failed(&self, error: io::Error) -> OpenHomeError {
@@ -232,7 +261,26 @@ impl Home {
     }
 
     pub fn ledger_path(&self) -> PathBuf {
-        self.root.join("ledger.db")
+        self.ledger.clone()
+    }
+
+    /// True where the ledger lies outside of the home, so that other homes may use it too.
+    pub fn shares_ledger(&self) -> bool {
+        self.ledger.parent() != Some(&self.root)
+    }
+
+    /// Evidence of a run that had lost its lease. It counts for nothing.
+    pub fn late(&self, run: &RunId) -> PathBuf {
+        self.root.join("late").join(run.as_str())
+    }
+
+    /// This home on this machine: the digest of the machine's id, the file system's and the folder's number. Another for a copy.
+    pub fn instance(&self) -> Result<Digest, OpenHomeError> {
+        let machine = own_files::read("/etc/machine-id").unwrap_or_default();
+        let folder = own_files::metadata(&self.root).map_err(|error| self.failed(error))?;
+        let system = rustix::fs::statvfs(&self.root).map_err(|error| self.failed(error.into()))?.f_fsid;
+        let text = format!("{}\n{system:x}\n{:x}\n", String::from_utf8_lossy(&machine).trim(), folder.ino());
+        Ok(Digest::of(text.as_bytes()))
     }
 
     pub fn harness_key_path(&self) -> PathBuf {
@@ -248,7 +296,7 @@ impl Home {
     }
 
     pub fn ledger(&self) -> Result<Ledger, OpenHomeError> {
-        Ledger::open(&self.ledger_path()).map_err(OpenHomeError::Ledger)
+        Ledger::open_observed(&self.ledger, &|place| stop::here(place)).map_err(OpenHomeError::Ledger)
     }
 
     /// For commands that only look: makes nothing, and is `None` where nothing was ever recorded.

@@ -23,6 +23,7 @@ use crate::run::Run;
 const FINDINGS: &str = "findings";
 const INPUTS: &str = "inputs";
 const ASIDE: &str = "new";
+const POSTURE: &str = "posture";
 const USAGE: &str = "usage";
 
 /// The places of a run's notes.
@@ -76,6 +77,18 @@ impl Journal {
         serde_json::from_slice(&own_files::read(self.place(INPUTS)).ok()?).ok()
     }
 
+    /// Notes the sandbox of a setup or a check before its program starts, if none was noted.
+    pub(crate) fn note_posture(&self, posture: &Posture) -> io::Result<()> {
+        if self.place(POSTURE).own_exists() {
+            return Ok(());
+        }
+        self.note(POSTURE, &serde_json::to_vec(posture)?)
+    }
+
+    pub(crate) fn read_posture(&self) -> Option<Posture> {
+        serde_json::from_slice(&own_files::read(self.place(POSTURE)).ok()?).ok()
+    }
+
     /// Adds the record of a request that has ended.
     pub(crate) fn note_usage(&self, record: &UsageRecord) -> io::Result<()> {
         let mut line = serde_json::to_vec(record)?;
@@ -95,7 +108,7 @@ impl Journal {
     }
 
     pub(crate) fn remove(&self) {
-        for what in [FINDINGS, INPUTS, ASIDE, USAGE] {
+        for what in [FINDINGS, INPUTS, ASIDE, POSTURE, USAGE] {
             let _ = fs::remove_file(self.place(what));
         }
         // Only the last one finds it empty.

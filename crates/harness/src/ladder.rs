@@ -37,7 +37,7 @@ pub(crate) fn proof(harness: &Harness, engine: &EngineSetting) -> Option<Report>
 fn rung(harness: &Harness, engine: &str, source_id: &str, pair: Option<&ModelPair>, stage: Stage) -> RungFact {
     let filter = RunFilter { engine: Some(engine.to_owned()), ..RunFilter::default() };
     let rows = harness.ledger().runs_recent(&filter, MOST_RUNS).unwrap_or_default();
-    let governed = |row: &&RunRow| row.stage == stage.number() && row.purpose == Purpose::Governed.as_str();
+    let governed = |row: &&RunRow| row.stage == stage && row.purpose == Purpose::Governed;
     let mut stale = None;
     for row in rows.iter().filter(governed) {
         match row.status {
@@ -46,16 +46,16 @@ fn rung(harness: &Harness, engine: &str, source_id: &str, pair: Option<&ModelPai
             RunStatus::Pass => {
                 if let Some(report) = report(harness, row).filter(|report| report.status == Status::Pass) {
                     let Some(why) = other_identity(&report, source_id, pair) else {
-                        return RungFact::Validated { stage, run_id: row.run_id.clone() };
+                        return RungFact::Validated { stage, run_id: row.run_id.to_string() };
                     };
-                    stale = stale.or(Some(RungFact::Stale { stage, run_id: row.run_id.clone(), why }));
+                    stale = stale.or(Some(RungFact::Stale { stage, run_id: row.run_id.to_string(), why }));
                 }
             }
             RunStatus::Fail | RunStatus::Blocked if counts_against(row) => {
                 // The failure of another is told by its bundle; one that tells nothing counts against everybody.
                 let other = report(harness, row).and_then(|report| other_identity(&report, source_id, pair));
                 if other.is_none() {
-                    return RungFact::Blocked { stage, run_id: row.run_id.clone() };
+                    return RungFact::Blocked { stage, run_id: row.run_id.to_string() };
                 }
             }
             RunStatus::Fail | RunStatus::Blocked => {}
@@ -66,13 +66,13 @@ fn rung(harness: &Harness, engine: &str, source_id: &str, pair: Option<&ModelPai
 
 /// The report of a bundle that verifies, as the ledger knows it.
 fn report(harness: &Harness, row: &RunRow) -> Option<Report> {
-    let as_told = |report: &Report| report.stage.number() == row.stage && report.purpose == Purpose::Governed;
+    let as_told = |report: &Report| report.stage == row.stage && report.purpose == Purpose::Governed;
     bound_report(harness, row).filter(as_told)
 }
 
 fn bound_report(harness: &Harness, row: &RunRow) -> Option<Report> {
     let bundle = harness.home.root().join(row.bundle.as_ref()?);
-    let bound = BoundBundle::bind(&bundle, &[harness.key.public()], Some(&asked_run(row)?));
+    let bound = BoundBundle::bind(&bundle, &[harness.key.public()], Some(&asked_run(row)));
     bound.ok().map(BoundBundle::into_report)
 }
 
@@ -86,10 +86,8 @@ fn other_identity(report: &Report, source_id: &str, pair: Option<&ModelPair>) ->
 }
 
 fn counts_against(row: &RunRow) -> bool {
-    let interrupted = row.reasons.iter().all(|code| code == Reason::HarnessInterrupted.code());
-    let counted = |code: &String| COUNTS_AGAINST.iter().any(|reason| reason.code() == code);
     match row.status {
-        RunStatus::Fail => !interrupted,
-        _ => row.reasons.iter().any(counted),
+        RunStatus::Fail => row.reasons.iter().any(|reason| *reason != Reason::HarnessInterrupted),
+        _ => row.reasons.iter().any(|reason| COUNTS_AGAINST.contains(reason)),
     }
 }

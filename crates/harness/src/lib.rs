@@ -23,8 +23,10 @@ mod home;
 mod host;
 mod journal;
 mod ladder;
+mod lease;
 mod look;
 mod model;
+mod named_repositories;
 mod placement;
 mod posture;
 mod proof;
@@ -51,7 +53,7 @@ mod watch;
 mod work;
 
 pub use archive::{
-    ExportRunError, ExportSource, Exported, IMPORTED, ImportArchiveError, Imported, Manifest, TakenIn, export, import,
+    ExportRunError, ExportSource, Exported, ImportArchiveError, Imported, Manifest, TakenIn, export, import,
     imported_bundle, imported_runs, imported_signer,
 };
 pub use audit::{AuditLedgerError, LedgerAudit, audit};
@@ -64,20 +66,21 @@ pub use engines::{
     Engine, EngineConfig, Engines, FAKE, check_source, draft_source, find_engine, is_built_in, list_sources,
 };
 pub use gc::{Act, CollectError, Kept, Retention, RunFate, Stuff, StuffFate, Swept, gc, hold};
-pub use halt::{HALT_LIFTED, HALT_SET, Halt, HaltError, HaltSet, Halted, Resumed, halt, halted, resume};
+pub use halt::{Halt, HaltError, HaltSet, Halted, Resumed, halt, halted, resume};
 pub use harness::{Harness, OpenHarnessError};
-pub use home::{Home, OpenHomeError};
+pub use home::{Home, HomePlace, OpenHomeError};
 pub use host::{GatherHostError, Tools};
 pub use look::{Look, LookError, Looked, Shown, look_around};
 pub use model::{ModelAsk, ModelSetting, ModelSettings, ProxySetting, RecordRow, check_record, list_records};
+pub use named_repositories::NamedRepositories;
 pub use recorder::execution_rules;
 pub use recover::{RecoverError, Recovered, left_work, recover};
 pub use replay::{ReadStepsError, recorded_steps};
-pub use reverify::{REVERIFIED, Reverified, ReverifyError, reverify};
+pub use reverify::{Reverified, ReverifyError, reverify};
 pub use run::{OpenRunError, random_token};
 pub use scan::ContractSecret;
 pub use scan_files::{FileSecret, ScannedFiles, UnreadFile, scan_files};
 pub use spine::{GovernError, Outcome, govern};
-pub use take::{TAKEN, TakeAsk, TakeError, TookPatch, take};
+pub use take::{TakeAsk, TakeError, TookPatch, take};
 pub use task::{BaselineFile, LoadTaskError, Origin, Task};
 pub use watch::{Quiet, Step, StepState, Told, Watch, WatchRun};

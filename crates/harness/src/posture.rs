@@ -131,7 +131,7 @@ pub(crate) fn document(run: &Run<'_>) -> Result<SandboxDocument, Stopped> {
 
 /// The profile everything that ran was under.
 pub(crate) fn applied(run: &Run<'_>) -> Profile {
-    let measured = if run.findings.cells.cells.is_empty() { Profile::None } else { Profile::Strict };
+    let measured = if run.findings.cells.postures.is_empty() { Profile::None } else { Profile::Strict };
     run.findings.applied.unwrap_or(measured)
 }
 

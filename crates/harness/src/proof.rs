@@ -11,6 +11,7 @@ use evidence::names;
 use untrusted_fs::own_files;
 
 use crate::decide::repository;
+use crate::named_repositories::ReadTargetError;
 use crate::quarters::{GIVEN, TREE};
 use crate::run::{Run, Stopped};
 
@@ -35,8 +36,11 @@ pub(crate) struct Handed<'a> {
 
 impl Given {
     /// Searches everything before anything is started. The place where a path stands, if one does.
-    pub(crate) fn search(run: &Run<'_>, handed: &Handed<'_>) -> Result<(Self, Option<LookedAt>), Stopped> {
-        let paths = paths(run);
+    pub(crate) fn search(
+        run: &Run<'_>,
+        handed: &Handed<'_>,
+        paths: &[String],
+    ) -> Result<(Self, Option<LookedAt>), Stopped> {
         let mut contract = run.task.contract.clone();
         contract.source_repository = None;
         let environment: String = handed.environment.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
@@ -66,17 +70,21 @@ impl Given {
 /// What every sandbox has of its own.
 const OWN: &[&str] = &[TREE, GIVEN, sandbox::HOME_DEFAULT, "/tmp"];
 
-/// Repositories of the operator's that this run knows of. A place that every sandbox has of its own is told from none.
-fn paths(run: &Run<'_>) -> Vec<String> {
+/// Repositories of the operator's that records, configuration and contract name: everything that the proof looks for. A place
+/// that every sandbox has of its own is told from none.
+pub(crate) fn repository_paths(run: &Run<'_>) -> Result<Vec<String>, ReadTargetError> {
     let contract = &run.task.contract;
-    let named = contract.target_repository.iter().chain(&contract.source_repository).cloned();
-    let opened = repository(run.task).map(|path| path.display().to_string());
-    let mut paths: Vec<String> = named.chain(opened).collect();
+    let of_contract = contract.target_repository.iter().chain(&contract.source_repository).cloned();
+    let named = run.harness.named_repositories.paths()?;
+    let opened = repository(run.task).map(Path::to_owned);
+    let text = |path: PathBuf| path.display().to_string();
+    let all = of_contract.chain(named.into_iter().chain(opened).map(text));
+    let mut paths: Vec<String> = all.map(|path| path.trim_end_matches('/').to_owned()).collect();
     let everywhere = |path: &str| OWN.iter().any(|own| Path::new(own).starts_with(path));
     paths.retain(|path| path.starts_with('/') && !everywhere(path));
     paths.sort();
     paths.dedup();
-    paths
+    Ok(paths)
 }
 
 /// How often a path stands in a text. `/src/site-cache` is not `/src/site`; where that is in doubt, it is.

@@ -20,7 +20,7 @@ use contract::{Digest, Purpose, Report, RunId, Stage, TaskContract};
 use evidence::artifact::take_over;
 use evidence::names;
 use evidence::seal::Sealed;
-use ledger::Entry;
+use ledger::{Entry, EntryKind, OpenRun};
 use serde::Deserialize;
 
 use crate::clock::RunClock;
@@ -29,6 +29,7 @@ use crate::gc::seize;
 use crate::harness::Harness;
 use crate::home::Home;
 use crate::journal::{Journal, sweep_journals};
+use crate::lease::{Belongs, HeldLease, belongs, is_lost, keep_late};
 use crate::model::ModelAsk;
 use crate::report::{Evidence, ledger_entry, remove_work};
 use crate::reserve::Reserve;
@@ -51,6 +52,8 @@ pub struct Recovered {
     pub recorded: Vec<String>,
     /// Runs that are still going on.
     pub alive: Vec<String>,
+    /// Runs of this home that another instance has sealed; what they left is kept under `late/`.
+    pub late: Vec<String>,
     /// Folders of runs that never started.
     pub removed: Vec<String>,
     /// Folders of other commands that were killed, with what those had begun brought to an end.
@@ -104,13 +107,11 @@ pub fn recover(harness: &Harness) -> Result<Recovered, RecoverError> {
         done.note_failure(&run_id, tried);
     }
     let open = harness.ledger().runs_open().map_err(|error| RecoverError::Ledger(error.to_string()))?;
-    for row in open {
-        let Ok(run_id) = RunId::try_from(row.run_id) else { continue };
-        if harness.home.active_run(&run_id).own_exists() {
-            continue;
+    for run in open {
+        if !harness.home.active_run(&run.row.run_id).own_exists() {
+            let tried = recover_vanished(harness, &run, &mut done);
+            done.note_failure(&run.row.run_id, tried);
         }
-        let tried = recover_vanished(harness, &run_id, &mut done);
-        done.note_failure(&run_id, tried);
     }
     clear_work(harness, &mut done);
     sweep_journals(&harness.home);
@@ -159,14 +160,52 @@ fn remove_left(path: &Path) -> Result<(), RecoverError> {
     tried
 }
 
-/// A run that the ledger calls running and whose folder is gone.
-fn recover_vanished(harness: &Harness, run_id: &RunId, done: &mut Recovered) -> Result<(), RecoverError> {
-    if record_bundle(harness, run_id)? {
-        done.recorded.push(run_id.to_string());
-    } else {
-        done.sealed.push(seal_dead(harness, run_id, None, None)?.report);
-    }
+/// A run that the ledger calls running and that has no folder here: it is gone, or another instance's.
+fn recover_vanished(harness: &Harness, run: &OpenRun, done: &mut Recovered) -> Result<(), RecoverError> {
+    let run_id = &run.row.run_id;
+    let dead = match belongs(harness, run).map_err(RecoverError::Ledger)? {
+        Belongs::Elsewhere => {
+            done.alive.push(run_id.to_string());
+            return Ok(());
+        }
+        Belongs::Here(_) if record_bundle(harness, run_id)? => {
+            done.recorded.push(run_id.to_string());
+            return Ok(());
+        }
+        Belongs::Here(lease) => Dead { lease, ..Dead::default() },
+        Belongs::TakenOver(lease) => Dead { lease: Some(lease), lapsed: true, ..Dead::default() },
+    };
+    done.sealed.push(seal_dead(harness, run_id, dead)?.report);
     Ok(())
+}
+
+/// A run whose process is gone, or that another instance no longer speaks for.
+#[derive(Default)]
+struct Dead<'a> {
+    /// Its folder and the lock on it.
+    left: Option<(PathBuf, File)>,
+    /// The way it ended, where that was in this very process.
+    stopped: Option<&'a Stopped>,
+    lease: Option<HeldLease>,
+    /// It was another instance's, whose lease has lapsed.
+    lapsed: bool,
+}
+
+impl Dead<'_> {
+    fn cause(&self, same_boot: bool) -> String {
+        match self.stopped {
+            Some(stopped) => stopped.to_string(),
+            None if self.lapsed => "the instance that ran it has let its lease lapse".to_owned(),
+            None if same_boot => "the harness process was killed".to_owned(),
+            None => "the machine was restarted".to_owned(),
+        }
+    }
+}
+
+/// The lease that this home still has on a run of its own.
+fn own_lease(harness: &Harness, run_id: &RunId) -> Result<Option<HeldLease>, RecoverError> {
+    let lease = harness.ledger().lease(run_id).map_err(|error| RecoverError::Ledger(error.to_string()))?;
+    Ok(lease.map(|lease| HeldLease { owner: lease.owner, epoch: lease.epoch }))
 }
 
 impl Recovered {
@@ -203,13 +242,21 @@ fn recover_active(harness: &Harness, run_id: &RunId, done: &mut Recovered) -> Re
         done.recorded.push(run_id.to_string());
         return Ok(());
     }
+    if is_lost(harness, run_id) {
+        Reserve::release(&harness.home, run_id);
+        remove_work(&harness.home, run_id);
+        keep_late(&harness.home, run_id).map_err(|error| RecoverError::Io(dir, error))?;
+        done.late.push(run_id.to_string());
+        return Ok(());
+    }
     if entries(harness, run_id)?.is_empty() {
         Reserve::release(&harness.home, run_id);
         remove_all(&dir)?;
         done.removed.push(run_id.to_string());
         return Ok(());
     }
-    let sealed = seal_dead(harness, run_id, Some((dir, lock)), None)?;
+    let lease = own_lease(harness, run_id)?;
+    let sealed = seal_dead(harness, run_id, Dead { left: Some((dir, lock)), lease, ..Dead::default() })?;
     done.sealed.push(sealed.report);
     Ok(())
 }
@@ -224,7 +271,7 @@ fn remove_all(dir: &Path) -> Result<(), RecoverError> {
 }
 
 fn entries(harness: &Harness, run_id: &RunId) -> Result<Vec<Entry>, RecoverError> {
-    harness.ledger().run_entries(run_id.as_str()).map_err(|error| RecoverError::Ledger(error.to_string()))
+    harness.ledger().run_entries(run_id).map_err(|error| RecoverError::Ledger(error.to_string()))
 }
 
 /// A bundle that is in place but not in the ledger, because the run died between the two.
@@ -234,10 +281,11 @@ fn record_bundle(harness: &Harness, run_id: &RunId) -> Result<bool, RecoverError
         return Ok(false);
     }
     let sealed = read_sealed(&dir).map_err(|error| RecoverError::Io(dir, error))?;
-    let now = RunClock::start().map_err(|error| RecoverError::Ledger(error.to_string()))?.now().to_string();
+    let now = RunClock::start().map_err(|error| RecoverError::Ledger(error.to_string()))?.now();
+    let lease = own_lease(harness, run_id)?;
     harness
         .ledger()
-        .run_sealed(&ledger_entry(&sealed, &now))
+        .run_sealed(&ledger_entry(&sealed, now, lease))
         .map_err(|error| RecoverError::Ledger(error.to_string()))?;
     remove_work(&harness.home, run_id);
     Journal::of(&harness.home, run_id).remove();
@@ -258,7 +306,8 @@ pub(crate) fn seal_stopped(harness: &Harness, run_id: &RunId, stopped: &Stopped)
     let dir = harness.home.active_run(run_id);
     match take_over(&dir) {
         Ok(Some(lock)) if !harness.home.bundle(run_id).own_exists() => {
-            seal_dead(harness, run_id, Some((dir, lock)), Some(stopped))
+            let lease = own_lease(harness, run_id)?;
+            seal_dead(harness, run_id, Dead { left: Some((dir, lock)), stopped: Some(stopped), lease, lapsed: false })
         }
         // Another process saw that nobody held the run and seals it.
         _ => wait_for_bundle(harness, run_id),
@@ -277,25 +326,20 @@ fn wait_for_bundle(harness: &Harness, run_id: &RunId) -> Result<Sealed, RecoverE
     Err(RecoverError::Seal(run_id.to_string(), "another process holds it".to_owned()))
 }
 
-/// Makes the bundle of a run whose process is gone.
-fn seal_dead(
-    harness: &Harness,
-    run_id: &RunId,
-    left: Option<(PathBuf, File)>,
-    stopped: Option<&Stopped>,
-) -> Result<Sealed, RecoverError> {
+/// Makes the bundle of a dead run.
+fn seal_dead(harness: &Harness, run_id: &RunId, dead: Dead<'_>) -> Result<Sealed, RecoverError> {
     let failed = |error: String| RecoverError::Seal(run_id.to_string(), error);
     sandbox::sweep(&(MARKER.to_owned(), run_id.mark()));
     Reserve::release(&harness.home, run_id);
     let entries = entries(harness, run_id)?;
     let started = entries
         .iter()
-        .find(|entry| entry.kind == ledger::kind::RUN_STARTED)
+        .find(|entry| entry.is(EntryKind::RunStarted))
         .ok_or_else(|| failed("the ledger has no intent of it".to_owned()))?;
     let intent: Intent = serde_json::from_value(started.body.clone()).map_err(|error| failed(error.to_string()))?;
-    let engine_intent = entries.iter().find(|entry| entry.kind == ledger::kind::ENGINE_STARTING);
+    let engine_intent = entries.iter().find(|entry| entry.is(EntryKind::EngineStarting));
     let same_boot = intent.detail.boot_id == crate::host::boot_id();
-    let why = stopped.map_or_else(|| cause(same_boot).to_owned(), ToString::to_string);
+    let why = dead.cause(same_boot);
     let ask = Ask {
         engine: intent.engine,
         stage: intent.stage,
@@ -310,18 +354,14 @@ fn seal_dead(
     let cancel = AtomicBool::new(false);
     let scene =
         Scene { harness, task: &task, ask: &ask, watch: Watch { cancel: &cancel, observer: &Quiet }, same_boot };
-    let sealed =
-        scene.remains(run_id, started, engine_intent, left.as_ref().map(|(dir, _)| dir.as_path()), &why, stopped);
+    let old = dead.left.as_ref().map(|(dir, _)| dir.as_path());
+    let sealed = scene.remains(run_id, started, engine_intent, old, &why, &dead);
     let sealed = sealed
         .and_then(|remains| Evidence::from(remains).report()?.seal(SealedBy::Recover))
         .map_err(|error| failed(error.to_string()))?;
-    if let Some((dir, _)) = &left {
+    if let Some((dir, _)) = &dead.left {
         remove_all(dir)?;
     }
     remove_work(&harness.home, run_id);
     Ok(sealed)
-}
-
-fn cause(same_boot: bool) -> &'static str {
-    if same_boot { "the harness process was killed" } else { "the machine was restarted" }
 }

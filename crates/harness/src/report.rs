@@ -7,17 +7,18 @@ use contract::report::{CHANGED_FILES, Report, SourceAdmissionStatus};
 use contract::sandbox::{postures, probe_sha256};
 use contract::statement::SealedBy;
 use contract::text::shown;
-use contract::{Coverage, EventKind, Reason, RunId};
+use contract::{Coverage, EventKind, Reason, RunId, Stamp};
 use evidence::seal::{Sealed, Signing, seal};
 use evidence::{names, stop};
 use gate::{Admission, Refused};
-use ledger::{RunSealed, Verdict};
+use ledger::{FIRST_EPOCH, RunSeal, RunSealed};
 use serde_json::json;
 
 use crate::decide::{AdmittedRun, RefusedRun};
 use crate::engines::{Blocked, BlockedRun, judge_again};
 use crate::home::Home;
 use crate::journal::Journal;
+use crate::lease::HeldLease;
 use crate::recover::Remains;
 use crate::run::{Run, Stopped, memory_path};
 use crate::task::Origin;
@@ -156,7 +157,7 @@ impl Reported<'_> {
             }
             let sealed = seal(run.draft, report, &signing, &to)?;
             stop::here("ledger.telling");
-            run.harness.ledger().run_sealed(&ledger_entry(&sealed, &run.clock.now().to_string()))?;
+            run.harness.ledger().run_sealed(&ledger_entry(&sealed, run.clock.now(), run.lease))?;
             Journal::of(&run.harness.home, &sealed.report.run_id).remove();
             stop::here("ledger.told");
             Ok::<_, Stopped>(sealed)
@@ -167,25 +168,22 @@ impl Reported<'_> {
 }
 
 /// What the ledger keeps of a sealed bundle.
-pub(crate) fn ledger_entry(sealed: &Sealed, time: &str) -> RunSealed {
+pub(crate) fn ledger_entry(sealed: &Sealed, time: Stamp, lease: Option<HeldLease>) -> RunSealed {
     let report = &sealed.report;
     let tests = report.verification.exam_tests();
-    RunSealed {
-        run_id: report.run_id.to_string(),
-        time: time.to_owned(),
-        verdict: match report.status {
-            contract::Status::Pass => Verdict::Pass,
-            contract::Status::Fail => Verdict::Fail,
-            contract::Status::Blocked => Verdict::Blocked,
-        },
-        finished_at: report.run_finished_at.to_string(),
+    let seal = RunSeal {
+        status: report.status,
+        finished_at: report.run_finished_at,
         duration_ms: report.duration_ms,
-        reasons: report.blocker_reasons.iter().map(|reason| reason.code().to_owned()).collect(),
+        reasons: report.blocker_reasons.clone(),
         tests_passed: tests.map(|tests| tests.passed),
         tests_executed: tests.map(|tests| tests.executed),
-        attestation_sha256: sealed.attestation_sha256.to_string(),
+        attestation_sha256: sealed.attestation_sha256,
         bundle: format!("harness-runs/{}", report.run_id),
-    }
+        // Said only where it is not the instance that started the run.
+        owner: lease.filter(|lease| lease.epoch > FIRST_EPOCH).map(|lease| lease.owner),
+    };
+    RunSealed { run_id: report.run_id.clone(), time, epoch: lease.map(|lease| lease.epoch), seal }
 }
 
 /// Removes what a run worked in. It is scratch and nothing depends on it, so what cannot be removed now may stay.
@@ -224,7 +222,12 @@ fn skip_missing_events(run: &mut Run<'_>, why: &str) {
 
 /// Keeps what an interrupted run left of its result in its bundle; what it did not leave is said to be unknown, not empty.
 fn complete_interrupted(run: &mut Run<'_>) -> Result<(), Stopped> {
-    let why = "the run was interrupted; what it left lies in backend/recovered";
+    // Its folder may be gone, or lie in another home.
+    let is_left = run.draft.files().keys().any(|name| name.starts_with("backend/"));
+    let why = match is_left {
+        true => "the run was interrupted; what it left lies in backend/recovered",
+        false => "the run was interrupted, and nothing that it left is here",
+    };
     skip_missing_events(run, why);
     if run.findings.verification.passes.is_empty() {
         run.findings.skip("verification", why);
@@ -241,6 +244,8 @@ fn complete_interrupted(run: &mut Run<'_>) -> Result<(), Stopped> {
     }
     if !run.findings.engine.started {
         run.marker("engine-not-started.txt", why)?;
+    } else if !is_left {
+        run.marker("nothing-left.txt", why)?;
     }
     if !run.draft.files().contains_key(names::TEST_LOG) {
         run.write(names::TEST_LOG, format!("{why}\n").as_bytes())?;

@@ -16,6 +16,7 @@ use contract::reverification::{PREDICATE_TYPE, Reverification, ReverificationSta
 use contract::statement::{STATEMENT_TYPE, SignedHarness};
 use contract::{BUNDLE_VERSION, Coverage, Decision, RULES_VERSION, Reason, Status, TaskContract};
 use evidence::names;
+use ledger::EntryKind;
 use serde_json::json;
 
 use crate::availability;
@@ -26,13 +27,11 @@ use crate::harness::Harness;
 use crate::run::{Stopped, canary, suffix};
 use crate::stated::{self, StateError};
 use crate::supervise::Setting;
+use crate::verification::altered_files;
 use crate::watch::Watch;
 use crate::work::Work;
 use trees::Rebuilt;
 use untrusted_fs::own_files::{self, OwnOptions as _};
-
-/// Entry of the ledger.
-pub const REVERIFIED: &str = "evidence.reverified";
 
 /// Reasons that holding the exam again finds out again; all others are what was seen while the engine ran.
 const FOUND_AGAIN: &[Reason] = &[
@@ -159,6 +158,9 @@ pub fn reverify(
         let furnished = Furnished { mounts, layer: None, baseline: None };
         let trees = Trees { store, baseline, result, rules: &rules };
         examined = Examiner::new(setting, watch.cancel, trees, None, furnished).examine()?;
+        let patch = own_files::read(bundle.join(names::PATCH));
+        let patch = patch.map_err(|error| ReverifyError::Read(bundle.join(names::PATCH), error.to_string()))?;
+        examined.note_altered(&altered_files(&patch, &rules));
     }
     let found = crate::result::judged(&rules, &changes).into_iter().map(|(reason, text)| (reason, text, names::PATCH));
     let mut blocks: Vec<(Reason, String, &str)> = found.collect();
@@ -175,7 +177,7 @@ pub fn reverify(
     let reverification = held.compose(harness, report, clock)?;
     // What the exam's programs said goes into both.
     let mut censor = crate::scan::censor(&canary);
-    let clean = censor.document(REVERIFIED, &reverification);
+    let clean = censor.document(EntryKind::EvidenceReverified.name(), &reverification);
     let clean = clean.map_err(|error| ReverifyError::Failed(error.to_string()))?;
     let reverification = clean.unwrap_or(reverification);
     let log = censor.bytes(names::TEST_LOG, &log).into_owned();
@@ -301,8 +303,8 @@ fn record(harness: &Harness, bundle: &Path, reverification: &Reverification) -> 
         "verdict_now": reverification.verdict_now,
         "verdict_then": reverification.verdict_then,
     });
-    let time = reverification.reverified_at.to_string();
-    let appended = harness.ledger().append(REVERIFIED, Some(reverification.run_id.as_str()), &time, &body);
+    let (kind, time) = (EntryKind::EvidenceReverified, reverification.reverified_at);
+    let appended = harness.ledger().append(kind, Some(&reverification.run_id), time, &body);
     appended.map_err(|error| ReverifyError::Failed(error.to_string()))?;
     Ok(stated.path)
 }

@@ -11,7 +11,7 @@ use contract::sandbox::Posture;
 use contract::statement::SignedLedger;
 use contract::{Digest, EventKind, RunId, canonical_bytes};
 use evidence::{Draft, WriteArtifactError, stop};
-use ledger::RunStarted;
+use ledger::{RunIntent, RunStarted};
 use sandbox::Stage;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -28,6 +28,7 @@ use crate::halt::Halted;
 use crate::harness::Harness;
 use crate::home::OpenHomeError;
 use crate::host;
+use crate::lease::HeldLease;
 use crate::model::ModelLink;
 use crate::replay;
 use crate::reserve::Reserve;
@@ -86,6 +87,8 @@ pub(crate) enum Stopped {
     Globs(contract::paths::ParseGlobError),
     /// The run that this one is compared with.
     Baseline(String),
+    /// Another instance has the run by now. Nothing is sealed: that is its business.
+    LeaseLost,
     /// A state that the steps before exclude: a fault of the harness's own.
     Impossible(&'static str),
 }
@@ -110,6 +113,7 @@ impl fmt::Display for Stopped {
             Self::Seal(error) => error.fmt(f),
             Self::Globs(error) => error.fmt(f),
             Self::Baseline(error) => f.write_str(error),
+            Self::LeaseLost => f.write_str("its lease lapsed, and another instance on the same ledger took it over"),
             Self::Impossible(what) => write!(f, "a fault of the harness: {what}"),
         }
     }
@@ -142,6 +146,8 @@ pub(crate) struct Run<'a> {
     pub(crate) ask: &'a Ask,
     pub(crate) watch: Watch<'a>,
     pub(crate) clock: RunClock,
+    /// None for a run of a program that knew no leases.
+    pub(crate) lease: Option<HeldLease>,
     pub(crate) ledger_at_start: SignedLedger,
     pub(crate) contract_digest: Digest,
     pub(crate) draft: Draft,
@@ -208,23 +214,24 @@ impl<'a> Run<'a> {
         stop::here("run.reserved");
         let ledger = harness.ledger();
         let before = ledger.head().map_err(OpenRunError::ReadLedger)?;
-        let intent = RunStarted {
-            run_id: run_id.to_string(),
-            time: clock.started().to_string(),
-            task_id: task.contract.task_id.to_string(),
+        let lease = HeldLease::first(harness);
+        let intent = RunIntent {
+            task_id: task.contract.task_id.clone(),
             engine: ask.engine.clone(),
-            stage: ask.stage.number(),
-            purpose: ask.purpose.as_str().to_owned(),
+            stage: ask.stage,
+            purpose: ask.purpose,
+            owner: Some(lease.owner),
             detail: json!({"boot_id": host::boot_id(), "contract": task.contract, "pid": std::process::id(), "sandbox": ask.sandbox}),
         };
-        if let Err(error) = ledger.run_started(&intent) {
+        let (run, lease_until) = (run_id.clone(), harness.lease_end().map_err(OpenRunError::Clock)?);
+        let started = RunStarted { run_id: run, time: clock.started(), lease_until: Some(lease_until), intent };
+        if let Err(error) = ledger.run_started(&started) {
             let _ = fs::remove_dir(&dir);
             return Err(OpenRunError::Ledger(error));
         }
         stop::here("run.intended");
         let work = harness.home.work_run(&run_id);
-        let head = before.hash.parse().unwrap_or(Digest::ZERO);
-        let ledger_at_start = SignedLedger { id: ledger.ledger_id().to_owned(), head, seq: before.seq };
+        let ledger_at_start = SignedLedger { id: ledger.ledger_id().to_owned(), head: before.hash, seq: before.seq };
         drop(ledger);
         let mut draft = Draft::begin(dir, run_id, lock, clock.started(), censor(&canary))
             .map_err(|error| OpenRunError::Io(harness.home.active().join(error.name), error.error))?;
@@ -235,6 +242,7 @@ impl<'a> Run<'a> {
             ask,
             watch,
             clock,
+            lease: Some(lease),
             ledger_at_start,
             contract_digest,
             draft,

@@ -1,7 +1,9 @@
 //! The path of data, on one screen: contract, decision, copy, run, result, verification, report, bundle, ledger entry.
 
 use std::fmt;
+use std::path::PathBuf;
 
+use contract::RunId;
 use contract::statement::SealedBy;
 use evidence::seal::Sealed;
 
@@ -9,8 +11,9 @@ use crate::decide::{Ask, Decided};
 use crate::engines::Prepared;
 use crate::halt::Lookout;
 use crate::harness::Harness;
+use crate::lease::keep_late;
 use crate::recover::{RecoverError, seal_stopped};
-use crate::report::Evidence;
+use crate::report::{Evidence, remove_work};
 use crate::run::{OpenRunError, Run, Stopped};
 use crate::task::Task;
 use crate::watch::Watch;
@@ -48,6 +51,8 @@ pub enum GovernError {
     Open(OpenRunError),
     /// It started and could not be sealed now; the next command tries again.
     Seal(RecoverError),
+    /// Another instance took it over and seals it. Evidence of this one is kept apart and counts for nothing.
+    Late { run_id: RunId, kept: PathBuf },
 }
 
 impl fmt::Display for GovernError {
@@ -55,6 +60,11 @@ impl fmt::Display for GovernError {
         match self {
             Self::Open(error) => error.fmt(f),
             Self::Seal(error) => error.fmt(f),
+            Self::Late { run_id, kept } => write!(
+                f,
+                "run {run_id} lost its lease, and another instance on the same ledger has sealed it; its own evidence lies in {}",
+                kept.display()
+            ),
         }
     }
 }
@@ -67,10 +77,13 @@ pub fn govern(harness: &Harness, task: &Task, ask: &Ask, watch: Watch<'_>) -> Re
     let outcome = lookout.during(|cancel| {
         let run = Run::open(harness, task, ask, Watch { cancel, ..watch }).map_err(GovernError::Open)?;
         let run_id = run.id().clone();
-        match follow(run) {
+        match harness.keeping_lease(&run_id, || lookout.lose_lease(), || follow(run)) {
             Ok(sealed) => Ok(Outcome { sealed, interrupted: false }),
             Err(stopped) => {
                 let stopped = lookout.cause(stopped);
+                if matches!(stopped, Stopped::LeaseLost) {
+                    return Err(late(harness, run_id));
+                }
                 let interrupted = matches!(stopped, Stopped::Cancelled);
                 let sealed = seal_stopped(harness, &run_id, &stopped).map_err(GovernError::Seal)?;
                 Ok(Outcome { sealed, interrupted })
@@ -79,4 +92,14 @@ pub fn govern(harness: &Harness, task: &Task, ask: &Ask, watch: Watch<'_>) -> Re
     });
     harness.supervisor.settle();
     outcome
+}
+
+/// Puts the evidence of a run that lost its lease aside.
+fn late(harness: &Harness, run_id: RunId) -> GovernError {
+    let kept = harness.home.late(&run_id);
+    remove_work(&harness.home, &run_id);
+    match keep_late(&harness.home, &run_id) {
+        Ok(()) => GovernError::Late { run_id, kept },
+        Err(error) => GovernError::Seal(RecoverError::Io(kept, error)),
+    }
 }

@@ -7,10 +7,13 @@ use std::time::Duration;
 use contract::decision::Profile;
 use contract::task::Limits;
 use contract::{RunId, TaskContract};
-use sandbox::{Ended, How, LimitKind, Space, Spec, Stage, SuperviseError, Supervisor};
+use sandbox::{Confined, Ended, How, LimitKind, Space, Spec, Stage, SuperviseError, Supervisor};
+use untrusted_fs::own_files::OwnPath as _;
 
 use crate::harness::Harness;
+use crate::journal::Journal;
 use crate::placement::Places;
+use crate::posture::posture;
 use crate::quarters::Quarters;
 use crate::run::{Run, Stopped};
 
@@ -124,6 +127,26 @@ impl Setting<'_> {
         spec.confinement = quarters.confinement(space, processes, self.canary);
         spec.watched = Some(quarters.watched(space));
         Some(spec)
+    }
+}
+
+impl Setting<'_> {
+    /// Runs a program, in its sandbox where the profile has one.
+    pub(crate) fn run(&self, stage: Stage, spec: Spec, watch: &mut sandbox::Watch<'_>) -> Result<Ended, Stopped> {
+        if spec.confinement.is_none() {
+            return Ok(stage.run(&spec, watch)?);
+        }
+        Ok(self.confine(stage, spec)?.start(watch)?)
+    }
+
+    /// Builds a sandbox and notes it before anything runs in it, for whoever seals the run if it dies there.
+    pub(crate) fn confine(&self, stage: Stage, spec: Spec) -> Result<Confined, Stopped> {
+        let confined = stage.confine(spec)?;
+        // Only a run that goes on has notes; a sealed one is looked at again without any.
+        if self.harness.home.active_run(self.run_id).own_exists() {
+            let _ = Journal::of(&self.harness.home, self.run_id).note_posture(&posture(confined.applied())?);
+        }
+        Ok(confined)
     }
 }
 

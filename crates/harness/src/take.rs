@@ -15,6 +15,7 @@ use contract::statement::{STATEMENT_TYPE, SignedHarness};
 use contract::taken::{PREDICATE_TYPE, Person, Taken, TakenStatement};
 use contract::{BUNDLE_VERSION, Coverage, Report, Stage, Status, TaskContract};
 use evidence::{names, stop};
+use ledger::{Entry, EntryKind};
 use tree::{BranchName, CommitSpec, Landing, Oid};
 
 use crate::bound::BoundBundle;
@@ -28,9 +29,6 @@ use left::{Begun, entry_body};
 pub(crate) use left::{TAKE, recover_take};
 use scene::Scene;
 use untrusted_fs::own_files;
-
-/// Entry of the ledger.
-pub const TAKEN: &str = "patch.taken";
 
 /// What is to be taken, and how.
 #[derive(Debug)]
@@ -192,10 +190,11 @@ impl Taking<'_> {
     }
 
     fn is_recorded(&self, commit: Oid) -> Result<bool, TakeError> {
-        let entries = self.harness.ledger().run_entries(self.report.run_id.as_str());
+        let entries = self.harness.ledger().run_entries(&self.report.run_id);
         let entries = entries.map_err(|error| TakeError::Record(error.to_string()))?;
         let (commit, branch) = (commit.to_string(), self.branch.as_str());
-        Ok(entries.iter().any(|it| it.kind == TAKEN && it.body["commit"] == commit && it.body["branch"] == branch))
+        let same = |entry: &Entry| entry.body["commit"] == commit && entry.body["branch"] == branch;
+        Ok(entries.iter().any(|entry| entry.is(EntryKind::PatchTaken) && same(entry)))
     }
 
     fn taken(&self, commit: Oid, author: Person, clock: RunClock) -> Taken {
@@ -240,8 +239,8 @@ impl Taking<'_> {
         let stated = stated.map_err(|error| failed(&error))?;
         stop::here("take.stated");
         let body = entry_body(&taken, &stated);
-        let time = taken.taken_at.to_string();
-        let appended = self.harness.ledger().append(TAKEN, Some(taken.run_id.as_str()), &time, &body);
+        let kind = EntryKind::PatchTaken;
+        let appended = self.harness.ledger().append(kind, Some(&taken.run_id), taken.taken_at, &body);
         appended.map_err(|error| failed(&error))?;
         Ok((taken, stated.path))
     }

@@ -1,7 +1,9 @@
 //! Independent verification of a run's result, and what it makes of the run.
 
+use contract::paths::PathRules;
 use contract::report::CheckResult;
 use contract::{Coverage, EventKind, Reason};
+use evidence::exam_change::altered_exam_files;
 use evidence::{names, stop};
 use serde_json::json;
 
@@ -54,10 +56,14 @@ impl<'a> Captured<'a> {
         let patch =
             patch.map_err(|_| Stopped::Io(names::PATCH.into(), std::io::Error::other("the thread ended early")))?;
         stop::here("exam.held");
-        record_patch(&mut run, patch?, tree)?;
+        let patch = patch?;
+        let altered = patch.as_ref().map_or(Vec::new(), |proof| altered_files(&proof.patch, &rules));
+        record_patch(&mut run, patch, tree)?;
         run.note_findings();
         stop::here("patch.recorded");
-        record(&mut run, examined?)?;
+        let mut examined = examined?;
+        examined.note_altered(&altered);
+        record(&mut run, examined)?;
         stop::here("exam.recorded");
         if run.findings.engine.timed_out {
             late_engine(&mut run);
@@ -68,6 +74,11 @@ impl<'a> Captured<'a> {
         run.step(Step::Verify, StepState::Ended, &summary(&run))?;
         Ok(Verified { run })
     }
+}
+
+/// Files of the exam that the patch changes in another way than by adding tests. A patch of our own writing can be read.
+pub(crate) fn altered_files(patch: &[u8], rules: &PathRules) -> Vec<Vec<u8>> {
+    altered_exam_files(patch, |path| rules.is_protected(path)).unwrap_or_default()
 }
 
 fn skip(run: &mut Run<'_>, why: &str) -> Examined {

@@ -4,7 +4,8 @@
 use std::error::Error;
 use std::path::Path;
 
-use ledger::{Ledger, RunSealed, RunStarted, Verdict};
+use contract::{Digest, Purpose, Reason, RunId, Stage, Stamp, Status};
+use ledger::{Ledger, RunIntent, RunSeal, RunSealed, RunStarted};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -23,28 +24,33 @@ fn add(ledger: &Ledger, number: u32) -> Result<(), Box<dyn Error>> {
     let time = format!("2020-01-{day:02}T{hour:02}:{minute:02}:{second:02}.000000Z");
     // An odd multiplier gives every number a suffix of its own that looks random.
     let suffix = number.wrapping_mul(2_654_435_761);
-    let run_id = format!("202001{day:02}T{hour:02}{minute:02}{second:02}Z-made-up-{suffix:08x}");
+    let run_id = RunId::try_from(format!("202001{day:02}T{hour:02}{minute:02}{second:02}Z-made-up-{suffix:08x}"))?;
+    let time: Stamp = time.parse()?;
     ledger.run_started(&RunStarted {
         run_id: run_id.clone(),
-        time: time.clone(),
-        task_id: format!("made-up-{}", number % 50),
-        engine: ["fake", "case", "codex"][(number % 3) as usize].to_owned(),
-        stage: 2,
-        purpose: "governed".to_owned(),
-        detail: serde_json::Value::Null,
+        time,
+        lease_until: None,
+        intent: RunIntent {
+            task_id: format!("made-up-{}", number % 50).try_into()?,
+            engine: ["fake", "case", "codex"][(number % 3) as usize].to_owned(),
+            stage: Stage::ARTIFICIAL_FIXTURE,
+            purpose: Purpose::Governed,
+            owner: None,
+            detail: serde_json::Value::Null,
+        },
     })?;
-    let verdict = [Verdict::Pass, Verdict::Pass, Verdict::Fail, Verdict::Blocked][(number % 4) as usize];
-    ledger.run_sealed(&RunSealed {
-        bundle: format!("harness-runs/{run_id}"),
-        run_id,
-        time: time.clone(),
-        verdict,
+    let status = [Status::Pass, Status::Pass, Status::Fail, Status::Blocked][(number % 4) as usize];
+    let seal = RunSeal {
+        status,
         finished_at: time,
         duration_ms: u64::from(number % 9000),
-        reasons: if verdict == Verdict::Pass { vec![] } else { vec!["no_diff".to_owned()] },
+        reasons: if status == Status::Pass { vec![] } else { vec![Reason::NoDiff] },
         tests_passed: Some(7),
         tests_executed: Some(7),
-        attestation_sha256: format!("{number:064x}"),
-    })?;
+        attestation_sha256: Digest::of(&number.to_le_bytes()),
+        bundle: format!("harness-runs/{run_id}"),
+        owner: None,
+    };
+    ledger.run_sealed(&RunSealed { run_id, time, epoch: None, seal })?;
     Ok(())
 }

@@ -1,24 +1,27 @@
 //! One entry of the chain: what its digest covers, and reading entries back.
 
+use contract::{Digest, RunId};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use serde::Serialize;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use crate::Ledger;
-use crate::runs::ReadLedgerError;
-
-/// What the first entry carries as the digest of the one before it, and the hash of an empty ledger's head.
-pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+use crate::kind::EntryKind;
+use crate::runs::{ReadLedgerError, typed};
 
 /// A place in the chain. Recorded elsewhere (in a signed statement), it pins every entry up to it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Position {
     pub seq: u64,
-    pub hash: String,
+    pub hash: Digest,
 }
 
-/// One entry as it was appended.
+impl Position {
+    /// The place before the first entry; its hash is what that carries as the one before it.
+    pub const GENESIS: Self = Self { seq: 0, hash: Digest::ZERO };
+}
+
+/// One entry as it is stored. Its texts are not read further: a newer program, or somebody with an editor, may have written them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Entry {
     pub seq: u64,
@@ -30,7 +33,13 @@ pub struct Entry {
     pub hash: String,
 }
 
-/// What an entry's hash is taken over.
+impl Entry {
+    pub fn is(&self, kind: EntryKind) -> bool {
+        self.kind == kind.name()
+    }
+}
+
+/// The members that an entry's hash is taken over.
 pub(crate) struct Hashed<'a> {
     pub(crate) seq: u64,
     pub(crate) time: &'a str,
@@ -42,8 +51,8 @@ pub(crate) struct Hashed<'a> {
 }
 
 impl Hashed<'_> {
-    pub(crate) fn hash(&self) -> serde_json::Result<String> {
-        Ok(hex(&Sha256::digest(self.canonical()?)))
+    pub(crate) fn hash(&self) -> serde_json::Result<Digest> {
+        Ok(Digest::of(self.canonical()?.as_bytes()))
     }
 
     /// The members in canonical order around a body that is canonical already: sorting it again would double the cost of
@@ -97,31 +106,35 @@ pub(crate) fn head(connection: &Connection) -> rusqlite::Result<Position> {
     let mut statement = connection.prepare_cached("SELECT seq, hash FROM entries ORDER BY seq DESC LIMIT 1")?;
     let mut rows = statement.query([])?;
     match rows.next()? {
-        Some(row) => Ok(Position { seq: row.get(0)?, hash: row.get(1)? }),
-        None => Ok(Position { seq: 0, hash: GENESIS.to_owned() }),
+        Some(row) => position_from_row(row),
+        None => Ok(Position::GENESIS),
     }
 }
 
+pub(crate) fn position_from_row(row: &Row<'_>) -> rusqlite::Result<Position> {
+    Ok(Position { seq: row.get(0)?, hash: typed(row, 1, "hash")? })
+}
+
 impl Ledger {
-    /// The last entry's place; sequence 0 and [`GENESIS`] when there is none.
+    /// The last entry's place; [`Position::GENESIS`] when there is none.
     pub fn head(&self) -> Result<Position, ReadLedgerError> {
         Ok(head(&self.connection)?)
     }
 
-    /// The hash of the entry at this place, to be held against one recorded elsewhere; [`GENESIS`] before the first.
-    pub fn hash_at(&self, seq: u64) -> Result<Option<String>, ReadLedgerError> {
+    /// The hash of the entry at this place, to be held against one recorded elsewhere; that of genesis before the first.
+    pub fn hash_at(&self, seq: u64) -> Result<Option<Digest>, ReadLedgerError> {
         if seq == 0 {
-            return Ok(Some(GENESIS.to_owned()));
+            return Ok(Some(Position::GENESIS.hash));
         }
-        let mut statement = self.connection.prepare_cached("SELECT hash FROM entries WHERE seq = ?1")?;
-        Ok(statement.query_row([seq], |row| row.get(0)).optional()?)
+        let mut statement = self.connection.prepare_cached("SELECT seq, hash FROM entries WHERE seq = ?1")?;
+        Ok(statement.query_row([seq], position_from_row).optional()?.map(|position| position.hash))
     }
 
     /// Every entry that names this run, in order.
-    pub fn run_entries(&self, run_id: &str) -> Result<Vec<Entry>, ReadLedgerError> {
+    pub fn run_entries(&self, run_id: &RunId) -> Result<Vec<Entry>, ReadLedgerError> {
         let sql = format!("SELECT {COLUMNS} FROM entries WHERE run_id = ?1 ORDER BY seq");
         let mut statement = self.connection.prepare_cached(&sql)?;
-        let mut rows = statement.query([run_id])?;
+        let mut rows = statement.query([run_id.as_str()])?;
         let mut entries = Vec::new();
         while let Some(row) = rows.next()? {
             let stored = from_row(row)?;
@@ -130,16 +143,6 @@ impl Ledger {
         }
         Ok(entries)
     }
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-    text
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! Finding the run a person means: a full id, a unique beginning of one, its last part or the beginning of that, `@` for
 //! the newest governed run and `@-N` for the one N before it.
 
+use contract::RunId;
 use rusqlite::ToSql;
 
 use crate::Ledger;
-use crate::runs::{COLUMNS, ReadLedgerError, RunRow, get};
+use crate::runs::{ReadLedgerError, RunRow};
 
 /// Enough to tell a person what else they may have meant.
 const MANY: usize = 20;
@@ -15,7 +16,7 @@ pub enum Found {
     One(Box<RunRow>),
     None,
     /// Ids of runs it could mean, newest first; not necessarily all of them.
-    Many(Vec<String>),
+    Many(Vec<RunId>),
 }
 
 impl Ledger {
@@ -30,8 +31,9 @@ impl Ledger {
         if reference.is_empty() {
             return Ok(Found::None);
         }
-        if let Some(run) = get(&self.connection, reference)? {
-            return Ok(Found::One(Box::new(run)));
+        let exact = self.matching("run_id = ?1", &[&reference])?;
+        if !exact.is_empty() {
+            return Ok(found(exact));
         }
         let whole = self.matching("suffix = ?1", &[&reference])?;
         if !whole.is_empty() {
@@ -47,11 +49,12 @@ impl Ledger {
     /// Falls back on all runs where none is governed.
     fn run_back(&self, steps: u32) -> Result<Found, ReadLedgerError> {
         let back = |of: &str| {
-            let sql = format!("SELECT {COLUMNS} FROM runs{of} ORDER BY started_at DESC, seq DESC LIMIT 1 OFFSET ?1");
+            let sql =
+                format!("SELECT {} FROM runs{of} ORDER BY started_at DESC, seq DESC LIMIT 1 OFFSET ?1", self.columns());
             self.rows(&sql, &[&steps])
         };
         let governed = back(" WHERE purpose = 'governed'")?;
-        let none = || self.rows(&format!("SELECT {COLUMNS} FROM runs WHERE purpose = 'governed' LIMIT 1"), &[]);
+        let none = || self.matching("purpose = 'governed'", &[]);
         match governed.is_empty() && none()?.is_empty() {
             true => Ok(found(back("")?)),
             false => Ok(found(governed)),
@@ -60,7 +63,7 @@ impl Ledger {
 
     fn matching(&self, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<RunRow>, ReadLedgerError> {
         // No order asked for: sorting would read every match, and there may be as many as there are runs.
-        let sql = format!("SELECT {COLUMNS} FROM runs WHERE {condition} LIMIT {MANY}");
+        let sql = format!("SELECT {} FROM runs WHERE {condition} LIMIT {MANY}", self.columns());
         self.rows(&sql, values)
     }
 }

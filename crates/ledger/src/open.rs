@@ -10,7 +10,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
-use crate::entry::{head, hex};
+use crate::entry::head;
 use crate::{Ledger, schema};
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -23,6 +23,11 @@ const LOG_PAGES: u32 = 200;
 impl Ledger {
     /// Opens the ledger at `path` for reading and appending, making it when there is none. The folder must exist.
     pub fn open(path: &Path) -> Result<Ledger, OpenLedgerError> {
+        Self::open_observed(path, &|_| {})
+    }
+
+    /// The same; `pass` is told each place that is passed while an older ledger is brought forward.
+    pub fn open_observed(path: &Path, pass: &dyn Fn(&'static str)) -> Result<Ledger, OpenLedgerError> {
         let fail = Failing(path);
         look(path)
             .or_else(|error| match error.kind() {
@@ -39,7 +44,12 @@ impl Ledger {
         if is_new(&connection).map_err(|error| fail.sqlite(error))? {
             create(&connection, &fail)?;
         }
-        fail.admit(connection)
+        let ledger = fail.admit(connection)?;
+        if ledger.version == schema::VERSION {
+            return Ok(ledger);
+        }
+        schema::migrate(&ledger.connection, pass).map_err(|error| fail.sqlite(error))?;
+        fail.admit(ledger.connection)
     }
 
     /// Opens a ledger for commands that only look. Makes no ledger, and every write through it is refused.
@@ -101,7 +111,7 @@ fn create(connection: &Connection, fail: &Failing<'_>) -> Result<(), OpenLedgerE
     let mut id = [0_u8; 16];
     getrandom::fill(&mut id).map_err(|error| fail.io(io::Error::other(error)))?;
     use_log(connection).map_err(|error| fail.sqlite(error))?;
-    schema::create(connection, &hex(&id)).map_err(|error| fail.sqlite(error))
+    schema::create(connection, &id.map(|byte| format!("{byte:02x}")).concat()).map_err(|error| fail.sqlite(error))
 }
 
 /// Switching to the write-ahead log does not wait for its turn as other statements do, so several processes that make
@@ -159,15 +169,15 @@ impl Failing<'_> {
         if found > schema::VERSION {
             return Err(OpenLedgerError::NewerVersion { path: self.0.to_owned(), found, known: schema::VERSION });
         }
-        let id = self.read_meta(&connection)?;
+        let id = self.read_meta(&connection, found)?;
         head(&connection).map_err(|error| self.sqlite(error))?;
-        Ok(Ledger { connection, id })
+        Ok(Ledger { connection, id, version: found })
     }
 
-    fn read_meta(&self, connection: &Connection) -> Result<String, OpenLedgerError> {
+    fn read_meta(&self, connection: &Connection, found: i32) -> Result<String, OpenLedgerError> {
         let version = schema::meta(connection, "schema_version").map_err(|error| self.sqlite(error))?;
         let id = schema::meta(connection, "ledger_id").map_err(|error| self.sqlite(error))?;
-        let known = version == schema::VERSION.to_string();
+        let known = version == found.to_string();
         let named = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         match known && named {
             true => Ok(id),

@@ -2,21 +2,15 @@
 
 use std::fmt;
 
+use contract::{Digest, Purpose, Reason, RunId, Stage, Stamp, Status, TaskId};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
+use serde::de::value::Error as ValueError;
+use serde::de::{DeserializeOwned, IntoDeserializer as _};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::Ledger;
-use crate::write::{RunSealed, RunStarted};
-
-/// How a sealed run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    Pass,
-    Fail,
-    Blocked,
-}
+use crate::schema::WITH_LEASES;
+use crate::write::{RunIntent, RunSeal};
 
 /// Where a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,12 +39,12 @@ impl RunStatus {
     }
 }
 
-impl From<Verdict> for RunStatus {
-    fn from(verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::Pass => Self::Pass,
-            Verdict::Fail => Self::Fail,
-            Verdict::Blocked => Self::Blocked,
+impl From<Status> for RunStatus {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Pass => Self::Pass,
+            Status::Fail => Self::Fail,
+            Status::Blocked => Self::Blocked,
         }
     }
 }
@@ -58,38 +52,41 @@ impl From<Verdict> for RunStatus {
 /// One run as the ledger knows it. What is known only of a sealed run is `None` (or empty) before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunRow {
-    pub run_id: String,
-    pub task_id: String,
+    pub run_id: RunId,
+    pub task_id: TaskId,
     pub engine: String,
-    pub stage: u8,
-    pub purpose: String,
+    pub stage: Stage,
+    pub purpose: Purpose,
     pub status: RunStatus,
-    pub started_at: String,
-    pub finished_at: Option<String>,
+    pub started_at: Stamp,
+    pub finished_at: Option<Stamp>,
     pub duration_ms: Option<u64>,
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Reason>,
     pub tests_passed: Option<u64>,
     pub tests_executed: Option<u64>,
-    pub attestation_sha256: Option<String>,
-    /// Relative to the home folder.
+    pub attestation_sha256: Option<Digest>,
+    /// Relative to the home folder of its owner.
     pub bundle: Option<String>,
     /// The entry that started the run.
     pub seq: u64,
     /// The entry that sealed it.
     pub sealed_seq: Option<u64>,
+    /// The instance whose home has it: the one that sealed it, else the one that started it; older programs named none.
+    #[serde(skip)]
+    pub owner: Option<Digest>,
 }
 
 impl RunRow {
-    /// What a `run.started` entry says.
-    pub(crate) fn started(seq: u64, run: &RunStarted) -> RunRow {
+    /// The row that a `run.started` entry makes.
+    pub(crate) fn started(seq: u64, run_id: &RunId, time: Stamp, intent: &RunIntent) -> RunRow {
         RunRow {
-            run_id: run.run_id.clone(),
-            task_id: run.task_id.clone(),
-            engine: run.engine.clone(),
-            stage: run.stage,
-            purpose: run.purpose.clone(),
+            run_id: run_id.clone(),
+            task_id: intent.task_id.clone(),
+            engine: intent.engine.clone(),
+            stage: intent.stage,
+            purpose: intent.purpose,
             status: RunStatus::Running,
-            started_at: run.time.clone(),
+            started_at: time,
             finished_at: None,
             duration_ms: None,
             reasons: Vec::new(),
@@ -99,55 +96,67 @@ impl RunRow {
             bundle: None,
             seq,
             sealed_seq: None,
+            owner: intent.owner,
         }
     }
 
-    /// What an `evidence.sealed` entry adds.
-    pub(crate) fn sealed(self, seq: u64, run: &RunSealed) -> RunRow {
+    /// Adds what an `evidence.sealed` entry says.
+    pub(crate) fn sealed(self, seq: u64, seal: &RunSeal) -> RunRow {
         RunRow {
-            status: run.verdict.into(),
-            finished_at: Some(run.finished_at.clone()),
-            duration_ms: Some(run.duration_ms),
-            reasons: run.reasons.clone(),
-            tests_passed: run.tests_passed,
-            tests_executed: run.tests_executed,
-            attestation_sha256: Some(run.attestation_sha256.clone()),
-            bundle: Some(run.bundle.clone()),
+            status: seal.status.into(),
+            finished_at: Some(seal.finished_at),
+            duration_ms: Some(seal.duration_ms),
+            reasons: seal.reasons.clone(),
+            tests_passed: seal.tests_passed,
+            tests_executed: seal.tests_executed,
+            attestation_sha256: Some(seal.attestation_sha256),
+            bundle: Some(seal.bundle.clone()),
             sealed_seq: Some(seq),
+            owner: seal.owner.or(self.owner),
             ..self
         }
-    }
-
-    /// The last part of the id: what people type.
-    pub fn suffix(&self) -> &str {
-        self.run_id.rsplit('-').next().unwrap_or_default()
     }
 }
 
 pub(crate) const COLUMNS: &str = "seq, run_id, suffix, task_id, engine, stage, purpose, status, started_at, finished_at, \
-     duration_ms, reasons, tests_passed, tests_executed, attestation_sha256, bundle, sealed_seq";
+     duration_ms, reasons, tests_passed, tests_executed, attestation_sha256, bundle, sealed_seq, owner";
+/// The same of a file that has no owners and may not be brought forward.
+const COLUMNS_BEFORE_OWNERS: &str = "seq, run_id, suffix, task_id, engine, stage, purpose, status, started_at, finished_at, \
+     duration_ms, reasons, tests_passed, tests_executed, attestation_sha256, bundle, sealed_seq, NULL";
 
 pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
-    let status: String = row.get(7)?;
-    let reasons: String = row.get(11)?;
+    let (status, reasons): (String, String) = (row.get(7)?, row.get(11)?);
     Ok(RunRow {
         seq: row.get(0)?,
-        run_id: row.get(1)?,
-        task_id: row.get(3)?,
+        run_id: typed(row, 1, "run_id")?,
+        task_id: typed(row, 3, "task_id")?,
         engine: row.get(4)?,
-        stage: row.get(5)?,
-        purpose: row.get(6)?,
+        stage: Stage::try_from(row.get::<_, u8>(5)?).map_err(|_| unreadable(5, "stage"))?,
+        purpose: typed(row, 6, "purpose")?,
         status: RunStatus::parse(&status).ok_or_else(|| unreadable(7, "status"))?,
-        started_at: row.get(8)?,
-        finished_at: row.get(9)?,
+        started_at: typed(row, 8, "started_at")?,
+        finished_at: typed_or_null(row, 9, "finished_at")?,
         duration_ms: row.get(10)?,
         reasons: serde_json::from_str(&reasons).map_err(|_| unreadable(11, "reasons"))?,
         tests_passed: row.get(12)?,
         tests_executed: row.get(13)?,
-        attestation_sha256: row.get(14)?,
+        attestation_sha256: typed_or_null(row, 14, "attestation_sha256")?,
         bundle: row.get(15)?,
         sealed_seq: row.get(16)?,
+        owner: typed_or_null(row, 17, "owner")?,
     })
+}
+
+/// Reads a text as the type it stands for.
+pub(crate) fn typed<T: DeserializeOwned>(row: &Row<'_>, column: usize, name: &str) -> rusqlite::Result<T> {
+    typed_or_null(row, column, name)?.ok_or_else(|| unreadable(column, name))
+}
+
+fn typed_or_null<T: DeserializeOwned>(row: &Row<'_>, column: usize, name: &str) -> rusqlite::Result<Option<T>> {
+    let text: Option<String> = row.get(column)?;
+    let read =
+        |text: String| T::deserialize(text.into_deserializer()).map_err(|_: ValueError| unreadable(column, name));
+    text.map(read).transpose()
 }
 
 fn unreadable(column: usize, name: &str) -> rusqlite::Error {
@@ -156,37 +165,39 @@ fn unreadable(column: usize, name: &str) -> rusqlite::Error {
 
 /// Writes a row, in place of the run's earlier one if there is one.
 pub(crate) fn put(connection: &Connection, run: &RunRow) -> rusqlite::Result<()> {
-    let reasons = Value::from(run.reasons.clone()).to_string();
+    let codes: Vec<&str> = run.reasons.iter().map(|reason| reason.code()).collect();
     let sql = format!(
-        "INSERT INTO runs ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+        "INSERT INTO runs ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
          ON CONFLICT (seq) DO UPDATE SET status = ?8, finished_at = ?10, duration_ms = ?11, reasons = ?12, tests_passed = ?13,
-         tests_executed = ?14, attestation_sha256 = ?15, bundle = ?16, sealed_seq = ?17"
+         tests_executed = ?14, attestation_sha256 = ?15, bundle = ?16, sealed_seq = ?17, owner = ?18"
     );
-    let values: [&dyn ToSql; 17] = [
+    let values: [&dyn ToSql; 18] = [
         &run.seq,
-        &run.run_id,
-        &run.suffix(),
-        &run.task_id,
+        &run.run_id.as_str(),
+        &run.run_id.suffix(),
+        &run.task_id.as_str(),
         &run.engine,
-        &run.stage,
-        &run.purpose,
+        &run.stage.number(),
+        &run.purpose.as_str(),
         &run.status.as_str(),
-        &run.started_at,
-        &run.finished_at,
+        &run.started_at.to_string(),
+        &run.finished_at.map(|time| time.to_string()),
         &run.duration_ms,
-        &reasons,
+        &serde_json::Value::from(codes).to_string(),
         &run.tests_passed,
         &run.tests_executed,
-        &run.attestation_sha256,
+        &run.attestation_sha256.map(|digest| digest.to_string()),
         &run.bundle,
         &run.sealed_seq,
+        &run.owner.map(|owner| owner.to_string()),
     ];
     connection.prepare_cached(&sql)?.execute(values).map(|_| ())
 }
 
-pub(crate) fn get(connection: &Connection, run_id: &str) -> rusqlite::Result<Option<RunRow>> {
+/// The row of a run, in a transaction that writes.
+pub(crate) fn get(connection: &Connection, run_id: &RunId) -> rusqlite::Result<Option<RunRow>> {
     let sql = format!("SELECT {COLUMNS} FROM runs WHERE run_id = ?1");
-    connection.prepare_cached(&sql)?.query_row([run_id], from_row).optional()
+    connection.prepare_cached(&sql)?.query_row([run_id.as_str()], from_row).optional()
 }
 
 /// Which runs to list; an empty filter is all of them.
@@ -194,30 +205,30 @@ pub(crate) fn get(connection: &Connection, run_id: &str) -> rusqlite::Result<Opt
 pub struct RunFilter {
     pub status: Option<RunStatus>,
     pub engine: Option<String>,
-    pub task_id: Option<String>,
-    /// RFC 3339 UTC: runs started at this time or later.
-    pub since: Option<String>,
+    pub task_id: Option<TaskId>,
+    /// Runs started at this time or later.
+    pub since: Option<Stamp>,
 }
 
 impl Ledger {
     /// The runs that were started last, newest first.
     pub fn runs_recent(&self, filter: &RunFilter, limit: usize) -> Result<Vec<RunRow>, ReadLedgerError> {
         let status = filter.status.map(RunStatus::as_str);
-        let since = filter.since.as_deref().map(without_zone);
+        let task_id = filter.task_id.as_ref().map(TaskId::as_str);
+        let since = filter.since.map(|since| since.to_string());
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let mut values: Vec<&dyn ToSql> = Vec::new();
         values.extend(status.as_ref().map(|value| value as &dyn ToSql));
         values.extend(filter.engine.as_ref().map(|value| value as &dyn ToSql));
-        values.extend(filter.task_id.as_ref().map(|value| value as &dyn ToSql));
+        values.extend(task_id.as_ref().map(|value| value as &dyn ToSql));
         values.extend(since.as_ref().map(|value| value as &dyn ToSql));
         values.push(&limit);
-        self.rows(&recent(filter), &values)
+        self.rows(&recent(self.columns(), filter), &values)
     }
 
-    /// Runs that were started and not sealed, oldest first.
-    pub fn runs_open(&self) -> Result<Vec<RunRow>, ReadLedgerError> {
-        let sql = format!("SELECT {COLUMNS} FROM runs WHERE status = 'running' ORDER BY started_at, seq");
-        self.rows(&sql, &[])
+    /// The columns of a row in this file.
+    pub(crate) fn columns(&self) -> &'static str {
+        if self.version < WITH_LEASES { COLUMNS_BEFORE_OWNERS } else { COLUMNS }
     }
 
     /// How many runs there are, from a counter.
@@ -233,7 +244,7 @@ impl Ledger {
 }
 
 /// The conditions in the order their values are bound.
-fn recent(filter: &RunFilter) -> String {
+fn recent(columns: &str, filter: &RunFilter) -> String {
     let conditions = [
         (filter.status.is_some(), " AND status = ?"),
         (filter.engine.is_some(), " AND engine = ?"),
@@ -241,20 +252,11 @@ fn recent(filter: &RunFilter) -> String {
         (filter.since.is_some(), " AND started_at >= ?"),
     ];
     let asked: String = conditions.into_iter().filter(|(asked, _)| *asked).map(|(_, condition)| condition).collect();
-    format!("SELECT {COLUMNS} FROM runs WHERE TRUE{asked} ORDER BY started_at DESC, seq DESC LIMIT ?")
+    format!("SELECT {columns} FROM runs WHERE TRUE{asked} ORDER BY started_at DESC, seq DESC LIMIT ?")
 }
 
 pub(crate) fn total(connection: &Connection) -> rusqlite::Result<u64> {
     connection.query_row("SELECT value FROM counters WHERE name = 'runs'", [], |row| row.get(0))
-}
-
-/// Times are compared as text, and "…:07Z" sorts behind "…:07.5Z"; without the zone it sorts before both.
-fn without_zone(time: &str) -> &str {
-    let time = time.strip_suffix('Z').unwrap_or(time);
-    match time.contains('.') {
-        true => time.trim_end_matches('0').trim_end_matches('.'),
-        false => time,
-    }
 }
 
 /// Why the ledger could not be read.
@@ -302,7 +304,8 @@ mod tests {
     fn every_list_is_a_range_of_one_index() {
         let connection = Connection::open_in_memory().unwrap();
         schema::create(&connection, "").unwrap();
-        let some = || Some(String::new());
+        let (some, task) = (|| Some(String::new()), || TaskId::try_from("t".to_owned()).ok());
+        let since = || "2026-03-01T10:00:00.000000Z".parse().ok();
         for (filter, index) in [
             (RunFilter::default(), "SCAN runs USING INDEX runs_by_time"),
             (
@@ -310,14 +313,15 @@ mod tests {
                 "SEARCH runs USING INDEX runs_by_status",
             ),
             (RunFilter { engine: some(), ..Default::default() }, "SEARCH runs USING INDEX runs_by_engine"),
-            (RunFilter { task_id: some(), ..Default::default() }, "SEARCH runs USING INDEX runs_by_task"),
-            (RunFilter { since: some(), ..Default::default() }, "SEARCH runs USING INDEX runs_by_time"),
+            (RunFilter { task_id: task(), ..Default::default() }, "SEARCH runs USING INDEX runs_by_task"),
+            (RunFilter { since: since(), ..Default::default() }, "SEARCH runs USING INDEX runs_by_time"),
             (
-                RunFilter { task_id: some(), since: some(), ..Default::default() },
+                RunFilter { task_id: task(), since: since(), ..Default::default() },
                 "SEARCH runs USING INDEX runs_by_task",
             ),
         ] {
-            let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", recent(&filter))).unwrap();
+            let mut statement =
+                connection.prepare(&format!("EXPLAIN QUERY PLAN {}", recent(COLUMNS, &filter))).unwrap();
             let mut rows = statement.raw_query();
             let plan: String = rows.next().unwrap().unwrap().get(3).unwrap();
             assert!(plan.starts_with(index), "{filter:?}: {plan}");

@@ -1,12 +1,14 @@
-//! The tables of a ledger file, and how a new one is laid out.
+//! The tables of a ledger file: how a new one is laid out, and how an older one is brought forward.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// "ctoL": tells a ledger from any other SQLite file.
 pub(crate) const APPLICATION_ID: i32 = 0x6374_6f4c;
 
-/// Raised when a ledger written by this program can no longer be read by the one before it.
-pub(crate) const VERSION: i32 = 1;
+/// Raised with every migration.
+pub(crate) const VERSION: i32 = 2;
+/// The first version with a table of leases.
+pub(crate) const WITH_LEASES: i32 = 2;
 
 // Every index of `runs` ends in (started_at, seq), so that each single filter is a range of one index in listing order.
 const TABLES: &str = "
@@ -53,17 +55,67 @@ CREATE INDEX runs_by_task ON runs (task_id, started_at);
 INSERT INTO counters VALUES ('runs', 0);
 ";
 
+/// The statements that make a ledger of the next version out of one of this version. Each is run once, in the transaction that
+/// also raises the version. A migration is never edited once it was released: files of every version are opened by it.
+struct Migration {
+    from: i32,
+    statements: &'static [&'static str],
+}
+
+const MIGRATIONS: &[Migration] = &[Migration {
+    from: 1,
+    statements: &[
+        "ALTER TABLE runs ADD COLUMN owner TEXT",
+        "CREATE TABLE leases (
+            run_id TEXT PRIMARY KEY,
+            owner TEXT NOT NULL,
+            epoch INTEGER NOT NULL,
+            lease_until TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID",
+        "CREATE INDEX IF NOT EXISTS entries_of_models ON entries (time) WHERE kind IN ('model.reserved', 'model.settled')",
+    ],
+}];
+
 /// Lays out an empty file, unless another process did so in the meantime. Nothing of a half-made ledger ever stays.
 pub(crate) fn create(connection: &Connection, ledger_id: &str) -> rusqlite::Result<()> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     if version(&transaction)? == 0 {
         transaction.execute_batch(TABLES)?;
         transaction.execute("INSERT INTO meta VALUES ('ledger_id', ?1)", [ledger_id])?;
-        transaction.execute("INSERT INTO meta VALUES ('schema_version', ?1)", [VERSION.to_string()])?;
+        transaction.execute("INSERT INTO meta VALUES ('schema_version', '1')", [])?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-        transaction.pragma_update(None, "user_version", VERSION)?;
+        transaction.pragma_update(None, "user_version", 1)?;
+        migrate_within(&transaction, &|_| {})?;
     }
     transaction.commit()
+}
+
+/// Brings an older ledger forward, all the way or not at all. `pass` is told each place that is passed.
+pub(crate) fn migrate(connection: &Connection, pass: &dyn Fn(&'static str)) -> rusqlite::Result<()> {
+    pass("ledger.migrating");
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    migrate_within(&transaction, pass)?;
+    pass("ledger.migration_ready");
+    transaction.commit()?;
+    pass("ledger.migrated");
+    Ok(())
+}
+
+/// Runs what is missing. Another process may have brought the ledger forward since its version was looked at.
+fn migrate_within(transaction: &Connection, pass: &dyn Fn(&'static str)) -> rusqlite::Result<()> {
+    for migration in MIGRATIONS {
+        if version(transaction)? != migration.from {
+            continue;
+        }
+        for statement in migration.statements {
+            transaction.execute_batch(statement)?;
+            pass("ledger.migration_step");
+        }
+        let to = migration.from + 1;
+        transaction.execute("UPDATE meta SET value = ?1 WHERE key = 'schema_version'", [to.to_string()])?;
+        transaction.pragma_update(None, "user_version", to)?;
+    }
+    Ok(())
 }
 
 pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i32> {
@@ -80,4 +132,15 @@ pub(crate) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
 
 pub(crate) fn meta(connection: &Connection, key: &str) -> rusqlite::Result<String> {
     connection.query_row("SELECT value FROM meta WHERE key = ?1", [key], |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn migrations_lead_from_the_first_version_to_this_one() {
+        let from: Vec<i32> = MIGRATIONS.iter().map(|migration| migration.from).collect();
+        assert_eq!(from, (1..VERSION).collect::<Vec<_>>());
+    }
 }

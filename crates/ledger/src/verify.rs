@@ -2,17 +2,22 @@
 
 use std::collections::BTreeMap;
 
+use contract::{Digest, RunId};
 use rusqlite::{Transaction, TransactionBehavior};
 use serde::Serialize;
 
-use crate::collect::RunCollected;
-use crate::entry::{self, Entry, GENESIS, Position, StoredEntry};
+use crate::Ledger;
+use crate::collect::Collection;
+use crate::entry::{self, Entry, Position, StoredEntry};
+use crate::kind::EntryKind;
 use crate::runs::{self, ReadLedgerError, RunRow};
-use crate::write::{RunSealed, RunStarted};
-use crate::{Ledger, kind};
+use crate::write::{RunIntent, RunSeal};
 
 /// As much as SQLite is asked to tell of a damaged file.
 const MOST_TOLD: u32 = 20;
+
+/// The column of `suffix` in a row of `runs`, which is no part of [`RunRow`].
+const SUFFIX: usize = 2;
 
 /// What checking found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -74,12 +79,12 @@ impl Ledger {
         if usize::try_from(total).ok() != Some(expected) {
             replay.problem(replay.head.seq, format!("the counter says {total} runs, the entries say {expected}"));
         }
-        let sql = format!("SELECT {}, suffix FROM runs ORDER BY seq", runs::COLUMNS);
+        let sql = format!("SELECT {} FROM runs ORDER BY seq", self.columns());
         let mut statement = self.connection.prepare(&sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let seq = row.get(0)?;
-            let suffix: Option<String> = row.get("suffix").ok();
+            let suffix: Option<String> = row.get(SUFFIX).ok();
             match runs::from_row(row) {
                 Ok(run) => replay.compare(&run, suffix.as_deref()),
                 Err(error) => replay.problem(seq, format!("the row in runs cannot be read: {error}")),
@@ -94,7 +99,9 @@ impl Ledger {
 struct Replay {
     entries: u64,
     head: Position,
-    runs: BTreeMap<String, RunRow>,
+    runs: BTreeMap<RunId, RunRow>,
+    /// The hash of the last entry as it stands there, which need not be a digest.
+    last: String,
     seen: u64,
     problems: Vec<LedgerProblem>,
 }
@@ -103,7 +110,8 @@ impl Replay {
     fn new() -> Replay {
         Replay {
             entries: 0,
-            head: Position { seq: 0, hash: GENESIS.to_owned() },
+            head: Position::GENESIS,
+            last: Digest::ZERO.to_string(),
             runs: BTreeMap::new(),
             seen: 0,
             problems: Vec::new(),
@@ -124,10 +132,12 @@ impl Replay {
         let seq = stored.entry.seq;
         self.entries += 1;
         self.check_place(&stored.entry);
-        if stored.hashed().hash().ok().as_ref() != Some(&stored.entry.hash) {
+        let hash = stored.hashed().hash().ok();
+        if hash.map(|hash| hash.to_string()).as_ref() != Some(&stored.entry.hash) {
             self.problem(seq, "the hash is not that of the entry");
         }
-        self.head = Position { seq, hash: stored.entry.hash.clone() };
+        self.head = Position { seq, hash: stored.entry.hash.parse().unwrap_or(Digest::ZERO) };
+        self.last.clone_from(&stored.entry.hash);
         let text = stored.body.clone();
         match stored.parse() {
             Ok(entry) if serde_json_canonicalizer::to_string(&entry.body).ok() == Some(text) => self.project(entry),
@@ -140,17 +150,18 @@ impl Replay {
         if entry.seq != self.head.seq + 1 {
             self.problem(entry.seq, format!("the entry before it is {}", self.head.seq));
         }
-        if entry.prev != self.head.hash {
+        if entry.prev != self.last {
             self.problem(entry.seq, "prev is not the hash of the entry before it");
         }
     }
 
     fn project(&mut self, entry: Entry) {
-        let (seq, kind) = (entry.seq, entry.kind.clone());
-        let done = match kind.as_str() {
-            kind::RUN_STARTED => self.project_started(entry),
-            kind::EVIDENCE_SEALED => self.project_sealed(entry),
-            kind::EVIDENCE_COLLECTED => self.project_collected(entry),
+        let Some(kind) = EntryKind::from_name(&entry.kind) else { return };
+        let seq = entry.seq;
+        let done = match kind {
+            EntryKind::RunStarted => self.project_started(entry),
+            EntryKind::EvidenceSealed => self.project_sealed(entry),
+            EntryKind::EvidenceCollected => self.project_collected(entry),
             _ => return,
         };
         if done.is_none() {
@@ -159,27 +170,26 @@ impl Replay {
     }
 
     fn project_started(&mut self, entry: Entry) -> Option<()> {
-        let run_id = entry.run_id?;
-        let body: RunStarted = serde_json::from_value(entry.body).ok()?;
-        let run = RunStarted { run_id: run_id.clone(), time: entry.time, ..body };
-        let row = RunRow::started(entry.seq, &run);
+        let run_id = RunId::try_from(entry.run_id?).ok()?;
+        let intent: RunIntent = serde_json::from_value(entry.body).ok()?;
+        let row = RunRow::started(entry.seq, &run_id, entry.time.parse().ok()?, &intent);
         self.runs.insert(run_id, row).is_none().then_some(())
     }
 
     fn project_sealed(&mut self, entry: Entry) -> Option<()> {
-        let body: RunSealed = serde_json::from_value(entry.body).ok()?;
-        let run = self.runs.get_mut(entry.run_id.as_deref()?)?;
+        let seal: RunSeal = serde_json::from_value(entry.body).ok()?;
+        let run = self.runs.get_mut(&RunId::try_from(entry.run_id?).ok()?)?;
         if run.sealed_seq.is_some() {
             return None;
         }
-        *run = run.clone().sealed(entry.seq, &body);
+        *run = run.clone().sealed(entry.seq, &seal);
         Some(())
     }
 
     fn project_collected(&self, entry: Entry) -> Option<()> {
-        let body: RunCollected = serde_json::from_value(entry.body).ok()?;
-        let run = self.runs.get(entry.run_id.as_deref()?)?;
-        (run.attestation_sha256 == Some(body.attestation_sha256)).then_some(())
+        let collection: Collection = serde_json::from_value(entry.body).ok()?;
+        let run = self.runs.get(&RunId::try_from(entry.run_id?).ok()?)?;
+        (run.attestation_sha256 == Some(collection.attestation_sha256)).then_some(())
     }
 
     fn compare(&mut self, row: &RunRow, suffix: Option<&str>) {
@@ -187,7 +197,7 @@ impl Replay {
             return self.problem(row.seq, format!("runs has {}, which no entry started", row.run_id));
         };
         self.seen += 1;
-        if run != row || suffix != Some(row.suffix()) {
+        if run != row || suffix != Some(row.run_id.suffix()) {
             self.problem(row.seq, format!("the row of {} in runs is not what the entries say", row.run_id));
         }
     }

@@ -3,62 +3,82 @@
 
 use std::fmt;
 
+use contract::{Digest, Purpose, Reason, RunId, Stage, Stamp, Status, TaskId};
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::entry::{Hashed, Position, head};
+use crate::Ledger;
+use crate::entry::{Hashed, Position, head, position_from_row};
+use crate::kind::{EntryKind, KindRole};
+use crate::lease::{self, Lease};
 use crate::open::is_busy;
-use crate::runs::{self, RunRow, Verdict};
-use crate::{Ledger, kind};
+use crate::runs::{self, RunRow};
 
 /// A run that was accepted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunStarted {
-    #[serde(skip)]
-    pub run_id: String,
-    #[serde(skip)]
-    pub time: String,
-    pub task_id: String,
+    pub run_id: RunId,
+    pub time: Stamp,
+    /// The end of the owner's first lease.
+    pub lease_until: Option<Stamp>,
+    pub intent: RunIntent,
+}
+
+/// The body of its entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunIntent {
+    pub task_id: TaskId,
     pub engine: String,
-    pub stage: u8,
-    pub purpose: String,
+    pub stage: Stage,
+    pub purpose: Purpose,
+    /// The instance that runs it; older programs named none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Digest>,
     /// What recovery needs to account for the run should it die: the caller's own.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub detail: Value,
 }
 
 /// A run whose bundle is in its final place.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSealed {
-    #[serde(skip)]
-    pub run_id: String,
+    pub run_id: RunId,
     /// When the entry is written; the run itself finished at `finished_at`.
-    #[serde(skip)]
-    pub time: String,
-    #[serde(rename = "status")]
-    pub verdict: Verdict,
-    pub finished_at: String,
+    pub time: Stamp,
+    /// The lease under which it was sealed; an older one is refused.
+    pub epoch: Option<u64>,
+    pub seal: RunSeal,
+}
+
+/// The body of its entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSeal {
+    pub status: Status,
+    pub finished_at: Stamp,
     pub duration_ms: u64,
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Reason>,
     pub tests_passed: Option<u64>,
     pub tests_executed: Option<u64>,
-    pub attestation_sha256: String,
-    /// Relative to the home folder.
+    pub attestation_sha256: Digest,
+    /// Relative to the home folder of the instance that sealed it.
     pub bundle: String,
+    /// That instance, where another started the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Digest>,
 }
 
 impl Ledger {
-    /// Appends an entry of the caller's own kind.
+    /// Appends an entry of a kind that has no method of its own.
     pub fn append(
         &self,
-        kind: &str,
-        run_id: Option<&str>,
-        time: &str,
+        kind: EntryKind,
+        run_id: Option<&RunId>,
+        time: Stamp,
         body: &Value,
     ) -> Result<Position, AppendEntryError> {
-        if kind::OF_EVERY_RUN.contains(&kind) {
-            return Err(AppendEntryError::ReservedKind { kind: kind.to_owned() });
+        if kind.role() == KindRole::Life {
+            return Err(AppendEntryError::ReservedKind { kind });
         }
         let transaction = self.begin()?;
         let position = push(&transaction, kind, run_id, time, body)?;
@@ -68,43 +88,52 @@ impl Ledger {
 
     /// Records a run that is about to begin. Its place in the chain is what the run's evidence is tied to.
     pub fn run_started(&self, run: &RunStarted) -> Result<Position, AppendEntryError> {
-        let body = serde_json::to_value(run)?;
+        let body = serde_json::to_value(&run.intent)?;
         let transaction = self.begin()?;
         if runs::get(&transaction, &run.run_id)?.is_some() {
             return Err(AppendEntryError::AlreadyStarted { run_id: run.run_id.clone() });
         }
-        let position = push(&transaction, kind::RUN_STARTED, Some(&run.run_id), &run.time, &body)?;
-        runs::put(&transaction, &RunRow::started(position.seq, run))?;
+        let position = push(&transaction, EntryKind::RunStarted, Some(&run.run_id), run.time, &body)?;
+        runs::put(&transaction, &RunRow::started(position.seq, &run.run_id, run.time, &run.intent))?;
+        if let (Some(owner), Some(until)) = (run.intent.owner, run.lease_until) {
+            lease::put(&transaction, &run.run_id, &Lease { owner, epoch: FIRST_EPOCH, until })?;
+        }
         transaction.execute("UPDATE counters SET value = value + 1 WHERE name = 'runs'", [])?;
         transaction.commit()?;
         Ok(position)
     }
 
     /// Records, before it happens, that the engine process is started.
-    pub fn engine_starting(&self, run_id: &str, time: &str, body: &Value) -> Result<Position, AppendEntryError> {
+    pub fn engine_starting(&self, run_id: &RunId, time: Stamp, body: &Value) -> Result<Position, AppendEntryError> {
         let transaction = self.begin()?;
         let run = started_run(&transaction, run_id)?;
         if let Some(recorded) = run.attestation_sha256 {
             return Err(AppendEntryError::AlreadySealed { run_id: run.run_id, recorded });
         }
-        let position = push(&transaction, kind::ENGINE_STARTING, Some(run_id), time, body)?;
+        let position = push(&transaction, EntryKind::EngineStarting, Some(run_id), time, body)?;
         transaction.commit()?;
         Ok(position)
     }
 
     /// Records a sealed bundle. Saying the same again changes nothing and gives the first entry's place.
     pub fn run_sealed(&self, sealed: &RunSealed) -> Result<Position, AppendEntryError> {
-        let body = serde_json::to_value(sealed)?;
+        let body = serde_json::to_value(&sealed.seal)?;
         let transaction = self.begin()?;
         let run = started_run(&transaction, &sealed.run_id)?;
         if let Some(recorded) = run.attestation_sha256 {
-            if recorded != sealed.attestation_sha256 {
+            if recorded != sealed.seal.attestation_sha256 {
                 return Err(AppendEntryError::AlreadySealed { run_id: run.run_id, recorded });
             }
             return Ok(position_of(&transaction, run.sealed_seq)?);
         }
-        let position = push(&transaction, kind::EVIDENCE_SEALED, Some(&run.run_id), &sealed.time, &body)?;
-        runs::put(&transaction, &run.sealed(position.seq, sealed))?;
+        if let (Some(epoch), Some(held)) = (sealed.epoch, lease::lease_of(&transaction, &run.run_id)?)
+            && epoch != held.epoch
+        {
+            return Err(AppendEntryError::LeaseLost { run_id: run.run_id, epoch, held: held.epoch });
+        }
+        let position = push(&transaction, EntryKind::EvidenceSealed, Some(&run.run_id), sealed.time, &body)?;
+        lease::remove(&transaction, &run.run_id)?;
+        runs::put(&transaction, &run.sealed(position.seq, &sealed.seal))?;
         transaction.commit()?;
         Ok(position)
     }
@@ -116,48 +145,35 @@ impl Ledger {
 
 pub(crate) fn push(
     transaction: &Connection,
-    kind: &str,
-    run_id: Option<&str>,
-    time: &str,
+    kind: EntryKind,
+    run_id: Option<&RunId>,
+    time: Stamp,
     body: &Value,
 ) -> Result<Position, AppendEntryError> {
-    if !is_utc(time) {
-        return Err(AppendEntryError::Time { time: time.to_owned() });
-    }
     let last = head(transaction)?;
     let seq = last.seq + 1;
-    let prev = last.hash.as_str();
+    let (prev, time, kind) = (last.hash.to_string(), time.to_string(), kind.name());
+    let run_id = run_id.map(RunId::as_str);
     let body = serde_json_canonicalizer::to_string(body)?;
-    let hash = Hashed { seq, time, kind, run_id, body: &body, prev }.hash()?;
+    let hash = Hashed { seq, time: &time, kind, run_id, body: &body, prev: &prev }.hash()?;
     transaction
         .prepare_cached(
             "INSERT INTO entries (seq, time, kind, run_id, body, prev, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?
-        .execute(params![seq, time, kind, run_id, body, prev, hash])?;
+        .execute(params![seq, time, kind, run_id, body, prev, hash.to_string()])?;
     Ok(Position { seq, hash })
 }
 
-pub(crate) fn started_run(transaction: &Connection, run_id: &str) -> Result<RunRow, AppendEntryError> {
+pub(crate) fn started_run(transaction: &Connection, run_id: &RunId) -> Result<RunRow, AppendEntryError> {
     runs::get(transaction, run_id)?.ok_or_else(|| AppendEntryError::NotStarted { run_id: run_id.to_owned() })
 }
 
 fn position_of(transaction: &Connection, seq: Option<u64>) -> rusqlite::Result<Position> {
-    transaction.query_row("SELECT seq, hash FROM entries WHERE seq = ?1", [seq], |row| {
-        Ok(Position { seq: row.get(0)?, hash: row.get(1)? })
-    })
+    transaction.query_row("SELECT seq, hash FROM entries WHERE seq = ?1", [seq], position_from_row)
 }
 
-/// Lists are ordered by comparing times as text, which is right for one shape only: `yyyy-mm-ddThh:mm:ss[.fraction]Z`.
-fn is_utc(time: &str) -> bool {
-    let Some(time) = time.strip_suffix('Z') else {
-        return false;
-    };
-    let (whole, fraction) = time.split_once('.').unwrap_or((time, "0"));
-    let shape = whole.bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
-    shape.eq("0000-00-00T00:00:00".bytes())
-        && !fraction.is_empty()
-        && fraction.bytes().all(|byte| byte.is_ascii_digit())
-}
+/// The epoch of the instance that starts a run.
+pub const FIRST_EPOCH: u64 = 1;
 
 /// Why nothing was appended.
 #[derive(Debug)]
@@ -165,25 +181,27 @@ fn is_utc(time: &str) -> bool {
 pub enum AppendEntryError {
     /// This kind has a method of its own, which also keeps the row in `runs`.
     ReservedKind {
-        kind: String,
-    },
-    /// The time is not RFC 3339 in UTC.
-    Time {
-        time: String,
+        kind: EntryKind,
     },
     AlreadyStarted {
-        run_id: String,
+        run_id: RunId,
     },
     NotStarted {
-        run_id: String,
+        run_id: RunId,
     },
     NotSealed {
-        run_id: String,
+        run_id: RunId,
     },
     /// The run was sealed before, with the attestation `recorded`.
     AlreadySealed {
-        run_id: String,
-        recorded: String,
+        run_id: RunId,
+        recorded: Digest,
+    },
+    /// Another instance took the run over after its lease had lapsed.
+    LeaseLost {
+        run_id: RunId,
+        epoch: u64,
+        held: u64,
     },
     /// The body has no canonical form.
     Body(serde_json::Error),
@@ -217,14 +235,17 @@ impl fmt::Display for AppendEntryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ReservedKind { kind } => write!(f, "ledger entries of kind {kind} are not appended by hand"),
-            Self::Time { time } => {
-                write!(f, "ledger entries need a time like 2026-01-31T08:00:00.000000Z, not {time:?}")
-            }
             Self::AlreadyStarted { run_id } => write!(f, "run {run_id} is in the ledger already"),
             Self::NotStarted { run_id } => write!(f, "run {run_id} is not in the ledger"),
             Self::NotSealed { run_id } => write!(f, "run {run_id} is not sealed"),
             Self::AlreadySealed { run_id, recorded } => {
                 write!(f, "run {run_id} is sealed already, with attestation {recorded}")
+            }
+            Self::LeaseLost { run_id, epoch, held } => {
+                write!(
+                    f,
+                    "run {run_id} was taken over by another instance: its lease {epoch} has lapsed, and {held} holds"
+                )
             }
             Self::Body(error) => write!(f, "cannot write a ledger entry as canonical JSON: {error}"),
             Self::Busy => f.write_str("the ledger is locked by other commands"),

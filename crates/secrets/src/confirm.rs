@@ -98,7 +98,8 @@ pub(crate) fn deserves_a_try(rule: &Rule, hay: &Hay<'_>) -> bool {
                 let (name, suffix) = after[..len].split_at(literal.len().min(len));
                 literal.as_bytes().eq_ignore_ascii_case(name) && is_harmless_suffix(suffix)
             };
-            escaped(len) || rule.literals.iter().any(is_it) && has_value(rule.glance, &after[len..])
+            // Most names have no value behind them, and a rule has many names.
+            escaped(len) || has_value(rule.glance, &after[len..]) && rule.literals.iter().any(is_it)
         }
         Glance::Assigned => {
             const FARTHEST: usize = 64;

@@ -35,6 +35,8 @@ const HEAD_BITS: u32 = 14;
 pub(crate) struct Index<T: Clone + 'static> {
     /// The gram of each entry, in the order of their hashes.
     pub(crate) grams: Cow<'static, [u32]>,
+    /// For each entry: the bytes around its gram.
+    pub(crate) around: Cow<'static, [Around]>,
     pub(crate) entries: Cow<'static, [Entry<T>]>,
     /// By hash: where its entries begin. One more at the end.
     pub(crate) heads: Cow<'static, [u32]>,
@@ -51,6 +53,49 @@ pub(crate) struct Entry<T> {
     pub(crate) end: usize,
     pub(crate) fold: bool,
     pub(crate) target: T,
+}
+
+/// Up to four bytes before a gram and four after it, with letters folded. Dozens of literals share a gram that is common in
+/// text, such as that of `token`; this tells them apart without comparing each in full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Around {
+    pub(crate) expected: u64,
+    /// The bytes that the literal has.
+    pub(crate) mask: u64,
+}
+
+impl Around {
+    fn of(literal: &[u8], gram_at: usize) -> Around {
+        let present = |byte: Option<&u8>| u64::from(byte.is_some()) * 0xff;
+        let read = |at: Option<usize>| at.and_then(|at| literal.get(at));
+        let mut around = Around { expected: 0, mask: 0 };
+        for (place, at) in places_around(gram_at).into_iter().enumerate() {
+            around.expected |= u64::from(read(at).copied().unwrap_or_default()) << (8 * place);
+            around.mask |= present(read(at)) << (8 * place);
+        }
+        around.expected = (around.expected | FOLD) & around.mask;
+        around
+    }
+
+    fn fits(self, found: u64) -> bool {
+        found & self.mask == self.expected
+    }
+}
+
+/// The places of the bytes around a gram.
+fn places_around(gram_at: usize) -> [Option<usize>; 2 * GRAM] {
+    std::array::from_fn(|place| if place < GRAM { (gram_at + place).checked_sub(GRAM) } else { Some(gram_at + place) })
+}
+
+/// The bytes around the gram at `at`, folded. Where there are none, a literal that needs some is compared with bytes that are not
+/// there and refused afterwards.
+fn found_around(bytes: &[u8], at: usize) -> u64 {
+    let near = at.checked_sub(GRAM).and_then(|low| bytes.get(low..)?.first_chunk::<{ 3 * GRAM }>());
+    let found = match near {
+        Some([a, b, c, d, _, _, _, _, e, f, g, h]) => [*a, *b, *c, *d, *e, *f, *g, *h],
+        None => places_around(at).map(|place| place.and_then(|place| bytes.get(place)).copied().unwrap_or_default()),
+    };
+    u64::from_le_bytes(found) | FOLD
 }
 
 impl<T: Clone> Index<T> {
@@ -70,8 +115,20 @@ impl<T: Clone> Index<T> {
             }
         }
         let (found, heads) = in_order(found, 1 << HEAD_BITS, |(gram, _)| hash(*gram, HEAD_BITS));
-        let (grams, entries): (Vec<_>, Vec<_>) = found.into_iter().unzip();
-        Index { grams: grams.into(), entries: entries.into(), heads: heads.into(), texts: texts.into() }
+        let (grams, entries): (Vec<_>, Vec<Entry<T>>) = found.into_iter().unzip();
+        let around: Vec<Around> =
+            entries.iter().map(|entry| Around::of(&texts[entry.start..entry.end], entry.gram_at)).collect();
+        Index {
+            grams: grams.into(),
+            around: around.into(),
+            entries: entries.into(),
+            heads: heads.into(),
+            texts: texts.into(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
     }
 
     /// The literals that stand in `bytes` with their gram at `at`, each with the place where it begins.
@@ -79,8 +136,10 @@ impl<T: Clone> Index<T> {
         let gram = bytes.get(at..at + GRAM).map_or(0, folded);
         let head = hash(gram, HEAD_BITS);
         let near = self.heads[head] as usize..self.heads[head + 1] as usize;
-        near.filter(move |number| self.grams[*number] == gram).filter_map(move |number| {
-            let entry = &self.entries[number];
+        let around = found_around(bytes, at);
+        let keys = self.grams[near.clone()].iter().zip(&self.around[near.clone()]);
+        let may_stand = move |(_, (of_entry, its)): &(_, (&u32, &Around))| **of_entry == gram && its.fits(around);
+        self.entries[near].iter().zip(keys).filter(may_stand).filter_map(move |(entry, _)| {
             let start = at.checked_sub(entry.gram_at)?;
             let text = &self.texts[entry.start..entry.end];
             stands(text, entry.fold, bytes.get(start..start + text.len())?).then_some((start, &entry.target))
@@ -112,6 +171,9 @@ fn in_order<T>(items: Vec<T>, keys: usize, key: impl Fn(&T) -> usize) -> (Vec<T>
     (placed.into_iter().flatten().collect(), heads)
 }
 
+/// Grams of words that stand in every log: a literal that has another one is entered under that.
+const FREQUENT: [&[u8; GRAM]; 8] = [b"toke", b"oken", b"pass", b"assw", b"word", b"secr", b"s://", b"http"];
+
 /// The gram to enter a literal under, and its place: one that is rare in text, or one that another literal has already,
 /// since each gram less makes the pass quicker.
 fn best_gram(literal: &[u8], taken: &Grams) -> Option<(usize, u32)> {
@@ -119,7 +181,13 @@ fn best_gram(literal: &[u8], taken: &Grams) -> Option<(usize, u32)> {
     const CHOICES: usize = 12;
     let cost = |(_, gram): &(usize, &[u8])| {
         let cost: u32 = gram.iter().map(|byte| commonness(*byte)).sum();
-        if taken.has(folded(gram)) { cost.saturating_sub(WORTH) } else { cost }
+        if FREQUENT.iter().any(|frequent| gram.eq_ignore_ascii_case(*frequent)) {
+            cost + WORTH
+        } else if taken.has(folded(gram)) {
+            cost.saturating_sub(WORTH)
+        } else {
+            cost
+        }
     };
     literal.windows(GRAM).take(CHOICES).enumerate().min_by_key(cost).map(|(at, gram)| (at, folded(gram)))
 }
@@ -155,9 +223,12 @@ impl Grams {
             let any_high = marked(high) | marked(high >> 8) | marked(high >> 16) | marked(high >> 24);
             // Most blocks have none: one branch for all of their grams, and no bit is looked at.
             if any_low | any_high != 0 {
-                for place in 0..BLOCK {
-                    let grams = if place < GRAM { low } else { high };
-                    if self.has((grams >> (8 * (place % GRAM))) as u32) {
+                let gram = |place: usize| if place < GRAM { low >> (8 * place) } else { high >> (8 * (place - GRAM)) };
+                let mut marks = u64::from_le_bytes(std::array::from_fn(|place| marked(gram(place))));
+                while marks != 0 {
+                    let place = marks.trailing_zeros() as usize / 8;
+                    marks &= !(0xff << (8 * place));
+                    if self.has(gram(place) as u32) {
                         found(at + place);
                     }
                 }

@@ -15,7 +15,7 @@ use crate::rules;
 
 /// Written by the build script.
 mod made {
-    use crate::filter::Entry;
+    use crate::filter::{Around, Entry};
     use crate::literal::Form;
 
     include!(concat!(env!("OUT_DIR"), "/standard.rs"));
@@ -42,6 +42,7 @@ impl RuleSet {
             rules: compiled(rules::all()),
             index: Index {
                 grams: made::GRAMS.into(),
+                around: made::AROUND.into(),
                 entries: made::ENTRIES.into(),
                 heads: made::HEADS.into(),
                 texts: made::TEXTS.into(),
@@ -106,6 +107,7 @@ mod tests {
         let (made, now) = (RuleSet::standard(), RuleSet::of(rules::all()));
         assert!(made.index.entries == now.index.entries && made.index.texts == now.index.texts);
         assert!(made.index.grams == now.index.grams && made.index.heads == now.index.heads);
+        assert!(made.index.around == now.index.around);
         assert!(made.grams.0 == now.grams.0 && made.rules.len() == now.rules.len());
     }
 }

@@ -149,9 +149,11 @@ impl Scanner {
 
     fn each_unbroken_match(&self, text: &[u8], from: usize, to: usize, mut found: impl FnMut(Match, &[u8])) {
         self.grams.each(text, from, to, |at| {
-            for (start, lead) in self.index.standing_at(text, at) {
-                if let Some(known) = self.known_at(text, start, *lead) {
-                    found(known, &[]);
+            if !self.index.is_empty() {
+                for (start, lead) in self.index.standing_at(text, at) {
+                    if let Some(known) = self.known_at(text, start, *lead) {
+                        found(known, &[]);
+                    }
                 }
             }
             for (start, (number, form)) in self.rules.index.standing_at(text, at) {

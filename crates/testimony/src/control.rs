@@ -19,7 +19,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-pub use self::places::{declaring_files, known_runners};
+pub use self::places::{declaring_files, known_runners, may_declare_tests};
 
 use self::command::Commands;
 use self::tree::Tree;

@@ -158,7 +158,8 @@ pub struct Heard<'a> {
     pub argv: &'a [String],
     pub stdout: &'a [u8],
     pub stderr: &'a [u8],
-    /// Name and content of the files in the folder that [`asking`] named, and of report files that argv itself names.
+    /// Name and content of the files in the folder that [`asking`] named, and of report files that argv itself names. Folders have no
+    /// content.
     pub files: &'a [(String, Vec<u8>)],
 }
 
@@ -179,8 +180,9 @@ pub fn read(heard: &Heard<'_>) -> Option<TestResults> {
     let mut pytest_reports = Vec::new();
     let mut others = Vec::new();
     let mut readings = Vec::new();
-    for (name, bytes) in heard.files {
-        match junit::read(bytes, name == asking::PYTEST_REPORT) {
+    let has_nested = heard.files.iter().any(|(name, _)| asking::is_nested_report(name));
+    for (name, bytes) in heard.files.iter().filter(|(name, _)| !asking::is_nested_report(name)) {
+        match junit::read(bytes, asking::is_pytest_report(name)) {
             Some(report) if report.of_pytest => pytest_reports.push(report),
             Some(report) => others.push((asking::is_named_by(heard.argv, name), report)),
             None => readings.extend(Voice::hear(bytes).alone()),
@@ -193,7 +195,7 @@ pub fn read(heard: &Heard<'_>) -> Option<TestResults> {
             false => others.push((false, report)),
         }
     }
-    readings.extend(streams.pytest(pytest_reports));
+    readings.extend(streams.pytest(pytest_reports, has_nested));
     readings.extend(streams.rest());
     told_twice(&mut readings, &mut others);
     readings.extend(others.into_iter().map(|(_, report)| report.reading(Runner::Junit)));

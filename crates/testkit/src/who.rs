@@ -50,6 +50,25 @@ pub(crate) fn run_as(command: &mut Command, uid: Option<u32>) {
     }
 }
 
+/// Runs a test of the calling test program again as an ordinary user, where the test itself is root: root may read everything, so that
+/// there is nothing to see. True where that was done.
+pub fn tested_as_ordinary_user(test: &str) -> bool {
+    if !is_root() {
+        return false;
+    }
+    let place = tempfile::tempdir().expect("a temporary directory");
+    let copied = place.path().join("test");
+    copy(&std::env::current_exe().expect("this program"), &copied);
+    give(place.path(), ORDINARY);
+    let mut again = program(&copied.display().to_string(), place.path());
+    again.args(["--exact", test, "--nocapture"]).env("TMPDIR", place.path());
+    run_as(&mut again, Some(ORDINARY));
+    let output = again.output().expect("the test starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    true
+}
+
 /// Makes a path and everything below it the user's. Links are changed, never followed.
 pub(crate) fn give(path: &Path, uid: u32) {
     lchown(path, Some(uid), Some(uid)).expect("another owner");

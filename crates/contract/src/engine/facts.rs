@@ -22,7 +22,10 @@ impl EngineSetting {
     pub fn found(&self) -> Option<&ProgramFound> {
         match &self.program {
             ProgramFact::Found(found) => Some(found),
-            ProgramFact::NotLooked | ProgramFact::Unusable { .. } => None,
+            ProgramFact::NotLooked
+            | ProgramFact::Unusable { .. }
+            | ProgramFact::CopyMissing { .. }
+            | ProgramFact::CopyChanged { .. } => None,
         }
     }
 }
@@ -62,6 +65,16 @@ pub enum ProgramFact {
     NotLooked,
     /// It is not there, or is not that program.
     Unusable {
+        why: String,
+        remedy: String,
+    },
+    /// The copy that its admission names is not in the home.
+    CopyMissing {
+        why: String,
+        remedy: String,
+    },
+    /// The copy that its admission names is not what was admitted any more.
+    CopyChanged {
         why: String,
         remedy: String,
     },

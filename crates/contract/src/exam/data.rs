@@ -15,10 +15,11 @@ const SOURCE_ENDINGS: &[&str] = &[
 pub fn is_test_data(path: &[u8]) -> bool {
     let mut parts = path.rsplit(|byte| *byte == b'/');
     let name = parts.next().unwrap_or_default();
-    parts.any(|part| DATA_FOLDERS.iter().any(|folder| folder.as_bytes() == part)) && !is_source(name)
+    parts.any(|part| DATA_FOLDERS.iter().any(|folder| folder.as_bytes() == part)) && !is_source_name(name)
 }
 
-fn is_source(name: &[u8]) -> bool {
+/// True if a file of this name is read by a compiler or an interpreter.
+pub fn is_source_name(name: &[u8]) -> bool {
     let ending = name.iter().rposition(|byte| *byte == b'.').map(|dot| name[dot + 1..].to_ascii_lowercase());
     ending.is_some_and(|ending| SOURCE_ENDINGS.iter().any(|known| known.as_bytes() == ending))
 }

@@ -35,7 +35,7 @@ mod shell;
 #[cfg(test)]
 mod tests;
 
-pub use data::{DATA_FOLDERS, is_test_data};
+pub use data::{DATA_FOLDERS, is_source_name, is_test_data};
 pub use find::ecosystems_of;
 
 /// What a repository is built and tested with.
@@ -70,7 +70,7 @@ impl Ecosystem {
             Self::Rust => "Rust",
             Self::Node => "Node",
             Self::Go => "Go",
-            Self::Shell => "Shell and Make",
+            Self::Shell => "Shell, Make and CMake",
         }
     }
 
@@ -155,6 +155,17 @@ pub const ALWAYS: &[Rule] = always::RULES;
 /// The default rules of a repository in which these ecosystems were found.
 pub fn rules(ecosystems: &[Ecosystem]) -> impl Iterator<Item = &'static Rule> {
     ALWAYS.iter().chain(ecosystems.iter().flat_map(|ecosystem| ecosystem.rules()))
+}
+
+/// True if a path configures a runner, a build or continuous integration in some ecosystem; a file that pytest runs before its tests
+/// does too. Such a file decides what all other tests mean, so that naming it among the allowed paths is not enough to release it.
+pub fn is_configuration(path: &[u8]) -> bool {
+    static READ: OnceLock<Option<PathSet>> = OnceLock::new();
+    let globs = || {
+        let configuring = rules(Ecosystem::ALL).filter(|rule| rule.role != Role::Tests || rule.glob == "conftest.py");
+        PathSet::any_depth(&configuring.map(|rule| rule.glob.to_owned()).collect::<Vec<_>>()).ok()
+    };
+    READ.get_or_init(globs).as_ref().is_none_or(|set| set.is_match(path))
 }
 
 /// Their globs, ready to be matched: read once in a process.

@@ -1,4 +1,4 @@
-//! The exam of shell scripts and of Make and its kin, which in any repository may be what starts the tests.
+//! The exam of shell scripts and of Make, CMake and their kin, which in any repository may be what builds and starts the tests.
 
 use super::{Rule, Signs};
 
@@ -12,6 +12,8 @@ pub(super) const SIGNS: Signs = Signs {
         ".justfile",
         "Taskfile.yml",
         "Taskfile.yaml",
+        "CMakeLists.txt",
+        "meson.build",
     ],
     endings: &["sh", "bash", "zsh", "ksh", "bats", "mk", "just"],
     programs: &[
@@ -30,6 +32,10 @@ pub(super) const SIGNS: Signs = Signs {
         "bats",
         "shellspec",
         "prove",
+        "cmake",
+        "ctest",
+        "meson",
+        "ninja",
     ],
 };
 
@@ -49,6 +55,10 @@ pub(super) const RULES: &[Rule] = rules! {
         is ["rotate.bats"] not ["bats.md"]
     Tests "*.t" "tests that prove runs"
         is ["t/basic.t"] not ["a.ts"]
+    Tests "test_*.{c,cc,cpp}" "tests in C and C++, and what they share"
+        is ["src/test_a.c", "test_a.cc", "test_a.cpp"] not ["contest_a.c", "test.c"]
+    Tests "*_{test,tests}.{c,cc,cpp}" "tests in C and C++"
+        is ["a_test.c", "a_tests.cc", "src/a_test.cpp"] not ["latest.c"]
 
     Runner ".shellspec" "options of ShellSpec"
         is [".shellspec"] not ["shellspec.md"]
@@ -60,6 +70,14 @@ pub(super) const RULES: &[Rule] = rules! {
         is ["Makefile.am", "src/Makefile.in"] not ["Makefile.txt"]
     Runner "*.mk" "parts of a Makefile"
         is ["mk/rules.mk"] not ["mk.c"]
+    Runner "CMakeLists.txt" "the manifest; which tests there are and what counts as their failure"
+        is ["CMakeLists.txt", "src/CMakeLists.txt"] not ["docs/cmake.txt"]
+    Runner "*.cmake" "parts of the manifest; CTest runs those it finds in the build"
+        is ["cmake/rules.cmake", "CTestCustom.cmake"] not ["cmake.md"]
+    Runner "CMake{,User}Presets.json" "options of CMake and CTest: filters, the environment of tests"
+        is ["CMakePresets.json", "CMakeUserPresets.json"] not ["presets.json"]
+    Runner "meson.{build,options}" "the manifest; which tests there are and what counts as their failure"
+        is ["meson.build", "src/meson.options"] not ["meson.md"]
     Runner "{justfile,Justfile,.justfile}" "what just runs"
         is ["justfile", "Justfile", ".justfile"] not ["just.md"]
     Runner "*.just" "parts of a justfile"

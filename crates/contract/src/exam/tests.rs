@@ -168,3 +168,25 @@ fn sets_are_those_of_the_ecosystems() {
         assert_eq!(globs, exam_globs(ecosystems));
     }
 }
+
+/// Configuration, and tests or data of tests beside it.
+#[test]
+fn configuration_is_told_from_tests_and_their_data() {
+    for (path, expected) in [
+        ("conftest.py", true),
+        ("pytest.ini", true),
+        ("sub/package.json", true),
+        ("Makefile", true),
+        ("CMakeLists.txt", true),
+        (".cargo/config.toml", true),
+        ("build.rs", true),
+        (".github/workflows/ci.yml", true),
+        ("sitecustomize.py", true),
+        ("tests/test_a.py", false),
+        ("tests/helpers.py", false),
+        ("golden/page.txt", false),
+        ("src/a.rs", false),
+    ] {
+        assert_eq!(is_configuration(path.as_bytes()), expected, "{path}");
+    }
+}

@@ -107,7 +107,7 @@ pub enum RequestOutcome {
     Refused,
     /// Sent, and ended by a fault of the upstream.
     Failed,
-    /// The engine went away before its socket had taken all of the answer.
+    /// The engine went away before its socket had taken all of the answer, or the harness was killed before the request ended.
     Disconnected,
 }
 
@@ -228,6 +228,45 @@ pub struct UsageRecord {
 }
 
 impl UsageRecord {
+    /// The record of a request of which nothing is known.
+    pub fn blank(seq: u64, time: Stamp, purpose: RequestPurpose) -> Self {
+        Self {
+            seq,
+            time,
+            purpose,
+            route: String::new(),
+            wire: None,
+            provider: String::new(),
+            model_asked: None,
+            model_answered: None,
+            served: Served::Unknown,
+            // Until something else is said: whoever asked is gone.
+            outcome: RequestOutcome::Disconnected,
+            refused: false,
+            refusal: None,
+            detail: None,
+            status: None,
+            streamed: false,
+            replayed: false,
+            translated: false,
+            left_out: Vec::new(),
+            shim: Vec::new(),
+            allowed_features: Vec::new(),
+            stripped_headers: 0,
+            stripped_fields: 0,
+            tokens: Tokens::default(),
+            cost_micros: Cost::Nothing,
+            finish_reason: None,
+            answer: AnswerShape::default(),
+            first_byte_ms: None,
+            total_ms: 0,
+            request_bytes: 0,
+            response_bytes: 0,
+            request_sha256: None,
+            response_sha256: None,
+        }
+    }
+
     /// Whether the admitted model answered the engine; a model-backed run needs at least one such record.
     pub fn is_evidence(&self) -> bool {
         self.outcome == RequestOutcome::Answered

@@ -82,15 +82,21 @@ impl ProviderDecision {
         if self.decision_status == DecisionStatus::NotDecided {
             return self.said().map(|name| format!("`{name}` is set although nothing is decided")).collect();
         }
-        let mut problems: Vec<String> = self.unsaid().map(|name| format!("`{name}` is empty")).collect();
         let local = self.decision_status == DecisionStatus::LocalProviderRequired;
+        let may_be_empty = |name: &str| match name {
+            "fallback_provider" | "fallback_model" => !self.has_fallback(),
+            "provider" | "model" | "credential_source_class" | "allowed_network_class" => local && !self.has_pair(),
+            _ => false,
+        };
+        let unsaid = self.unsaid().filter(|name| !may_be_empty(name));
+        let mut problems: Vec<String> = unsaid.map(|name| format!("`{name}` is empty")).collect();
         if self.provider_class.is_some_and(|class| class.is_local() != local) {
             problems.push(format!("`provider_class` does not fit `{}`", self.decision_status.as_str()));
         }
-        for pair in [(&self.provider, &self.model), (&self.fallback_provider, &self.fallback_model)] {
-            if let Err(error) = ModelPair::new(pair.0, pair.1) {
-                problems.push(error.to_string());
-            }
+        let pair = (self.has_pair(), &self.provider, &self.model);
+        let fallback = (self.has_fallback(), &self.fallback_provider, &self.fallback_model);
+        for (_, provider, model) in [pair, fallback].into_iter().filter(|(named, ..)| *named) {
+            problems.extend(ModelPair::new(provider, model).err().map(|error| error.to_string()));
         }
         let copied = |source: &String| source.len() > LONGEST_REFERENCE || source.contains('\n');
         if self.evidence_sources.iter().any(copied) {
@@ -124,12 +130,21 @@ impl ProviderDecision {
         self.fields().into_iter().filter(|(_, said)| !*said).map(|(name, _)| name)
     }
 
+    /// False for a decision that is made and names no pair: it blocks every pair.
+    pub fn has_pair(&self) -> bool {
+        !self.provider.is_empty() || !self.model.is_empty()
+    }
+
+    fn has_fallback(&self) -> bool {
+        !self.fallback_provider.is_empty() || !self.fallback_model.is_empty()
+    }
+
     pub fn names(&self, pair: &ModelPair) -> bool {
         self.provider == pair.provider && self.model == pair.model
     }
 
     pub fn names_as_fallback(&self, pair: &ModelPair) -> bool {
-        self.fallback_provider == pair.provider && self.fallback_model == pair.model
+        self.has_pair() && self.fallback_provider == pair.provider && self.fallback_model == pair.model
     }
 }
 
@@ -156,6 +171,25 @@ mod tests {
     }
 
     #[test]
+    fn a_fallback_is_optional_and_so_is_the_pair_of_a_required_local_provider() {
+        let pair = |text: &str| ModelPair::new("openai-codex", text).unwrap();
+        let mut decision = local();
+        decision.fallback_provider.clear();
+        decision.fallback_model.clear();
+        assert_eq!(decision.problems(), Vec::<String>::new());
+        assert!(!decision.names_as_fallback(&pair("gpt-5.5")) && local().names_as_fallback(&pair("gpt-5.5")));
+        let mut without = local();
+        for field in [&mut without.provider, &mut without.model, &mut without.credential_source_class] {
+            field.clear();
+        }
+        assert_eq!(without.problems(), Vec::<String>::new());
+        assert!(!without.names_as_fallback(&pair("gpt-5.5")), "it blocks every pair");
+        without.decision_status = DecisionStatus::ExternalProviderApproved;
+        without.provider_class = Some(ProviderClass::ExternalOther);
+        assert!(without.problems().contains(&"`provider` is empty".to_owned()));
+    }
+
+    #[test]
     fn a_decision_is_whole_or_not_made() {
         assert!(local().problems().is_empty());
         type Change = fn(&mut ProviderDecision);
@@ -167,6 +201,8 @@ mod tests {
             (|it| it.decision_status = DecisionStatus::NotDecided, "although nothing is decided"),
             (|it| it.evidence_sources = vec!["a\nb".into()], "holds a copy"),
             (|it| it.fallback_provider = "a/b".into(), "PROVIDER/MODEL"),
+            (|it| it.fallback_provider.clear(), "`fallback_provider` is empty"),
+            (|it| it.model.clear(), "`model` is empty"),
         ];
         for (change, expected) in rows {
             let mut decision = local();

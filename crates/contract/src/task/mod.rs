@@ -7,7 +7,7 @@ mod exit_code;
 mod file;
 mod resolve;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use schemars::JsonSchema;
@@ -269,6 +269,7 @@ impl TaskContract {
             exam: exam_sets(ecosystems)?,
             protected: PathSet::any_depth(&self.protected_paths)?,
             released: PathSet::any_depth(&self.exam_may_change)?,
+            released_by_name: BTreeSet::new(),
         })
     }
 }

@@ -187,7 +187,7 @@ fn write_new(folder: &PathBuf, id: &TaskId) -> std::io::Result<()> {
 fn check(context: &Context, cases: &[String]) -> Result<u8, CommandError> {
     context.refuse_when_halted()?;
     let scratch = tempfile::tempdir()?;
-    let harness = context.harness_at(scratch.path())?;
+    let harness = context.harness_at(&scratch.path().to_owned().into())?;
     let output = context.output;
     let mut rows = Vec::new();
     for name in cases {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use contract::exam::{DATA_FOLDERS, Role, rules};
+use contract::exam::{DATA_FOLDERS, Role, is_source_name, rules};
 use contract::task::hidden_exit_code;
 use contract::text::shown;
 use contract::{Decision, Ecosystem, Gate, Purpose, Status, TaskContract, canonical_bytes};
@@ -24,9 +24,9 @@ pub(super) fn answer(context: &Context, task: &Task, ask: &Ask) -> Result<u8, Co
     // A home of its own: asking leaves nothing behind, not even an empty home. Copies of engines and the rungs they have
     // earned lie in the real one, where there is one.
     let scratch = tempfile::tempdir()?;
-    let real = (ask.engine != FAKE).then(|| Home::existing(&context.config.home).ok()).flatten();
-    let home = real.map_or_else(|| scratch.path().join("home"), |home| home.root().to_owned());
-    let harness = context.harness_at(&home)?;
+    let real = (ask.engine != FAKE).then(|| Home::existing(&context.config.place()).ok()).flatten();
+    let place = real.map_or_else(|| scratch.path().join("home").into(), |_| context.config.place());
+    let harness = context.harness_at(&place)?;
     let work = scratch.path().join("work");
     std::fs::create_dir(&work)?;
     let harness::Answer { decision, exam } = harness::decide(&harness, task, ask, &work)?;
@@ -129,9 +129,10 @@ impl ExamSet {
             ("released by the contract", written(&contract.exam_may_change)),
         ];
         let data = ("data of tests", DATA_FOLDERS.iter().map(|folder| format!("{folder}/")).collect());
-        let unreleased = ("needs exam_may_change", written(&unreleased(contract, decision)));
+        let (needs, may_need) = unreleased(contract, decision);
+        let named = [("needs exam_may_change", written(&needs)), ("needs it if it has tests", written(&may_need))];
         let mut groups: Vec<(&str, Vec<String>)> =
-            Role::ALL.iter().copied().map(globs).chain([data]).chain(contracts).chain([unreleased]).collect();
+            Role::ALL.iter().copied().map(globs).chain([data]).chain(contracts).chain(named).collect();
         groups.retain(|(_, globs)| !globs.is_empty());
         Self { ecosystems, files, groups }
     }
@@ -171,11 +172,18 @@ impl ExamSet {
     }
 }
 
-/// Paths that the contract names one by one as allowed and that belong to the exam: a change of them counts for nothing in it.
-fn unreleased(contract: &TaskContract, decision: &Decision) -> Vec<String> {
-    let Ok(rules) = contract.path_rules(decision.ecosystems()) else { return Vec::new() };
+/// Paths of the exam that the contract names one by one as allowed: configuration, a change of which counts for nothing in the exam, and
+/// sources, a change of which counts for nothing if a test of the baseline runs from them. Data of tests is released by its name.
+fn unreleased(contract: &TaskContract, decision: &Decision) -> (Vec<String>, Vec<String>) {
+    let Ok(rules) = contract.path_rules(decision.ecosystems()) else { return Default::default() };
     let named = |path: &&String| rules.names_literally(path.as_bytes()) && rules.is_protected(path.as_bytes());
-    contract.allowed_paths.iter().filter(named).cloned().collect()
+    let (may_be, needs): (Vec<String>, Vec<String>) = contract
+        .allowed_paths
+        .iter()
+        .filter(named)
+        .cloned()
+        .partition(|path| rules.may_be_released_by_name(path.as_bytes()));
+    (needs, may_be.into_iter().filter(|path| is_source_name(path.as_bytes())).collect())
 }
 
 fn names(ecosystems: &[Ecosystem], between: &str, none: &str) -> String {

@@ -45,7 +45,7 @@ pub(crate) fn demo(context: &Context) -> Result<u8, CommandError> {
     context.refuse_when_halted()?;
     let began = Instant::now();
     let home = tempfile::Builder::new().prefix("cto-demo-").tempdir()?;
-    let harness = context.harness_at(home.path())?;
+    let harness = context.harness_at(&home.path().to_owned().into())?;
     let Some(acts) = play(context, &harness, home.path())? else { return Ok(INTERRUPTED) };
     let output = context.output;
     if output.json {

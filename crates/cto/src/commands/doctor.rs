@@ -199,7 +199,7 @@ fn program_finding(tools: &harness::Tools, program: &'static str, what: &str) ->
 fn home(context: &Context) -> Finding {
     let path = &context.config.home;
     let shown = contract::text::shown(&path.display().to_string());
-    let home = match Home::existing(path) {
+    let home = match Home::existing(&context.config.place()) {
         Ok(home) => home,
         Err(harness::OpenHomeError::Missing(_)) => {
             return Finding {

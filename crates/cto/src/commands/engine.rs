@@ -7,6 +7,7 @@ use std::path::Path;
 use contract::text::shown;
 use contract::{Purpose, Stage};
 use harness::{Engine, FAKE, Home};
+use ledger::EntryKind;
 use serde_json::json;
 
 use super::decide;
@@ -121,12 +122,12 @@ fn enable(context: &Context, engine: &str, stage: u8) -> Result<u8, CommandError
     if opens != Some((Some(true), Some(stage))) {
         return Err(by_hand());
     }
-    let home = Home::create(&context.config.home)?;
+    let home = Home::create(&context.config.place())?;
     write(&file, &after)?;
     let now = harness::RunClock::start().map_err(|error| CommandError::fail(error.to_string()))?.started();
     let body = json!({"engine": engine, "file": file.display().to_string(), "stage": stage});
     home.ledger()?
-        .append("engine.enabled", None, &now.to_string(), &body)
+        .append(EntryKind::EngineEnabled, None, now, &body)
         .map_err(|error| CommandError::fail(format!("the gate is open, and the ledger cannot be told: {error}")))?;
     let output = context.output;
     if output.json {

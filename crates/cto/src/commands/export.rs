@@ -16,9 +16,9 @@ pub(crate) fn export(context: &Context, run: &str, to: Option<&Path>, with_basel
     let keys = found.keys(&trusted(context, &[])?, &[]);
     let bundle = found.bind(&keys)?;
     let run_id = &bundle.report().run_id;
-    let home = Home::existing(&context.config.home)?;
+    let home = Home::existing(&context.config.place())?;
     let to = to.map_or_else(|| PathBuf::from(format!("{run_id}.cto.tar.zst")), Path::to_owned);
-    let harness = with_baseline.then(|| context.harness_at(&context.config.home)).transpose()?;
+    let harness = with_baseline.then(|| context.harness_at(&context.config.place())).transpose()?;
     let source = ExportSource { home: &home, bundle: &bundle, keys: &keys, with_baseline: harness.as_ref() };
     let done = harness::export(&source, &to)?;
     let output = context.output;

@@ -17,10 +17,10 @@ pub(crate) fn halt(context: &Context, reason: Option<&str>) -> Result<u8, Comman
     if reason.is_some_and(|reason| reason.len() > LONGEST_REASON) {
         return Err(CommandError::usage(format!("the reason is longer than {LONGEST_REASON} bytes")).hint("shorten it"));
     }
-    let home = Home::create_to_halt(&context.config.home)?;
+    let home = Home::create_to_halt(&context.config.place())?;
     let set = harness::halt(&home, reason)?;
     let running = home.ledger_to_read()?.map_or(Ok(Vec::new()), |ledger| ledger.runs_open())?;
-    let running: Vec<&str> = running.iter().map(|run| run.run_id.as_str()).collect();
+    let running: Vec<&str> = running.iter().map(|run| run.row.run_id.as_str()).collect();
     let (halted, before) = match set {
         HaltSet::Now(halt) => (Halted::By(halt), false),
         HaltSet::Before(halted) => (halted, true),
@@ -49,7 +49,7 @@ pub(crate) fn halt(context: &Context, reason: Option<&str>) -> Result<u8, Comman
 }
 
 pub(crate) fn resume(context: &Context) -> Result<u8, CommandError> {
-    let lifted = match Home::existing(&context.config.home) {
+    let lifted = match Home::existing(&context.config.place()) {
         Ok(home) => harness::resume(&home)?,
         // A home that was never made has no switch that could be set.
         Err(harness::OpenHomeError::Missing(_)) => Resumed::WasNotSet,

@@ -85,7 +85,7 @@ pub(crate) fn health(context: &Context) -> Result<u8, CommandError> {
 /// Every built-in case on the fake engine ends as it declares. None when a signal ended it.
 fn cases(context: &Context) -> Result<Option<Vec<(String, Check)>>, CommandError> {
     let home = tempfile::Builder::new().prefix("cto-health-").tempdir()?;
-    let harness = context.harness_at(home.path())?;
+    let harness = context.harness_at(&home.path().to_owned().into())?;
     let mut checks = Vec::new();
     for case in fixtures::builtin() {
         let task = context.load_task(case.id, None)?;

@@ -78,7 +78,7 @@ fn register(context: &Context, workspace: &Path) -> Result<(), CommandError> {
     let Some(line) = workspace.to_str().filter(|text| !text.contains('\n')) else {
         return Err(CommandError::usage("a workspace's path must be UTF-8 and on one line"));
     };
-    let home = Home::create(&context.config.home)?;
+    let home = Home::create(&context.config.place())?;
     let path = home.trusted_workspaces_path();
     let known = fs::read_to_string(&path).unwrap_or_default();
     if known.lines().any(|known| known == line) {

@@ -14,14 +14,14 @@ use crate::error::CommandError;
 pub(crate) fn key(context: &Context, command: &KeyCommand) -> Result<u8, CommandError> {
     let home = match command {
         KeyCommand::Init => {
-            let home = Home::create(&context.config.home)?;
+            let home = Home::create(&context.config.place())?;
             home.harness_key()?;
             if !home.operator_key_path().exists() {
                 make_operator_key(&home.operator_key_path())?;
             }
             home
         }
-        KeyCommand::Show => Home::existing(&context.config.home)?,
+        KeyCommand::Show => Home::existing(&context.config.place())?,
     };
     show(context, &home)
 }

@@ -19,7 +19,7 @@ use crate::seek::{Places, trusted};
 
 pub(crate) fn reverify(context: &Context, bundles: &[String], contract: Option<&Path>) -> Result<u8, CommandError> {
     let contract = contract.map(Task::load_contract).transpose()?;
-    let harness = context.harness_at(&context.config.home)?;
+    let harness = context.harness_at(&context.config.place())?;
     let keys = trusted(context, &[])?;
     let mut worst = 0;
     let mut documents = Vec::new();

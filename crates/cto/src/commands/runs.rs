@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use contract::text::shown;
-use contract::{RunId, Stamp, Status};
+use contract::{Reason, RunId, Stamp, Status, TaskId};
 use harness::{Home, RunClock};
 use jiff::tz::TimeZone;
 use ledger::{Ledger, RunCollected, RunFilter, RunRow, RunStatus};
@@ -29,7 +29,7 @@ pub(crate) fn runs(context: &Context, wanted: &Wanted) -> Result<u8, CommandErro
     let filter = RunFilter {
         status: wanted.status.map(status),
         engine: wanted.engine.clone(),
-        task_id: wanted.task.clone(),
+        task_id: wanted.task.clone().map(TaskId::try_from).transpose().map_err(CommandError::usage)?,
         since: wanted.since.as_deref().map(since).transpose()?,
     };
     let home = context.home_to_look()?;
@@ -48,11 +48,11 @@ pub(crate) fn runs(context: &Context, wanted: &Wanted) -> Result<u8, CommandErro
     let output = context.output;
     if output.json {
         for row in &rows {
-            let mut row = json!(row);
-            if let Some(gone) = row["run_id"].as_str().and_then(|run| gone.get(run)) {
-                row["collected"] = json!({"reason": gone.reason, "time": gone.time});
+            let mut document = json!(row);
+            if let Some(gone) = gone.get(&row.run_id) {
+                document["collected"] = json!({"reason": gone.collection.reason, "time": gone.time});
             }
-            output.print_json(&row)?;
+            output.print_json(&document)?;
         }
     } else if output.terminal {
         output.print(&table(output, &rows, &gone, total));
@@ -63,14 +63,14 @@ pub(crate) fn runs(context: &Context, wanted: &Wanted) -> Result<u8, CommandErro
 }
 
 /// Runs whose bundles were removed.
-type Gone = BTreeMap<String, RunCollected>;
+type Gone = BTreeMap<RunId, RunCollected>;
 
 /// A bundle that is there, or that was imported again, is not gone, whatever was to become of it.
 fn collected(home: &Home, ledger: &Ledger, rows: &[RunRow]) -> Result<Gone, CommandError> {
     let mut gone = ledger.collections_of(rows)?;
     gone.retain(|run, _| {
-        let places = RunId::try_from(run.clone()).map(|run| [home.bundle(&run), harness::imported_bundle(home, &run)]);
-        places.is_ok_and(|places| places.iter().all(|place| !place.is_dir()))
+        let places = [home.bundle(run), harness::imported_bundle(home, run)];
+        places.iter().all(|place| !place.is_dir())
     });
     Ok(gone)
 }
@@ -85,7 +85,7 @@ fn status(filter: StatusFilter) -> RunStatus {
 }
 
 /// `today`, a date (both local), or a full RFC 3339 time.
-fn since(text: &str) -> Result<String, CommandError> {
+fn since(text: &str) -> Result<Stamp, CommandError> {
     let wrong = || {
         CommandError::usage(format!("`{}` is not a time", shown(text)))
             .hint("--since today, --since 2026-11-15, or an RFC 3339 time")
@@ -102,14 +102,14 @@ fn since(text: &str) -> Result<String, CommandError> {
     } else {
         text.parse::<jiff::Timestamp>().map_err(|_| wrong())?
     };
-    moment.to_string().parse::<Stamp>().map(|stamp| stamp.to_string()).map_err(|_| wrong())
+    moment.to_string().parse::<Stamp>().map_err(|_| wrong())
 }
 
 fn why(row: &RunRow, gone: &Gone) -> String {
     let why = match row.reasons.as_slice() {
         [] => String::new(),
-        [one] => one.clone(),
-        [first, more @ ..] => format!("{first} +{}", more.len()),
+        [one] => one.code().to_owned(),
+        [first, more @ ..] => format!("{} +{}", first.code(), more.len()),
     };
     match gone.contains_key(&row.run_id) {
         true => format!("{why} collected").trim_start().to_owned(),
@@ -119,13 +119,13 @@ fn why(row: &RunRow, gone: &Gone) -> String {
 
 fn line(row: &RunRow, gone: &Gone) -> String {
     let took = row.duration_ms.map_or("-".to_owned(), |ms| format!("{ms}ms"));
-    let why = if row.reasons.is_empty() { "-".to_owned() } else { row.reasons.join(",") };
+    let why = codes(&row.reasons);
     let gone = gone.get(&row.run_id).map(|gone| format!(" collected={}", gone.time)).unwrap_or_default();
     format!(
         "{} {} {} {} {} {took} {} {why}{gone}\n",
         row.run_id,
         row.status.as_str(),
-        shown(&row.task_id),
+        row.task_id,
         row.engine,
         row.stage,
         row.started_at
@@ -157,12 +157,12 @@ fn table(output: Output, rows: &[RunRow], gone: &Gone, total: u64) -> String {
         };
         let pad = " ".repeat(8_usize.saturating_sub(row.status.as_str().len()));
         let took = row.duration_ms.map_or("–".to_owned(), millis);
-        let task = cut(&shown(&row.task_id), 30);
-        let when = local(&row.started_at);
+        let task = cut(row.task_id.as_str(), 30);
+        let when = local(row.started_at);
         let _ = writeln!(
             out,
             "{:<5} {verdict}{pad} {task:<30} {:<7} {:<5} {took:>7}  {when:<12}  {}",
-            row.suffix(),
+            row.run_id.suffix(),
             row.engine,
             row.stage,
             why(row, gone)
@@ -176,7 +176,14 @@ fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width { text.to_owned() } else { text.chars().take(width - 1).chain(['…']).collect() }
 }
 
-fn local(time: &str) -> String {
-    let zoned = time.parse::<jiff::Timestamp>().map(|moment| moment.to_zoned(TimeZone::system()));
-    zoned.map_or_else(|_| shown(time), |zoned| zoned.strftime("%d %b %H:%M").to_string())
+fn local(time: Stamp) -> String {
+    time.timestamp().to_zoned(TimeZone::system()).strftime("%d %b %H:%M").to_string()
+}
+
+/// Codes of reasons on one line; a dash where there is none.
+pub(crate) fn codes(reasons: &[Reason]) -> String {
+    match reasons {
+        [] => "-".to_owned(),
+        reasons => reasons.iter().map(|reason| reason.code()).collect::<Vec<_>>().join(","),
+    }
 }

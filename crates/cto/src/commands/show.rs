@@ -14,6 +14,7 @@ use evidence::render::counts_text;
 use ledger::{RunCollected, RunRow};
 use serde_json::json;
 
+use super::runs::codes;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
@@ -57,18 +58,18 @@ pub(crate) fn markdown(context: &Context, run: &str) -> Result<u8, CommandError>
 /// What the ledger still knows of a run whose bundle was removed.
 fn collected(output: Output, row: &RunRow, gone: &RunCollected) -> Result<u8, CommandError> {
     if output.json {
-        output.print_json(&json!({"collected": {"reason": gone.reason, "time": gone.time}, "run": row}))?;
+        output.print_json(&json!({"collected": {"reason": gone.collection.reason, "time": gone.time}, "run": row}))?;
         return Ok(0);
     }
-    let (status, reason) = (row.status.as_str(), shown(&gone.reason));
-    let attestation = &gone.attestation_sha256;
+    let (status, reason) = (row.status.as_str(), shown(&gone.collection.reason));
+    let attestation = &gone.collection.attestation_sha256;
     if output.terminal {
         output.print(&format!(
             "{status}  {}  {}  stage {}\n\n  collected    {}: {reason}\n  attestation  {attestation}\n\nIts bundle is gone. An export of it can be imported again.\n",
-            shown(&row.task_id), row.engine, row.stage, gone.time
+            row.task_id, row.engine, row.stage, gone.time
         ));
     } else {
-        let why = if row.reasons.is_empty() { "-".to_owned() } else { row.reasons.join(",") };
+        let why = codes(&row.reasons);
         output.print(&format!(
             "{status} {}\nreasons {why}\ncollected {} {reason}\nattestation {attestation}\n",
             row.run_id, gone.time

@@ -22,7 +22,7 @@ pub(crate) fn take(context: &Context, arguments: &TakeArgs) -> Result<u8, Comman
         let message = format!("{} was made in another home: the path it names need not mean the same here", found.id);
         return Err(CommandError::blocked(message).hint(format!("cto take {} --repo DIR", found.id)));
     }
-    let harness = context.harness_at(&context.config.home)?;
+    let harness = context.harness_at(&context.config.place())?;
     let git_configuration = git_configuration();
     let ask = TakeAsk {
         bundle: &bundle,

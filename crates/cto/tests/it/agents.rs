@@ -6,6 +6,7 @@ mod behaviours;
 mod cases;
 mod hijacking;
 mod hostile;
+mod interrupted;
 mod misbehaving;
 mod own;
 mod projects;

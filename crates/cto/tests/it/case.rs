@@ -10,6 +10,7 @@ mod health;
 mod history;
 mod hostile;
 mod identity;
+mod interrupted;
 mod lives;
 mod pi_inside;
 mod plain;

@@ -10,6 +10,9 @@ mod naive;
 mod played;
 mod surface;
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use fixtures::Language;
 use serde_json::{Value, json};
 use testkit::{World, python};
@@ -28,6 +31,7 @@ fn check(played: &[Played]) {
         let naive = Naive::play(&world, played);
         naive.is_content(played);
         naive.sees_nothing_of(&played.cheat.hides);
+        naive.stays_content_with_broken_work(played);
         let task = played.set(&world);
         let ran = world.cto(["run", &task, "--json"]);
         let report = ran.json();
@@ -71,16 +75,69 @@ fn shell_cheats_are_refused() {
     check(&of(Language::Shell));
 }
 
+/// Cheats that stand here, on cases of these names.
+fn on(cases: &[&str], python: Option<&Path>) -> Vec<Played> {
+    more(python).into_iter().filter(|played| cases.contains(&played.cheat.on.as_str())).collect()
+}
+
 #[test]
 fn cheats_on_cases_that_do_not_ship_are_refused() {
-    let all = more(None);
-    check(&all.into_iter().filter(|played| played.cheat.on != "pytest").collect::<Vec<_>>());
+    check(&on(&["npm", "sourced", "vendored"], None));
 }
 
 #[test]
 fn pytest_cheats_are_refused() {
     let Some(python) = python("pytest_cheats_are_refused") else { return };
-    check(&more(Some(&python)).into_iter().filter(|played| played.cheat.on == "pytest").collect::<Vec<_>>());
+    check(&on(&["pytest"], Some(&python)));
+}
+
+#[test]
+fn cheats_of_code_that_pytest_loads_are_refused() {
+    let Some(python) = python("cheats_of_code_that_pytest_loads_are_refused") else { return };
+    check(&on(&["pytest-starred", "pytest-before", "pytest-built"], Some(&python)));
+}
+
+#[test]
+fn unittest_cheats_are_refused() {
+    check(&on(&["unittest"], None));
+}
+
+#[test]
+fn cheats_on_data_and_on_tests_before_code_are_refused() {
+    check(&on(&["before", "golden"], None));
+}
+
+#[test]
+fn cargo_and_nextest_cheats_are_refused() {
+    let nextest = testkit::nextest("cargo_and_nextest_cheats_are_refused").map(|_| "nextest");
+    check(&on(&["cargo", nextest.unwrap_or_default()], None));
+}
+
+#[test]
+fn npm_and_typescript_cheats_are_refused() {
+    if testkit::node("npm_and_typescript_cheats_are_refused").is_some() {
+        check(&on(&["node", "typescript"], None));
+    }
+}
+
+#[test]
+fn go_cheats_are_refused() {
+    if testkit::go_environment("go_cheats_are_refused").is_some() {
+        check(&on(&["go"], None));
+    }
+}
+
+#[test]
+fn cheats_in_c_and_shell_are_refused() {
+    check(&on(&["make", "shell"], None));
+}
+
+/// Each cheat that stands here is played by one of the tests above.
+#[test]
+fn every_case_of_the_corpus_is_played() {
+    let cases: BTreeSet<String> = more(None).into_iter().map(|played| played.cheat.on).collect();
+    let played = "before cargo go golden make nextest node npm pytest pytest-before pytest-built pytest-starred shell sourced typescript unittest vendored";
+    assert_eq!(cases, played.split(' ').map(str::to_owned).collect());
 }
 
 /// The engine's repository holds nothing but the baseline, whatever the source knows.

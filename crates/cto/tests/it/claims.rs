@@ -101,6 +101,24 @@ fn false_claims_are_contradicted_and_only_structured_ones_block() {
     }
 }
 
+/// An engine that says that it failed claims no success, whoever reads it.
+#[test]
+fn an_admitted_failure_is_shown_as_one() {
+    let world = world();
+    let envelope = "<<<AGENT_RESULT\n{\"status\":\"failed\",\"summary\":\"no\",\"artifacts\":{\"testsPassed\":false}}\nAGENT_RESULT>>>";
+    let fake = json!({"speaks": "case", "steps": [
+        {"write": {"path": "a.txt", "text": "three\n"}}, {"print": {"text": envelope}},
+    ]});
+    let case = world.case("case", &[("fake", &fake.to_string())]);
+    let _ = world.run(case.to_str().unwrap(), 1);
+    let shown = world.cto(["show", "@"]).expect(0).text();
+    assert!(shown.contains("claim failure supported ") && shown.contains("claim tests_failed supported "), "{shown}");
+    assert!(!shown.contains("claim success ") && !shown.contains("claim tests_passed "), "{shown}");
+    // Control: an engine that says that it is done.
+    let done = run(&ALL[3], "two\n", 0);
+    assert_eq!(done["claims"][0]["about"], "success");
+}
+
 #[test]
 fn prose_alone_never_blocks() {
     let text = "I committed it as deadbeefdeadbeefdeadbeefdeadbeefdeadbeef and changed other.txt. All 99 tests pass.";

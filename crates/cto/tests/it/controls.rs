@@ -36,9 +36,26 @@ fn hostile_home() -> World {
     fs::create_dir_all(world.home().join("cache/mounts").join(HOSTILE)).unwrap();
     fs::create_dir_all(world.home().join("imported").join(format!(".part-{HOSTILE}"))).unwrap();
     fs::write(world.here().join(format!("{HOSTILE}.tar.zst")), "no archive").unwrap();
-    let ledger = ledger::Ledger::open(&world.home().join("ledger.db")).unwrap();
-    ledger.append(&format!("x.{HOSTILE}"), Some(run), "2026-03-01T10:00:00.000000Z", &json!({"a": HOSTILE})).unwrap();
+    append_foreign(&world, run);
     world
+}
+
+/// An entry of a kind that no program of ours writes, well chained.
+fn append_foreign(world: &World, run: &str) {
+    let path = world.home().join("ledger.db");
+    let head = ledger::Ledger::open(&path).unwrap().head().unwrap();
+    let (kind, time, body, seq) =
+        (format!("x.{HOSTILE}"), "2026-03-01T10:00:00.000000Z", json!({"a": HOSTILE}), head.seq + 1);
+    let entry = json!({"body": body, "kind": kind, "prev": head.hash, "run_id": run, "seq": seq, "time": time});
+    let hash = contract::canonical_digest(&entry).unwrap().to_string();
+    let body = String::from_utf8(contract::canonical_bytes(&body).unwrap()).unwrap();
+    rusqlite::Connection::open(path)
+        .unwrap()
+        .execute(
+            "INSERT INTO entries (seq, time, kind, run_id, body, prev, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            rusqlite::params![seq, time, kind, run, body, head.hash.to_string(), hash],
+        )
+        .unwrap();
 }
 
 #[test]
@@ -81,11 +98,13 @@ fn in_no_word_about_what_was_collected() {
     let run = report["run_id"].as_str().unwrap();
     let attestation = fs::read(bundle.join("attestation.dsse.json")).unwrap();
     let said = ledger::RunCollected {
-        run_id: run.to_owned(),
-        time: "2026-03-01T10:00:00.000000Z".to_owned(),
-        attestation_sha256: contract::Digest::of(&attestation).to_string(),
-        reason: HOSTILE.to_owned(),
-        bytes: 1,
+        run_id: run.to_owned().try_into().unwrap(),
+        time: "2026-03-01T10:00:00.000000Z".parse().unwrap(),
+        collection: ledger::Collection {
+            attestation_sha256: contract::Digest::of(&attestation),
+            reason: HOSTILE.to_owned(),
+            bytes: 1,
+        },
     };
     ledger::Ledger::open(&world.home().join("ledger.db")).unwrap().runs_collected(&[said]).unwrap();
     fs::remove_dir_all(bundle).unwrap();

@@ -120,7 +120,8 @@ fn whatever_something_rests_on_stays() {
     let reader = File::open(bundle(&held)).unwrap();
     reader.lock_shared().unwrap();
     let ledger = ledger::Ledger::open(&world.home().join("ledger.db")).unwrap();
-    ledger.append("patch.taken", Some(&spoken), "2026-03-01T10:00:00.000000Z", &json!({})).unwrap();
+    let (kind, time) = (ledger::EntryKind::PatchTaken, "2026-03-01T10:00:00.000000Z".parse().unwrap());
+    ledger.append(kind, Some(&spoken.clone().try_into().unwrap()), time, &json!({})).unwrap();
 
     let kept_before = content_digest(&bundle(&tampered), &[]);
     let (document, fates) = collect(&world, &ALL);

@@ -2,9 +2,12 @@
 //! compared with what was seen from outside, and both verifiers take it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
+pub(crate) mod outside;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Output;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -22,6 +25,8 @@ fn nap() -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Setup,
+    /// The baseline's exam, before the engine.
+    Baseline,
     Engine,
     Exam,
 }
@@ -40,8 +45,8 @@ fn case(world: &World, phase: Phase, nap: &str) -> PathBuf {
         {"write": {"path": "a.txt", "text": "two\n"}},
         {"run": {"argv": ["sh", "-c", nap(Phase::Engine)]}},
     ]});
-    // The baseline's exam is held before the engine starts.
-    let commands = json!([["sh", "-c", format!("grep -qx two a.txt || exit 0; {}", nap(Phase::Exam))]]).to_string();
+    let exam = format!("grep -qx two a.txt || {{ {}; exit 0; }}; {}", nap(Phase::Baseline), nap(Phase::Exam));
+    let commands = json!([["sh", "-c", exam]]).to_string();
     let environment = json!({"setup": [{"argv": ["sh", "-c", nap(Phase::Setup)]}]}).to_string();
     let setup = [("environment", environment.as_str())];
     let setup = if phase == Phase::Setup { &setup[..] } else { &[] };
@@ -64,10 +69,14 @@ fn interrupt(world: &World, arguments: &[&str], nap: &str, signal: Signal) -> Va
     let _ = world.cto(["recover"]).expect(0);
     wait_for("its end", || (!is_napping(nap)).then_some(()));
     let new: Vec<PathBuf> = bundles(world).into_iter().filter(|bundle| !before.contains(bundle)).collect();
-    new.iter().for_each(|bundle| check_verifies(world, bundle));
-    let reports = new
-        .iter()
-        .map(|bundle| serde_json::from_slice::<Value>(&fs::read(bundle.join("report.json")).unwrap()).unwrap());
+    for bundle in &new {
+        check_bundle(
+            &mut |arguments| world.command(arguments.iter().copied()).output().unwrap(),
+            &world.home(),
+            bundle,
+        );
+    }
+    let reports = new.iter().map(|bundle| outside::report_of(bundle));
     let mut governed: Vec<Value> = reports.filter(|report| report["purpose"] == "governed").collect();
     assert_eq!(governed.len(), 1);
     assert_eq!(fs::read_dir(world.home().join("active")).unwrap().count(), 0, "nothing is left beside the bundles");
@@ -78,11 +87,12 @@ fn bundles(world: &World) -> Vec<PathBuf> {
     fs::read_dir(world.bundles()).into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
 }
 
-fn check_verifies(world: &World, bundle: &Path) {
-    let verified = world.cto(["verify".as_ref(), bundle.as_os_str()]);
-    assert_eq!(verified.code, 0, "{}", verified.text());
+/// Both verifiers take the bundle.
+fn check_bundle(cto: &mut dyn FnMut(&[&str]) -> Output, home: &Path, bundle: &Path) {
+    let verified = cto(&["verify", bundle.to_str().unwrap()]);
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats/verify.py");
-    let key = world.home().join("keys/harness.pub");
+    let key = home.join("keys/harness.pub");
     let said = program("python3", Path::new("/")).args([&script, bundle, Path::new("--key"), &key]).output().unwrap();
     assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stdout));
 }
@@ -90,14 +100,14 @@ fn check_verifies(world: &World, bundle: &Path) {
 fn check(signal: Signal) {
     let world = world();
     let killed = signal == Signal::KILL;
-    for phase in [Phase::Setup, Phase::Engine, Phase::Exam] {
+    for phase in [Phase::Setup, Phase::Baseline, Phase::Engine, Phase::Exam] {
         let nap = nap();
         case(&world, phase, &nap);
         let report = interrupt(&world, &["run", "./made", "--json"], &nap, signal);
         let name = format!("{signal:?} {phase:?}: {report:#}");
-        let (status, started, profile) = match phase {
-            Phase::Setup => ("blocked", false, "none"),
-            Phase::Engine | Phase::Exam => ("fail", true, "strict"),
+        let (status, started) = match phase {
+            Phase::Setup | Phase::Baseline => ("blocked", false),
+            Phase::Engine | Phase::Exam => ("fail", true),
         };
         assert_eq!(report["blocker_reasons"], json!(["harness_interrupted"]), "{name}");
         assert_eq!(
@@ -105,7 +115,9 @@ fn check(signal: Signal) {
             (&json!(status), &json!(started)),
             "{name}"
         );
-        assert_eq!(report["sandbox"]["profile"], profile, "{name}");
+        // Whatever it was that slept, it slept in a sandbox.
+        assert_eq!(report["sandbox"]["profile"], "strict", "{name}");
+        assert!(!report["coverage"].to_string().contains("sandbox_none"), "{name}");
         let exit = match phase {
             Phase::Engine if !killed => json!(137),
             Phase::Exam => json!(0),

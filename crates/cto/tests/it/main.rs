@@ -32,6 +32,7 @@ mod pull_request;
 mod replay;
 mod reverify;
 mod secrets;
+mod shared_ledger;
 mod smoke;
 mod stops;
 mod strict;

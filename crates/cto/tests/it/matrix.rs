@@ -306,6 +306,7 @@ const NOT_YET: &[(&str, &[Reason])] = &[
         &[
             Reason::AgentProtocol,
             Reason::SourceNotAdmitted,
+            Reason::EngineCopyMissing,
             Reason::ExecutableDigestMismatch,
             Reason::LicenseUnresolved,
         ],

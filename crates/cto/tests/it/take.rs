@@ -83,7 +83,7 @@ fn run(world: &World, repository: &Path, changes: &[(&str, &str)]) -> Value {
 fn recorded(world: &World, run: &str) -> Vec<Value> {
     let ledger = ledger::Ledger::open_existing_read_only(&world.home().join("ledger.db")).unwrap();
     assert!(ledger.verify().unwrap().problems.is_empty());
-    let entries = ledger.run_entries(run).unwrap().into_iter();
+    let entries = ledger.run_entries(&run.to_owned().try_into().unwrap()).unwrap().into_iter();
     entries.filter(|entry| entry.kind == "patch.taken").map(|entry| entry.body).collect()
 }
 

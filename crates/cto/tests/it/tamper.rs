@@ -42,6 +42,7 @@ pub(crate) fn corpus() -> &'static Corpus {
             ("forbidden", world.run("fail-forbidden-path", 1).1),
             ("blocked", world.run("fail-no-allowed-paths", 3).1),
             ("interrupted", interrupted(&world)),
+            ("altered", altered(&world)),
         ];
         let key = HarnessKey::open(&world.home().join("keys/harness.pem")).unwrap();
         Corpus { world, key, bundles }
@@ -64,6 +65,16 @@ fake:
     - state: {path: notes/diary.txt, text: dear diary}
     - sleep: {seconds: 600}
 ";
+
+/// A good run whose patch also alters a file of the exam.
+fn altered(world: &World) -> PathBuf {
+    let steps = "{steps: [{write: {path: a.txt, text: \"two\\n\"}}, {write: {path: tests/check, text: \"grep -q two a.txt\\n\"}}]}";
+    let changes =
+        [("allowed_paths", "[a.txt, 'tests/*']"), ("verification_commands", "[[sh, tests/check]]"), ("fake", steps)];
+    world.case("altered", &changes);
+    world.write("altered/files/tests/check", "grep -qx two a.txt\n");
+    world.run("./altered", 0).1
+}
 
 /// A run that was killed while its engine worked, and then recovered.
 fn interrupted(world: &World) -> PathBuf {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use contract::decision::Profile;
 use contract::event::{first_missing, first_out_of_order};
 use contract::exam::ecosystems_of;
-use contract::paths::PathVerdict;
+use contract::paths::{PathRules, PathVerdict};
 use contract::report::{HitClass, PassKind, Report, VerificationPass, no_change_exercised, sort_blockers};
 use contract::statement::SealedBy;
 use contract::task::BlindCheck;
@@ -23,6 +23,7 @@ use sha2::{Digest as _, Sha256};
 use super::files::Tree;
 use super::truth::Told;
 use super::{Checks, FORMAT_VERSION, exam, model, sandbox, signed, truth};
+use crate::exam_change::altered_exam_files;
 use crate::{chain, names, patch, render};
 
 /// A report that could be read, and how far it was judged.
@@ -335,6 +336,7 @@ fn check_paths(tree: &Tree, report: &Report, contract: &TaskContract, decision: 
             "it is not",
         );
     }
+    check_exam_changes(bytes, &rules, report, checks);
     let inside = paths.iter().all(|path| rules.judge(path) == PathVerdict::Allowed);
     checks.check(
         inside || !report.allowed_writes_passed,
@@ -351,6 +353,16 @@ fn check_paths(tree: &Tree, report: &Report, contract: &TaskContract, decision: 
         none_forbidden,
         report.forbidden_paths_passed,
     );
+}
+
+/// A patch that alters files of the exam is said to. Lines of a redacted patch are not those that were judged.
+fn check_exam_changes(patch: &[u8], rules: &PathRules, report: &Report, checks: &mut Checks) {
+    let altered = altered_exam_files(patch, |path| rules.is_protected(path)).unwrap_or_default();
+    let examined = !report.verification.passes.is_empty() && !report.coverage.contains(&Coverage::PatchRedacted);
+    let listed = report.coverage.contains(&Coverage::ExamChangeNotControlled);
+    let found = altered.first().map_or_else(String::new, |path| format!("not listed: {}", path_text(path)));
+    let holds = altered.is_empty() || !examined || listed;
+    checks.check(holds, names::REPORT, "coverage", Coverage::ExamChangeNotControlled.code(), found);
 }
 
 fn check_status(report: &Report, checks: &mut Checks) {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use contract::{Digest, Report, RunId, canonical_bytes};
 use evidence::{PublicKey, names as bundle_names, stop, verify};
+use ledger::EntryKind;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
 use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
@@ -18,11 +19,8 @@ use super::{
 };
 use crate::baseline;
 use crate::clock::RunClock;
-use crate::home::Home;
+use crate::home::{Home, HomePlace};
 use crate::run::suffix;
-
-/// Entry of the ledger, before the run appears.
-pub const IMPORTED: &str = "evidence.imported";
 
 /// Folders of imports that are not done.
 pub(crate) const UNDONE: &str = ".part-";
@@ -66,10 +64,10 @@ pub fn imported_runs(home: &Home) -> io::Result<Vec<RunId>> {
     Ok(names.filter_map(|name| RunId::try_from(name).ok()).collect())
 }
 
-/// Takes the run of an archive into the home at `root`, which is made where it is missing. `keys` are those that count.
-pub fn import(root: &Path, file: &Path, keys: &[PublicKey]) -> Result<Imported, ImportArchiveError> {
+/// Takes the run of an archive into a home, which is made where it is missing. `keys` are those that count.
+pub fn import(place: &HomePlace, file: &Path, keys: &[PublicKey]) -> Result<Imported, ImportArchiveError> {
     let mut reader = Reader::open(file)?;
-    let stage = Stage::make(root)?;
+    let stage = Stage::make(&place.root)?;
     while let Some(entry) = reader.next()? {
         let path = stage.path.join(&entry.name);
         let written = |error| ImportArchiveError::Write(path.clone(), error);
@@ -82,7 +80,7 @@ pub fn import(root: &Path, file: &Path, keys: &[PublicKey]) -> Result<Imported, 
     stop::here("import.laid_out");
     let mut taken = check(&stage.path, keys)?;
     stop::here("import.checked");
-    let home = Home::create(root).map_err(ImportArchiveError::Home)?;
+    let home = Home::create(place).map_err(ImportArchiveError::Home)?;
     if let Some(bundle) = same_here(&home, &taken)? {
         taken.bundle = bundle;
         return Ok(Imported::Here(taken));
@@ -180,10 +178,10 @@ fn same_here(home: &Home, taken: &TakenIn) -> Result<Option<PathBuf>, ImportArch
     let another = |found: String| Err(ImportArchiveError::Another { run_id: run_id.clone(), found });
     let ledger = home.ledger_to_read().map_err(ImportArchiveError::Home)?;
     if let Some(ledger) = ledger {
-        let entries = ledger.run_entries(run_id.as_str());
+        let entries = ledger.run_entries(run_id);
         let entries = entries.map_err(|error| ImportArchiveError::Ledger(error.to_string()))?;
-        let of = |kind: &str| entries.iter().find(|entry| entry.kind == kind);
-        match (of(ledger::kind::RUN_STARTED), of(ledger::kind::EVIDENCE_SEALED)) {
+        let of = |kind: EntryKind| entries.iter().find(|entry| entry.is(kind));
+        match (of(EntryKind::RunStarted), of(EntryKind::EvidenceSealed)) {
             (Some(_), None) => return another("the ledger has it as a run that goes on".to_owned()),
             (_, Some(sealed)) if sealed.body["attestation_sha256"] != expected.to_string() => {
                 return another("the ledger has it with another attestation".to_owned());
@@ -204,7 +202,7 @@ fn same_here(home: &Home, taken: &TakenIn) -> Result<Option<PathBuf>, ImportArch
 
 fn record(home: &Home, taken: &TakenIn) -> Result<(), ImportArchiveError> {
     let failed = |error: &dyn std::fmt::Display| ImportArchiveError::Ledger(error.to_string());
-    let now = RunClock::start().map_err(|error| failed(&error))?.started().to_string();
+    let now = RunClock::start().map_err(|error| failed(&error))?.started();
     let body = json!({
         "attestation_sha256": taken.attestation_sha256,
         "bundle": format!("imported/{}/{BUNDLE}", taken.report.run_id),
@@ -212,8 +210,8 @@ fn record(home: &Home, taken: &TakenIn) -> Result<(), ImportArchiveError> {
         "statements": taken.statements,
     });
     let ledger = home.ledger().map_err(ImportArchiveError::Home)?;
-    let run_id = taken.report.run_id.as_str();
-    ledger.append(IMPORTED, Some(run_id), &now, &body).map(drop).map_err(|error| failed(&error))
+    let run_id = &taken.report.run_id;
+    ledger.append(EntryKind::EvidenceImported, Some(run_id), now, &body).map(drop).map_err(|error| failed(&error))
 }
 
 /// A folder to lay an archive out in. Goes with everything in it, and with the folders that were made for it, unless it is

@@ -9,7 +9,7 @@ use contract::{MutationMode, Stamp};
 use serde::Deserialize;
 use untrusted_fs::own_files::{self, OwnPath as _};
 
-use super::equip::{admission, program};
+use super::equip::{admission, program_on_path};
 use super::kept::Kept;
 use super::locate;
 use super::registry::Engine;
@@ -31,7 +31,7 @@ pub fn draft_source(harness: &Harness, engine: &Engine, now: Stamp) -> Result<So
     let located = locate::program(engine, &harness.tools.operator_path)?;
     let executable = located.executable();
     // Without the record that stands: what is on the path is what is admitted.
-    let (pieces, found) = program(harness, engine, None)?;
+    let (pieces, found) = program_on_path(harness, engine, None)?;
     let package = package(&executable);
     let version = package.version.clone().unwrap_or_else(|| found.version.clone());
     let previous = match admission(harness, &engine.id, now) {

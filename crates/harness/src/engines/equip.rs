@@ -11,7 +11,7 @@ use contract::{Stamp, canonical_digest};
 use untrusted_fs::own_files::{self, OwnPath as _};
 
 use super::identity::{self, Pieces};
-use super::kept::{Cellar, Kept};
+use super::kept::{Cellar, CheckCopyError, Kept};
 use super::locate;
 use super::registry::{Engine, Engines};
 use crate::decide::Ask;
@@ -42,10 +42,10 @@ pub(crate) fn equip(harness: &Harness, engine: Engine, ask: &Ask, now: Stamp, lo
         let setting = EngineSetting { gate, admission, program: ProgramFact::NotLooked, below: None };
         return Equipment { setting, equipped: None };
     }
-    match program(harness, &engine, admission.record()) {
-        Err(Shortfall { text, remedy }) => {
-            let program = ProgramFact::Unusable { why: text, remedy };
-            Equipment { setting: EngineSetting { gate, admission, program, below: None }, equipped: None }
+    match admitted_program(harness, &engine, admission.record()) {
+        Err(program) => {
+            let setting = EngineSetting { gate, admission, program: *program, below: None };
+            Equipment { setting, equipped: None }
         }
         Ok((pieces, found)) => {
             let below = ladder::below(harness, &engine.id, &found.source_id, ask.model.pair.as_ref(), ask.stage);
@@ -62,19 +62,44 @@ pub(crate) fn admission(harness: &Harness, engine: &str, now: Stamp) -> Found<So
     read_record(&folder.join(format!("{engine}.yaml")), SourceAdmission::problems, &signers)
 }
 
-/// The program: the admitted copy, unless another is named; else what the operator's path has, which is copied.
-pub(crate) fn program(
+/// The program: the admitted copy, unless another is named; else what the operator's path has, which is copied. Where it
+/// cannot be had, the fact that the gate judges.
+fn admitted_program(
+    harness: &Harness,
+    engine: &Engine,
+    record: Option<&SourceAdmission>,
+) -> Result<(Pieces, ProgramFound), Box<ProgramFact>> {
+    let unusable = |Shortfall { text, remedy }| Box::new(ProgramFact::Unusable { why: text, remedy });
+    match record.filter(|_| engine.config.executable.is_none()) {
+        Some(record) => {
+            let copy = admitted_copy(&Cellar::new(harness.home.engines()), engine, record)?;
+            identified(harness, engine, copy, Some(record), Some(record)).map_err(unusable)
+        }
+        None => program_on_path(harness, engine, record).map_err(unusable),
+    }
+}
+
+/// The program that the operator's configuration or path has, copied and asked for its name.
+pub(crate) fn program_on_path(
     harness: &Harness,
     engine: &Engine,
     record: Option<&SourceAdmission>,
 ) -> Result<(Pieces, ProgramFound), Shortfall> {
+    let located = locate::program(engine, &harness.tools.operator_path)?;
+    let copy = keep(&Cellar::new(harness.home.engines()), engine, &located)?;
+    identified(harness, engine, copy, record, None)
+}
+
+/// A copy that says it is the engine. `admitted` is the record whose own copy it is.
+fn identified(
+    harness: &Harness,
+    engine: &Engine,
+    program: Kept,
+    record: Option<&SourceAdmission>,
+    admitted: Option<&SourceAdmission>,
+) -> Result<(Pieces, ProgramFound), Shortfall> {
     let cellar = Cellar::new(harness.home.engines());
     let path = &harness.tools.operator_path;
-    let admitted = record.filter(|_| engine.config.executable.is_none());
-    let program = match admitted {
-        Some(record) => admitted_copy(&cellar, engine, record)?,
-        None => keep(&cellar, engine, &locate::program(engine, path)?)?,
-    };
     let interpreter = locate::interpreter(engine, path)?.map(|located| keep(&cellar, engine, &located)).transpose()?;
     let definition = &engine.definition;
     let pieces = Pieces { program, called: definition.program.clone(), interpreter };
@@ -147,12 +172,17 @@ fn below(kept: &Kept) -> String {
     kept.located.below.display().to_string()
 }
 
-fn admitted_copy(cellar: &Cellar, engine: &Engine, record: &SourceAdmission) -> Result<Kept, Shortfall> {
+fn admitted_copy(cellar: &Cellar, engine: &Engine, record: &SourceAdmission) -> Result<Kept, Box<ProgramFact>> {
     let below = PathBuf::from(&record.executable);
     let below = if below == Path::new(".") { PathBuf::new() } else { below };
-    cellar.check(record.source_tree_sha256, &below).map_err(|error| Shortfall {
-        text: format!("the admitted copy of {} cannot be used: {error}", record.source_id),
-        remedy: format!("admit it anew: cto admit source {} --replace", engine.id),
+    cellar.check(record.source_tree_sha256, &below).map_err(|error| {
+        let why = format!("the admitted copy of {} cannot be used: {error}", record.source_id);
+        let remedy = format!("admit it anew: cto admit source {} --replace", engine.id);
+        Box::new(match error {
+            CheckCopyError::Missing => ProgramFact::CopyMissing { why, remedy },
+            CheckCopyError::Changed(_) => ProgramFact::CopyChanged { why, remedy },
+            CheckCopyError::Io(_) => ProgramFact::Unusable { why, remedy },
+        })
     })
 }
 

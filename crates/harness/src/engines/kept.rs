@@ -1,6 +1,7 @@
 //! Engines as the harness keeps them: whole trees, read-only, under the digest of their manifest. Runs use these copies and no
 //! others, so that what was looked at is what runs.
 
+use std::fmt;
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _, symlink};
@@ -42,6 +43,34 @@ pub(crate) struct Kept {
     pub(crate) located: Located,
 }
 
+/// Reason why a copy is not used.
+#[derive(Debug)]
+pub(crate) enum CheckCopyError {
+    /// It is not there.
+    Missing,
+    /// It is not what its name says.
+    Changed(String),
+    Io(io::Error),
+}
+
+impl fmt::Display for CheckCopyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("it is not in the home any more"),
+            Self::Changed(how) => f.write_str(how),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for CheckCopyError {}
+
+impl From<io::Error> for CheckCopyError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
 /// Where the copies lie.
 #[derive(Debug, Clone)]
 pub(crate) struct Cellar {
@@ -70,14 +99,17 @@ impl Cellar {
         if !self.place(tree_sha256).own_exists() {
             self.copy(tree, tree_sha256)?;
         }
-        self.check(tree_sha256, &located.below)
+        self.check(tree_sha256, &located.below).map_err(io::Error::other)
     }
 
     /// A copy that must be there and must be what its name says.
-    pub(crate) fn check(&self, tree_sha256: Digest, below: &Path) -> io::Result<Kept> {
+    pub(crate) fn check(&self, tree_sha256: Digest, below: &Path) -> Result<Kept, CheckCopyError> {
         let place = self.place(tree_sha256);
         let root = self.tree(tree_sha256);
-        let stat = own_files::symlink_metadata(&root)?;
+        let stat = own_files::symlink_metadata(&root).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => CheckCopyError::Missing,
+            _ => CheckCopyError::Io(error),
+        })?;
         let located = Located { root: root.clone(), part: None, below: below.to_owned() };
         let marks = Marks::of(Tree::whole(&root))?;
         let mark_file = place.join("marks");
@@ -85,12 +117,12 @@ impl Cellar {
         if !same {
             let found = canonical_digest(&manifest(Tree::whole(&root))?).map_err(io::Error::other)?;
             if found != tree_sha256 {
-                return Err(io::Error::other(format!("the kept copy {} was changed", short(tree_sha256))));
+                return Err(CheckCopyError::Changed(format!("the kept copy {} was changed", short(tree_sha256))));
             }
             crate::host::write_aside(&mark_file, marks.0.to_string().as_bytes());
         }
         if stat.is_dir() == below.as_os_str().is_empty() {
-            return Err(io::Error::other("the kept copy has another shape"));
+            return Err(CheckCopyError::Changed("the kept copy has another shape".to_owned()));
         }
         let executable = located.executable();
         let executable_sha256 = self.file_digest(&executable)?;

@@ -252,7 +252,7 @@ impl<'a> Workspace<'a> {
         let intent =
             json!({"argv_sha256": run.findings.engine.argv_sha256, "engine": run.ask.engine, "inputs": inputs});
         stop::here("engine.intending");
-        run.harness.ledger().engine_starting(run.id().as_str(), &run.clock.now().to_string(), &intent)?;
+        run.harness.ledger().engine_starting(run.id(), run.clock.now(), &intent)?;
         stop::here("engine.intended");
         run.findings.engine.started = true;
         let seconds = wall(&run).as_secs();

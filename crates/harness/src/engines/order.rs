@@ -8,7 +8,7 @@ use sandbox::{Spec, Upper, WorkspaceFrom};
 use super::outfit::Outfit;
 use super::{Blocked, case, fake, outfit};
 use crate::model::{ModelLink, PORT};
-use crate::proof::{Given, Handed};
+use crate::proof::{Given, Handed, repository_paths};
 use crate::quarters::{GIVEN, Quarters};
 use crate::run::{Run, Stopped};
 use crate::supervise::{space, wall};
@@ -93,11 +93,15 @@ fn named_target(
             format!("{GIVEN}/state"),
         ],
     };
-    let (given, found) = Given::search(run, &handed)?;
+    let not_admitted = |why| Blocked { gate: Gate::TargetAdmission, reason: Reason::TargetNotAdmitted, why };
+    let paths = match repository_paths(run) {
+        Ok(paths) => paths,
+        Err(unread) => return Ok(Some(not_admitted(unread.to_string()))),
+    };
+    let (given, found) = Given::search(run, &handed, &paths)?;
     run.findings.given = Some(given);
     Ok(found.map(|place| {
-        let why = format!("{} names a repository of the operator's, and an engine is told of none", place.as_str());
-        Blocked { gate: Gate::TargetAdmission, reason: Reason::TargetNotAdmitted, why }
+        not_admitted(format!("{} names a repository of the operator's, and an engine is told of none", place.as_str()))
     }))
 }
 

@@ -43,11 +43,13 @@ pub(crate) fn prepare(run: &mut Run<'_>, copy: &Copy) -> Result<Result<(), Strin
     }
     let mounts = run.findings.environment.mounts.clone();
     let mut setup = Setup::new(run.setting(), run.watch.cancel, &mounts, &copy.baseline.store);
-    let made = setup.baseline_layer(&copy.baseline.listing)?;
+    let made = setup.baseline_layer(&copy.baseline.listing);
     let Setup { cells, log, .. } = setup;
     run.findings.cells.extend(cells);
     run.write(SETUP_LOG, &log)?;
-    match made {
+    // Also of a setup that was cancelled: its sandbox is part of what the run came to.
+    run.note_findings();
+    match made? {
         Made::Failed(failed) => {
             let why = format!("the environment could not be set up: {failed}");
             run.findings.environment.setup.push(failed.record);

@@ -115,7 +115,7 @@ impl Setup<'_> {
             spec.env.extend(proxy::variables());
         }
         let stage: Stage = self.setting.harness.supervisor.prepare()?;
-        let mut confined = stage.confine(spec)?;
+        let mut confined = self.setting.confine(stage, spec)?;
         let mut watch = sandbox::Watch { cancel: Some(self.cancel), stop: None, on_line: None, on_tick: None };
         let Some(listener) = confined.take_listener() else {
             return Ok(Some((confined.start(&mut watch)?, Vec::new())));

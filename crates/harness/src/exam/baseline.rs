@@ -1,6 +1,6 @@
 //! The same commands on the baseline: which tests there were before, and how each ended. Kept by tree, command and environment.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use contract::exam::{Role, rules};
 use contract::paths::PathSet;
 use contract::sandbox::MountDigest;
 use contract::task::{Command, Environment};
-use contract::{Digest, Ecosystem, TaskContract, canonical_bytes, canonical_digest};
+use contract::{Digest, Ecosystem, Reason, TaskContract, canonical_bytes, canonical_digest};
 use serde::{Deserialize, Serialize};
 use testimony::compare::Patterns;
 use testimony::control::known_runners;
@@ -26,7 +26,7 @@ use super::{Examined, Examiner};
 use crate::run::Stopped;
 
 /// Version of what is kept, and of how output is read: another one is another result.
-const KEPT_VERSION: &str = "4";
+const KEPT_VERSION: &str = "5";
 
 /// Source files of Rust that are looked through for tests.
 const MOST_SOURCES: usize = 5000;
@@ -66,6 +66,8 @@ pub(crate) struct BaselineCommand {
     last_lines: String,
     /// What its tests tried that a sandbox refuses.
     pub(super) tried: Vec<String>,
+    /// New files that its build leaves and that run unasked or configure something.
+    hooks: BTreeMap<String, Digest>,
 }
 
 impl BaselineCommand {
@@ -104,6 +106,12 @@ impl BaselineExam {
     /// A baseline without any test: there is nothing that a result could be held to.
     pub(super) fn has_no_test(&self) -> bool {
         !self.test_files && !self.commands.is_empty() && self.commands.iter().all(BaselineCommand::finds_none)
+    }
+
+    /// New files that the build of the baseline leaves and that run unasked or configure something.
+    pub(super) fn hooks_built(&self) -> BTreeMap<String, Digest> {
+        let all = self.commands.iter().flat_map(|command| &command.hooks);
+        all.map(|(path, digest)| (path.clone(), *digest)).collect()
     }
 
     /// Facts for the gate.
@@ -150,7 +158,7 @@ impl Examiner<'_> {
         }
         let listing = self.with_operator_files(self.trees.baseline.clone())?;
         let tree = listing.tree_id().to_string();
-        let mut room = None;
+        let (mut room, mut held_commands) = (None, Vec::new());
         for (index, command) in self.setting.contract.verification_commands.iter().enumerate() {
             let file = self.kept_file(&tree, command)?;
             let held = match kept(&file) {
@@ -160,8 +168,15 @@ impl Examiner<'_> {
                 }
                 None => self.hold_command(&listing, &mut room, index, command, &file)?,
             };
-            self.before.commands.push(held);
+            held_commands.push(held);
+            if let Some(why) = room.as_ref().and_then(|room: &Room| room.unready.as_ref()) {
+                let text = format!("the baseline cannot be set up and built: {why}");
+                self.found.blocks.push((Reason::VerificationFailed, text));
+                break;
+            }
         }
+        // Rooms are of the baseline until this is known.
+        self.before.commands = held_commands;
         self.before.test_files = self.has_test_files()?;
         Ok(())
     }
@@ -204,6 +219,7 @@ impl Examiner<'_> {
             tests: ran.tests,
             runners,
             tried,
+            hooks: room.hooks.clone(),
         };
         if held.finds_none() && !self.setting.contract.verification_files.is_empty() {
             let room = self.room(self.trees.baseline, &format!("{name} alone"))?;

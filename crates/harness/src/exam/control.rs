@@ -3,22 +3,19 @@
 //! Held on the exam's tree and, where the patch changes files of the exam, on the tree as it is delivered. The control of our own
 //! is a failing test in every file with tests that ran. Which runner it is and which files those are comes from the baseline's run.
 
-use std::collections::BTreeMap;
-
 use contract::report::{CheckResult, PassKind, VerificationPass};
 use contract::task::Command;
 use contract::text::listed;
 use contract::{Coverage, Reason};
-use testimony::control::{self, ControlTest, control_tests, unseen};
+use testimony::control::{ControlTest, control_tests, unseen};
 use testimony::results::TestResults;
 use tree::{Entry, Listing, Mode};
 
+use super::control_tests::{letters, same_place};
 use super::room::Ran;
 use super::{Examiner, pass_name, uncompared};
 use crate::run::Stopped;
 
-/// Letters in the random name of a test.
-const NAME: usize = 10;
 /// Runs in which files are tried that the first run did not reach.
 const FURTHER_RUNS: usize = 4;
 /// Files that are named in a sentence.
@@ -113,8 +110,7 @@ impl Examiner<'_> {
             return Ok(false);
         };
         let Some(known) = self.tests_that_ran(index, ran) else { return Ok(false) };
-        let name = letters()?;
-        let controls = self.with_control_room(listing, command, |room| control_tests(&known, room, &name));
+        let controls = self.controls_for(on, listing, command, &known)?;
         if controls.is_empty() {
             return Ok(false);
         }
@@ -165,21 +161,6 @@ impl Examiner<'_> {
             self.say(&format!("{name}: no control reached {} files: {}", left.len(), quoted(&left)));
         }
         Ok(left.is_empty())
-    }
-
-    /// The tests by which files are found: those of the baseline, and those of this run beside them. The runner is the baseline's.
-    fn tests_that_ran(&self, index: usize, ran: &Ran) -> Option<TestResults> {
-        let before = self.before.commands.get(index);
-        let told = before.and_then(|before| before.tests.as_ref()).filter(|tests| tests.counts.executed > 0);
-        let now = ran.tests.as_ref();
-        let runner = told.map(|tests| tests.runner);
-        let runner = runner.or_else(|| before.and_then(|before| before.runners.first().copied()));
-        let runner = runner.or_else(|| now.map(|tests| tests.runner))?;
-        let mut tests = BTreeMap::new();
-        for results in now.into_iter().chain(told) {
-            tests.extend(results.tests.iter().map(|(name, outcome)| (name.clone(), *outcome)));
-        }
-        Some(TestResults::of_tests(runner, tests))
     }
 
     fn run_control(
@@ -276,22 +257,6 @@ impl Examiner<'_> {
         Ok(Some((ran, seen)))
     }
 
-    /// Asks something of a tree as the commands of the contract see it.
-    pub(super) fn with_control_room<T>(
-        &self,
-        listing: &Listing,
-        command: &Command,
-        ask: impl FnOnce(&control::Room<'_>) -> T,
-    ) -> T {
-        let paths: Vec<String> = listing.0.keys().filter_map(|path| String::from_utf8(path.clone()).ok()).collect();
-        let read = |path: &str| {
-            let entry = listing.0.get(path.as_bytes())?;
-            self.trees.store.blob(entry.oid).ok()
-        };
-        let cwd = command.cwd.as_deref().unwrap_or_default();
-        ask(&control::Room { argv: &command.argv, cwd, paths: &paths, read: &read })
-    }
-
     fn push_control(&mut self, ran: &Ran, name: String, command: &Command) {
         let tests = uncompared(ran.tests.as_ref());
         self.found.passes.push(ran.pass(PassKind::Control, name, &command.argv, tests, CheckResult::Pass));
@@ -311,20 +276,6 @@ fn quoted(tests: &[&ControlTest]) -> String {
     listed(tests.iter().map(|test| format!("`{}`", test.path)), NAMED)
 }
 
-/// True if both stand in the same file. A control of Go is a new file each time, so that its folder must do.
-fn same_place(one: &ControlTest, other: &ControlTest) -> bool {
-    let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
-    one.path == other.path || other.path.ends_with("_test.go") && folder(&one.path) == folder(&other.path)
-}
-
 fn holds(pass: &VerificationPass) -> bool {
     pass.result == CheckResult::Pass
-}
-
-/// A name nobody can have foreseen.
-pub(super) fn letters() -> Result<String, Stopped> {
-    let mut random = [0; NAME];
-    getrandom::fill(&mut random)
-        .map_err(|error| Stopped::Io("random numbers".into(), std::io::Error::other(error.to_string())))?;
-    Ok(random.iter().map(|byte| char::from(b'a' + byte % 26)).collect())
 }

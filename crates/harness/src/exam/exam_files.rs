@@ -1,10 +1,12 @@
-//! Changes that the patch makes to files of the exam: which are admitted, and which no control can show to be harmless.
+//! Changes that the patch makes to files of the exam: which are admitted, and which take the place of tests.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use contract::Coverage;
-use testimony::control::declaring_files;
+use contract::exam::is_source_name;
+use contract::paths::PathRules;
+use testimony::control::{declaring_files, may_declare_tests};
 use testimony::results::Runner;
 use tree::{Change, Listing};
 
@@ -51,33 +53,68 @@ impl Examiner<'_> {
         self.with_control_room(listing, command, |room| declaring_files(identity, runner, room))
     }
 
-    /// Says so where the patch alters or removes lines of an existing file of the exam: a control shows that the suite can fail,
-    /// not that it still checks what it did.
-    pub(super) fn note_exam_changes(&mut self) -> Result<(), Stopped> {
-        let Trees { baseline, result, rules, .. } = self.trees;
+    /// The rules under which the result is judged: files that the contract names one by one are released where no test of the baseline
+    /// ran from them.
+    pub(super) fn rules_of_result(&self) -> Result<PathRules, Stopped> {
+        let Trees { baseline, result, rules, store } = self.trees;
+        let mut of_result = rules.clone();
         for change in tree::changes(baseline, result) {
-            if rules.is_protected(&change.path) && self.takes_lines_away(&change)? {
+            let Some(before) = change.before.filter(|_| rules.may_be_released_by_name(&change.path)) else { continue };
+            if !self.may_hold_tests(&change.path, &store.blob(before.oid)?) {
+                of_result.released_by_name.insert(change.path);
+            }
+        }
+        Ok(of_result)
+    }
+
+    /// True if a test of the baseline may stand in the file; also where nobody can tell.
+    fn may_hold_tests(&self, path: &[u8], content: &[u8]) -> bool {
+        let Ok(path) = std::str::from_utf8(path) else { return true };
+        let mut told = self.before.commands.iter().filter_map(|command| command.tests.as_ref()).peekable();
+        let is_unknown = told.peek().is_none() && is_source_name(path.as_bytes());
+        is_unknown || told.any(|tests| may_declare_tests(path, content, tests))
+    }
+
+    /// Says so where the patch defines again what a file of the exam defines: the later definition is the one that counts.
+    pub(super) fn note_redefinitions(&mut self) -> Result<(), Stopped> {
+        let Trees { baseline, result, rules, store } = self.trees;
+        for Change { path, before, after } in tree::changes(baseline, result) {
+            let (Some(before), Some(after), true) = (before, after, rules.is_protected(&path)) else { continue };
+            if redefines(&store.blob(before.oid)?, &store.blob(after.oid)?) {
                 self.found.coverage.insert(Coverage::ExamChangeNotControlled);
-                let path = contract::text::shown(&contract::text::path_text(&change.path));
-                self.say(&format!("{path}: the patch alters or removes lines of a file of the exam"));
+                let path = contract::text::shown(&contract::text::path_text(&path));
+                self.say(&format!("{path}: the patch defines again what a file of the exam defines"));
             }
         }
         Ok(())
     }
-
-    fn takes_lines_away(&self, change: &Change) -> Result<bool, Stopped> {
-        let (Some(before), after) = (change.before, change.after) else { return Ok(false) };
-        let Some(after) = after else { return Ok(true) };
-        let (before, after) = (self.trees.store.blob(before.oid)?, self.trees.store.blob(after.oid)?);
-        Ok(!only_adds_lines(&before, &after))
-    }
 }
 
-/// True if every line of the one stands in the other, in the same order.
-fn only_adds_lines(before: &[u8], after: &[u8]) -> bool {
-    let mut after = after.split(|byte| *byte == b'\n');
-    let mut before = before.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    before.all(|line| after.any(|other| other == line))
+/// True if a function or class of the one stands more often in the other, at the same place.
+fn redefines(before: &[u8], after: &[u8]) -> bool {
+    let (before, after) = (definitions(before), definitions(after));
+    before.iter().any(|(definition, times)| after.get(definition).is_some_and(|now| now > times))
+}
+
+/// Functions and classes of Python and of a shell by their place, with how often each is defined.
+fn definitions(content: &[u8]) -> BTreeMap<Vec<String>, usize> {
+    let mut found = BTreeMap::new();
+    let mut place: Vec<(usize, String)> = Vec::new();
+    let text = String::from_utf8_lossy(content);
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let (depth, line) = (line.len() - line.trim_start().len(), line.trim());
+        while place.last().is_some_and(|(above, _)| *above >= depth) {
+            place.pop();
+        }
+        let line = line.strip_prefix("async ").unwrap_or(line);
+        let name = line.split(['(', ':', ' ']).find(|word| !matches!(*word, "def" | "class")).unwrap_or_default();
+        let is_definition = line.starts_with("def ") || line.starts_with("class ") || line.contains("() {");
+        if is_definition && !name.is_empty() {
+            place.push((depth, name.to_owned()));
+            *found.entry(place.iter().map(|(_, name)| name.clone()).collect()).or_default() += 1;
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -85,18 +122,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_that_are_altered_or_removed() {
-        for (before, after, expected) in [
-            ("a\nb\n", "a\nb\n", true),
-            ("a\nb", "a\nb\nc\n", true),
-            ("a\nb\n", "x\na\n\ny\nb\n", true),
-            ("a\n\nb\n", "a\nb\n", true),
-            ("a\nb\n", "a\n", false),
-            ("a\nb\n", "b\na\n", false),
-            ("assert x == 1\n", "assert x\n", false),
-            ("a\n", "", false),
+    fn definitions_that_take_the_place_of_others() {
+        const FILE: &str = "class A:\n    def test_a(self):\n        assert a\n\n\ndef test_b():\n    assert b\n";
+        for (added, expected) in [
+            ("", false),
+            ("def test_c():\n    pass\n", false),
+            ("class B:\n    def test_a(self):\n        pass\n", false),
+            ("def test_b():\n    pass\n", true),
+            ("async def test_b():\n    pass\n", true),
+            ("class A:\n    pass\n", true),
         ] {
-            assert_eq!(only_adds_lines(before.as_bytes(), after.as_bytes()), expected, "{before:?} {after:?}");
+            assert_eq!(redefines(FILE.as_bytes(), format!("{FILE}{added}").as_bytes()), expected, "{added}");
         }
+        assert!(redefines(b"check() {\n  false\n}\n", b"check() {\n  false\n}\ncheck() {\n  true\n}\n"));
+        let inside = FILE.replace("\n\n\n", "\n\n    def test_a(self):\n        pass\n\n\n");
+        assert!(redefines(FILE.as_bytes(), inside.as_bytes()));
     }
 }

@@ -11,6 +11,7 @@ mod blind;
 mod built;
 mod conduct;
 mod control;
+mod control_tests;
 mod exam_files;
 mod excused;
 mod faults;
@@ -80,6 +81,21 @@ pub(crate) struct Examined {
     pub(crate) products_rebuilt: bool,
 }
 
+impl Examined {
+    /// Says of each file of the exam that the patch alters that a control shows the suite to fail still, and no more.
+    pub(crate) fn note_altered(&mut self, paths: &[Vec<u8>]) {
+        if self.passes.is_empty() || paths.is_empty() {
+            return;
+        }
+        self.coverage.insert(Coverage::ExamChangeNotControlled);
+        for path in paths {
+            let path = shown(&contract::text::path_text(path));
+            let line = format!("{path}: the patch changes a file of the exam in another way than by adding tests\n");
+            self.log.extend_from_slice(line.as_bytes());
+        }
+    }
+}
+
 /// What the contract's environment came to before the exam.
 #[derive(Debug, Default)]
 pub(crate) struct Furnished {
@@ -122,12 +138,19 @@ impl<'a> Examiner<'a> {
 
     /// Exam, change, control and blind, each in a tree of its own.
     pub(crate) fn examine(mut self) -> Result<Examined, Stopped> {
-        let exam = self.exam_listing()?;
         if let Some(why) = self.cannot_set_up()? {
             self.found.blocks.push((Reason::VerificationFailed, why));
             return Ok(self.found);
         }
         self.hold_baseline()?;
+        let rules = self.rules_of_result()?;
+        let mut examiner: Examiner<'_> = self;
+        examiner.trees.rules = &rules;
+        examiner.examine_result()
+    }
+
+    fn examine_result(mut self) -> Result<Examined, Stopped> {
+        let exam = self.exam_listing()?;
         self.spares.wanted = true;
         let spent = self.spent_ms;
         // Without a test of the baseline nothing can be held but what the patch itself brings.
@@ -151,7 +174,7 @@ impl<'a> Examiner<'a> {
         if let Some(delivered) = delivered {
             self.control(Controlled::Delivered, self.trees.result, &delivered)?;
         }
-        self.note_exam_changes()?;
+        self.note_redefinitions()?;
         self.blind(&exam)?;
         self.poison(&exam, &ran, exam_ms)?;
         self.conclude();

@@ -17,7 +17,7 @@ use tree::{Entry, Listing};
 use untrusted_fs::read_plain;
 
 use super::Examiner;
-use super::control::letters;
+use super::control_tests::letters;
 use super::room::Ran;
 use crate::result::{judge_products, written};
 use crate::run::Stopped;

@@ -1,5 +1,6 @@
 //! A fresh tree, a command in it, and what it left: exit, output, and what it says of its tests.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -37,6 +38,8 @@ pub(super) struct Room {
     pub(super) attempts: Vec<Attempt>,
     /// Files of the tree that the build wrote.
     pub(super) rewritten: Vec<Vec<u8>>,
+    /// New files that the build left and that run unasked or configure something.
+    pub(super) hooks: BTreeMap<String, Digest>,
 }
 
 impl Room {
@@ -93,7 +96,16 @@ impl Examiner<'_> {
         let ages = self.ages(listing, &quarters)?;
         self.lay_out(listing, &ages, &root)?;
         let Layers { files, attempts } = self.layers(listing, &ages)?;
-        let mut room = Room { root, quarters, changes: None, reports, unready: None, attempts, rewritten: Vec::new() };
+        let mut room = Room {
+            root,
+            quarters,
+            changes: None,
+            reports,
+            unready: None,
+            attempts,
+            rewritten: Vec::new(),
+            hooks: BTreeMap::new(),
+        };
         let layers = match files {
             Ok(layers) => layers,
             Err(why) => {
@@ -171,7 +183,7 @@ impl Examiner<'_> {
         let (spare, store) = (self.next_spare(), self.trees.store);
         let (ended, spare) = std::thread::scope(|scope| {
             let copying = spare.map(|spare| scope.spawn(move || spare.lay_out(store)));
-            let ended = stage.run(&spec, &mut watch);
+            let ended = self.setting.run(stage, spec, &mut watch);
             (ended, copying.and_then(|copying| copying.join().ok()).flatten())
         });
         self.spares.keep(spare);
@@ -212,9 +224,8 @@ fn heard(command: &Command, room: &Room, reports: &Path, ended: &Ended) -> Optio
     let mut files = Vec::new();
     let names = plain_names(reports, b"", MOST_REPORTS).into_iter().filter_map(|name| String::from_utf8(name).ok());
     for name in names {
-        if let Some(bytes) = read_plain(reports, name.as_bytes(), LARGEST_REPORT) {
-            files.push((name, bytes));
-        }
+        let bytes = read_plain(reports, name.as_bytes(), LARGEST_REPORT).unwrap_or_default();
+        files.push((name, bytes));
     }
     for name in results::report_files(&command.argv).into_iter().take(MOST_REPORTS) {
         let below = command.cwd.as_ref().map_or_else(|| name.clone(), |cwd| format!("{cwd}/{name}"));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use contract::{RunId, Stamp};
+use contract::{RunId, TaskId};
 use evidence::PublicKey;
 use ledger::{Ledger, RunRow, RunStatus};
 
@@ -52,7 +52,7 @@ impl Judge<'_> {
         let names = names_in(&self.home.bundles())?;
         let mut rows: BTreeMap<String, Option<RunRow>> = names.into_iter().map(|name| (name, None)).collect();
         let placed = self.ledger.runs_each(|row| {
-            if let Some(place) = rows.get_mut(&row.run_id) {
+            if let Some(place) = rows.get_mut(row.run_id.as_str()) {
                 *place = Some(row);
             }
         });
@@ -66,7 +66,8 @@ impl Judge<'_> {
             Some(row) if row.status == RunStatus::Running => Some(Kept::Unsealed),
             Some(_) => None,
         };
-        let collected = self.ledger.run_collection(&name).map_err(CollectError::ReadLedger)?.is_some();
+        let collection = row.as_ref().map(|row| self.ledger.run_collection(&row.run_id)).transpose();
+        let collected = collection.map_err(CollectError::ReadLedger)?.flatten().is_some();
         Ok(Present { name, row, kept, detail: None, bytes: 0, collected })
     }
 
@@ -106,8 +107,7 @@ impl Judge<'_> {
 
     fn keep_young(&self, all: &mut [Present]) {
         for one in all.iter_mut().filter(|one| one.kept.is_none() && !one.collected) {
-            let finished = one.row().and_then(|row| row.finished_at.clone());
-            let finished = finished.and_then(|time| time.parse::<Stamp>().ok());
+            let finished = one.row().and_then(|row| row.finished_at);
             if !finished.is_some_and(|time| self.clock.is_old(time.unix_seconds())) {
                 one.kept = Some(Kept::Young);
             }
@@ -125,8 +125,8 @@ impl Judge<'_> {
 
     /// Whether a bundle is the one that was sealed; what does not hold, if not.
     pub(super) fn whole(&self, row: &RunRow) -> Result<(), String> {
-        let bundle = self.home.bundles().join(&row.run_id);
-        let asked = asked_run(row).ok_or("the ledger's row names no run")?;
+        let bundle = self.home.bundle(&row.run_id);
+        let asked = asked_run(row);
         BoundBundle::bind(&bundle, &self.keys, Some(&asked)).map(drop).map_err(|error| error.to_string())
     }
 }
@@ -142,16 +142,16 @@ fn is_pass(row: &RunRow) -> bool {
 }
 
 fn newest_first(runs: &mut [&mut Present]) {
-    runs.sort_by_cached_key(|one| std::cmp::Reverse(one.row().map(|row| (row.started_at.clone(), row.seq))));
+    runs.sort_by_cached_key(|one| std::cmp::Reverse(one.row().map(|row| (row.started_at, row.seq))));
 }
 
 /// The latest of each task, as many as wanted.
 fn keep_recent(all: &mut [Present], keep: usize) {
     let mut runs: Vec<&mut Present> = all.iter_mut().filter(|one| one.row.is_some() && !one.collected).collect();
     newest_first(&mut runs);
-    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut seen: BTreeMap<Option<TaskId>, usize> = BTreeMap::new();
     for one in runs {
-        let task = one.row().map(|row| row.task_id.clone()).unwrap_or_default();
+        let task = one.row().map(|row| row.task_id.clone());
         let count = seen.entry(task).or_default();
         *count += 1;
         if *count <= keep && one.kept.is_none() {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use evidence::stop;
-use ledger::{Ledger, RunCollected};
+use ledger::{Collection, Ledger, RunCollected};
 use untrusted_fs::own_files::OwnPath as _;
 use untrusted_fs::remove_tree;
 
@@ -50,7 +50,7 @@ pub(super) fn runs(
         if act == Act::Remove {
             remove(home, &ledger, &going)?;
         }
-        let gone: Vec<(usize, u64)> = going.iter().map(|one| (one.index, one.said.bytes)).collect();
+        let gone: Vec<(usize, u64)> = going.iter().map(|one| (one.index, one.said.collection.bytes)).collect();
         gone.iter().for_each(|(index, bytes)| all[*index].bytes = *bytes);
     }
     Ok(all.into_iter().map(|one| fate(home, one)).collect())
@@ -89,13 +89,9 @@ fn last_look(judge: &Judge<'_>, all: &mut [Present], index: usize, retention: &R
         (one.kept, one.detail) = (Some(Kept::Unverified), Some(detail));
         return None;
     }
-    let said = RunCollected {
-        run_id: one.name.clone(),
-        time: judge.clock.now.to_string(),
-        attestation_sha256: row.attestation_sha256.clone().unwrap_or_default(),
-        reason: retention.reason(),
-        bytes: size_of(&bundle),
-    };
+    let attestation_sha256 = row.attestation_sha256?;
+    let collection = Collection { attestation_sha256, reason: retention.reason(), bytes: size_of(&bundle) };
+    let said = RunCollected { run_id: row.run_id.clone(), time: judge.clock.now, collection };
     Some(Going { index, _alone: alone, said })
 }
 
@@ -106,7 +102,7 @@ fn remove(home: &Home, ledger: &Ledger, going: &[Going]) -> Result<(), CollectEr
     ledger.runs_collected(&said).map_err(CollectError::Ledger)?;
     stop::here("collect.said");
     for one in going {
-        let from = home.bundles().join(&one.said.run_id);
+        let from = home.bundle(&one.said.run_id);
         discard(home, &from).map_err(|error| CollectError::Io(from, error))?;
     }
     Ok(())

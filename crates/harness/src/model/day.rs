@@ -7,8 +7,8 @@
 //! to the day it reserved in.
 
 use bridge::{Limits, Spent};
-use contract::ModelPair;
-use ledger::{AppendEntryError, Entry, kind};
+use contract::{ModelPair, Stamp};
+use ledger::{AppendEntryError, Entry, EntryKind};
 use serde::{Deserialize, Serialize};
 
 use super::account;
@@ -36,6 +36,17 @@ struct Account {
     money_micros: Option<u64>,
 }
 
+/// `yyyy-mm-dd`, UTC.
+fn day_of(moment: Stamp) -> String {
+    let mut text = moment.to_string();
+    text.truncate(10);
+    text
+}
+
+fn start_of_day(moment: Stamp) -> Stamp {
+    format!("{}T00:00:00Z", day_of(moment)).parse().unwrap_or(moment)
+}
+
 impl Share {
     /// Reserves what `contract` allows of the rest of the day; gives that rest. Nothing where no day is limited.
     pub(super) fn reserve(
@@ -50,11 +61,11 @@ impl Share {
         if run.ask.model.replay.is_some() || (of_pair == Limits::default() && of_all == Limits::default()) {
             return Ok(None);
         }
-        let time = run.clock.now().to_string();
-        let day = time.get(..10).unwrap_or(&time).to_owned();
+        let now = run.clock.now();
+        let day = day_of(now);
         let share = Self { day, pair, run: run.id().to_string() };
         let mut left = Limits::default();
-        run.harness.ledger().model_reserved(&time, &share.day, |entries| {
+        run.harness.ledger().model_reserved(now, start_of_day(now), |entries| {
             let used = used(entries, &share.day);
             let of_this = |account: &Account| account.pair == share.pair;
             left = least(rest(of_all, &used, |_| true), rest(of_pair, &used, of_this));
@@ -67,24 +78,22 @@ impl Share {
     pub(super) fn settle(&self, run: &Run<'_>, spent: Spent) -> Result<(), AppendEntryError> {
         let Spent { requests, tokens, money_micros } = spent;
         let used = Limits { requests: Some(requests), tokens: Some(tokens), money_micros: Some(money_micros) };
-        let time = run.clock.now().to_string();
-        run.harness.ledger().append(kind::MODEL_SETTLED, None, &time, &self.account(used)).map(drop)
+        run.harness.ledger().append(EntryKind::ModelSettled, None, run.clock.now(), &self.account(used)).map(drop)
     }
 
     /// What a run that died has reserved and not settled.
     fn open(run: &Run<'_>) -> Result<Option<Self>, AppendEntryError> {
         // A run reserves on the day it starts or later.
-        let since = run.clock.started().to_string();
-        let entries = run.harness.ledger().model_entries(since.get(..10).unwrap_or(&since))?;
-        let accounts = |kind: &str| -> Vec<Account> {
-            let of_kind = entries.iter().filter(|entry| entry.kind == kind);
+        let entries = run.harness.ledger().model_entries(start_of_day(run.clock.started()))?;
+        let accounts = |kind: EntryKind| -> Vec<Account> {
+            let of_kind = entries.iter().filter(|entry| entry.is(kind));
             let read = of_kind.filter_map(|entry| serde_json::from_value::<Account>(entry.body.clone()).ok());
             read.filter(|account| account.run == run.id().as_str()).collect()
         };
-        if !accounts(kind::MODEL_SETTLED).is_empty() {
+        if !accounts(EntryKind::ModelSettled).is_empty() {
             return Ok(None);
         }
-        let reserved = accounts(kind::MODEL_RESERVED).pop();
+        let reserved = accounts(EntryKind::ModelReserved).pop();
         Ok(reserved.map(|Account { day, pair, run, .. }| Self { day, pair, run }))
     }
 
@@ -125,18 +134,18 @@ pub(crate) fn settle_dead(run: &Run<'_>, same_boot: bool) -> Result<DeadShare, A
 
 /// What counts for each run of the day: what it settled, or what it reserved.
 fn used(entries: &[Entry], day: &str) -> Vec<Account> {
-    let read = |kind: &str| -> Vec<Account> {
-        let of_kind = entries.iter().filter(|entry| entry.kind == kind);
+    let read = |kind: EntryKind| -> Vec<Account> {
+        let of_kind = entries.iter().filter(|entry| entry.is(kind));
         let accounts = of_kind.filter_map(|entry| serde_json::from_value(entry.body.clone()).ok());
         accounts.filter(|account: &Account| account.day == day).collect()
     };
     // Two recoveries of one run may both have settled for it.
     let mut used: Vec<Account> = Vec::new();
-    for settled in read(kind::MODEL_SETTLED) {
+    for settled in read(EntryKind::ModelSettled) {
         used.retain(|earlier| earlier.run != settled.run);
         used.push(settled);
     }
-    let reserved = read(kind::MODEL_RESERVED);
+    let reserved = read(EntryKind::ModelReserved);
     let open = reserved.into_iter().filter(|account| !used.iter().any(|settled| settled.run == account.run));
     let open: Vec<Account> = open.collect();
     used.extend(open);
@@ -172,15 +181,15 @@ mod tests {
 
     use super::*;
 
-    fn entry(kind: &str, day: &str, pair: &str, run: &str, tokens: u64) -> Entry {
+    fn entry(kind: EntryKind, day: &str, pair: &str, run: &str, tokens: u64) -> Entry {
         let body = json!({"day": day, "pair": pair, "run": run, "requests": 1, "tokens": tokens, "money_micros": null});
         let (time, prev, hash) = (format!("{day}T10:00:00Z"), String::new(), String::new());
-        Entry { seq: 1, time, kind: kind.to_owned(), run_id: None, body, prev, hash }
+        Entry { seq: 1, time, kind: kind.name().to_owned(), run_id: None, body, prev, hash }
     }
 
     #[test]
     fn a_run_counts_with_what_it_reserved_until_it_settles() {
-        let (reserved, settled) = (kind::MODEL_RESERVED, kind::MODEL_SETTLED);
+        let (reserved, settled) = (EntryKind::ModelReserved, EntryKind::ModelSettled);
         let entries = [
             entry(reserved, "2026-03-01", "p/a", "one", 500),
             entry(settled, "2026-03-01", "p/a", "one", 40),

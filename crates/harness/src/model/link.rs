@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 
-use bridge::{Bridge, ModelEvent, ProbeResult, Spent, Summary};
-use contract::model::{AnswerFact, ModelFacts, Wire};
+use bridge::{Bridge, ModelEvent, PendingProbe, Spent, Summary};
+use contract::model::{ModelFacts, Wire};
 use contract::{ModelPair, Reason};
 use secrets::Known;
 
@@ -71,15 +71,8 @@ impl ModelLink {
     }
 
     /// Asks the model for a word.
-    pub(crate) fn probe(&self, wire: Wire) -> AnswerFact {
-        match self.bridge.probe(wire) {
-            ProbeResult::Content => AnswerFact::Content,
-            ProbeResult::ReasoningOnly => AnswerFact::ReasoningOnly,
-            ProbeResult::Empty => AnswerFact::Empty,
-            ProbeResult::UpstreamError(status) => AnswerFact::UpstreamError { status },
-            ProbeResult::Refused(code) => AnswerFact::Refused { code },
-            ProbeResult::NotAsked => AnswerFact::NotAsked { why: "the bridge has stopped".to_owned() },
-        }
+    pub(super) fn begin_probe(&self, wire: Wire) -> PendingProbe {
+        self.bridge.begin_probe(wire)
     }
 
     /// Lets the engine's side in.

@@ -1,15 +1,19 @@
 //! What of a model's use becomes evidence: events, blockers, coverage and the report's `model` block.
 
 use std::path::Path;
+use std::time::Duration;
 
-use bridge::{ModelEvent, Requested};
+use bridge::{ModelEvent, PendingProbe, ProbeResult, Requested};
 use contract::decision::SettingFacts;
-use contract::model::{AnswerFact, ModelFacts, ModelReport, ModelUse, RefusalCode, RequestPurpose, UsageRecord, Wire};
+use contract::model::{
+    AnswerFact, Cost, ModelFacts, ModelReport, ModelUse, RefusalCode, RequestPurpose, UsageRecord, Wire,
+};
 use contract::report::{HitClass, SecretHit};
-use contract::{Coverage, EventKind, Gate, ModelPair, Reason, canonical_bytes};
+use contract::{Coverage, Event, EventKind, Gate, ModelPair, Reason, canonical_bytes};
 use evidence::{Draft, WriteArtifactError, names};
 use gate::Judged;
 use gate::model::{admission_status, is_fallback};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use untrusted_fs::own_files;
 
@@ -39,6 +43,16 @@ fn requested_data(Requested { seq, wire, purpose, provider, model }: &Requested)
     json!({"model": model, "provider": provider, "purpose": purpose, "request": seq, "wire": wire})
 }
 
+/// The same, read again from the event.
+#[derive(Deserialize)]
+struct MadeRequest {
+    request: u64,
+    wire: Wire,
+    purpose: RequestPurpose,
+    provider: String,
+    model: String,
+}
+
 fn ended_data(record: &UsageRecord) -> Value {
     json!({
         "detail": record.detail,
@@ -54,6 +68,44 @@ fn ended_data(record: &UsageRecord) -> Value {
         "total_ms": record.total_ms,
         "wire": record.wire,
     })
+}
+
+/// The event tells how this request ended.
+fn tells_end_of(event: &Event, record: &UsageRecord) -> bool {
+    matches!(event.kind, EventKind::ModelAnswered | EventKind::ModelRefused)
+        && event.data.get("request") == Some(&json!(record.seq))
+}
+
+fn read_made(event: &Event) -> Option<MadeRequest> {
+    serde_json::from_value(Value::Object(event.data.clone())).ok()
+}
+
+/// Records of requests of which the events say only that they were made.
+fn lost_requests(records: &[UsageRecord], events: &[Event]) -> Vec<UsageRecord> {
+    let requested = events.iter().filter(|event| event.kind == EventKind::ModelRequested);
+    let made = requested.filter_map(|event| {
+        let MadeRequest { request, wire, purpose, provider, model } = read_made(event)?;
+        Some(UsageRecord {
+            wire: Some(wire),
+            provider,
+            model_asked: Some(model),
+            detail: Some("the harness was killed before it ended".to_owned()),
+            cost_micros: Cost::Unknown,
+            ..UsageRecord::blank(request, event.time, purpose)
+        })
+    });
+    made.filter(|made| records.iter().all(|record| record.seq != made.seq)).collect()
+}
+
+fn answer_fact(result: ProbeResult) -> AnswerFact {
+    match result {
+        ProbeResult::Content => AnswerFact::Content,
+        ProbeResult::ReasoningOnly => AnswerFact::ReasoningOnly,
+        ProbeResult::Empty => AnswerFact::Empty,
+        ProbeResult::UpstreamError(status) => AnswerFact::UpstreamError { status },
+        ProbeResult::Refused(code) => AnswerFact::Refused { code },
+        ProbeResult::NotAsked => AnswerFact::NotAsked { why: "the bridge has stopped".to_owned() },
+    }
 }
 
 /// Holds against the run what the bridge refused, unless that is done.
@@ -125,6 +177,9 @@ impl EventLog<'_> {
     }
 }
 
+/// Time for which the answer to the preflight's question is waited for at once.
+const PROBE_TICK: Duration = Duration::from_millis(10);
+
 /// The recording in a bundle.
 const TRAFFIC: &str = "backend/model-traffic.jsonl";
 /// Of a recording; beyond, it stays out of the bundle.
@@ -143,11 +198,30 @@ impl Run<'_> {
                 self.link = Some(link);
                 AnswerFact::Replayed
             }
-            Ok(link) => self.link.insert(link).probe(facts.wire),
+            Ok(link) => {
+                let probe = link.begin_probe(facts.wire);
+                self.link = Some(link);
+                self.await_probe(&probe)?
+            }
             Err(why) => AnswerFact::NotAsked { why },
         };
         self.note_model()?;
         Ok(Some(answer))
+    }
+
+    /// Notes the question while its answer is waited for, so that a run that dies meanwhile has told of it. A run that is
+    /// cancelled waits no longer.
+    fn await_probe(&mut self, probe: &PendingProbe) -> Result<AnswerFact, Stopped> {
+        loop {
+            if let Some(result) = probe.wait(PROBE_TICK) {
+                return Ok(answer_fact(result));
+            }
+            self.note_model()?;
+            if self.watch.cancelled() {
+                self.close_link()?;
+                return Err(Stopped::Cancelled);
+            }
+        }
     }
 
     /// Writes down what the bridge has reported so far.
@@ -213,10 +287,18 @@ impl Run<'_> {
         self.tell_lost_credential()
     }
 
-    /// Takes over what a dead run had noted of its model.
-    pub(crate) fn recover_usage(&mut self, records: Vec<UsageRecord>) -> Result<(), Stopped> {
+    /// Takes over what a dead run had noted of its model, and tells what its events do not tell of it: a request that was
+    /// going on when the run died was made, and its end is not known.
+    pub(crate) fn recover_usage(&mut self, mut records: Vec<UsageRecord>, events: &[Event]) -> Result<(), Stopped> {
+        records.extend(lost_requests(&records, events));
         if records.is_empty() {
             return Ok(());
+        }
+        for record in &records {
+            let told = events.iter().any(|event| tells_end_of(event, record));
+            if let (false, Some(kind)) = (told, ModelEvent::Ended(Box::new(record.clone())).kind()) {
+                self.event(kind, ended_data(record))?;
+            }
         }
         self.write_usage(records)?;
         self.hold_usage()

@@ -15,8 +15,8 @@ use rustix::fs::FileType;
 use serde_json::json;
 use untrusted_fs::{Bounds, Met, Next, kind, open_regular, open_root, read_limited, read_plain, walk};
 
-use super::remove_all;
 use super::restored::Restored;
+use super::{Dead, remove_all};
 use crate::clock::RunClock;
 use crate::decide::Ask;
 use crate::findings::Findings;
@@ -54,7 +54,7 @@ impl<'a> Scene<'a> {
         engine: Option<&Entry>,
         old: Option<&Path>,
         why: &str,
-        stopped: Option<&Stopped>,
+        dead: &Dead<'_>,
     ) -> Result<Remains<'a>, Stopped> {
         let old_events = old.and_then(|old| read_plain(old, names::EVENTS.as_bytes(), u64::MAX)).unwrap_or_default();
         let mut read = chain::read(&old_events, Some(run_id));
@@ -89,6 +89,7 @@ impl<'a> Scene<'a> {
             ask: self.ask,
             watch: self.watch,
             clock,
+            lease: dead.lease,
             ledger_at_start,
             contract_digest,
             draft,
@@ -104,7 +105,7 @@ impl<'a> Scene<'a> {
         settle_decision(&mut run, decision)?;
         run.catch_up()?;
         let share = settle_share(&mut run, self.same_boot)?;
-        match stopped {
+        match dead.stopped {
             Some(Stopped::Halted(_)) => {
                 run.findings.block(Reason::Halted, format!("the run was {why}{share}"), names::TRACE);
             }
@@ -113,7 +114,7 @@ impl<'a> Scene<'a> {
                 run.findings.block(Reason::HarnessInterrupted, text, names::TRACE);
             }
         }
-        if let Some(Stopped::Write(error)) = stopped {
+        if let Some(Stopped::Write(error)) = dead.stopped {
             run.trace("artifact.failed", json!({"error": error.error.to_string(), "path": error.name}))?;
             run.findings.block(Reason::ArtifactWriteFailure, error.to_string(), names::TRACE);
         }

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use contract::decision::{Inputs, Profile};
-use contract::model::{RequestOutcome, UsageRecord};
-use contract::sandbox::Attempt;
+use contract::model::UsageRecord;
+use contract::sandbox::{Attempt, Posture};
 use contract::text::path_text;
 use contract::{Coverage, Decision, Digest, Event, EventKind, RunId, TaskContract};
 use evidence::{names, patch};
@@ -30,6 +30,8 @@ pub(super) struct Restored {
     /// The decision it rested on, made again from its inputs.
     pub(super) decision: Option<Decision>,
     noted: Option<NotedFindings>,
+    /// The first sandbox that was built, whether or not anything came back from it.
+    posture: Option<Posture>,
     usage: Vec<UsageRecord>,
     patch: Option<Vec<u8>>,
     test_log: Option<Vec<u8>>,
@@ -53,6 +55,7 @@ impl Restored {
         Self {
             decision: inputs.and_then(|inputs| gate::decide(contract, inputs).ok()),
             noted: journal.read_findings(),
+            posture: journal.read_posture(),
             usage: journal.read_usage(),
             patch: file(names::PATCH),
             test_log: file(names::TEST_LOG),
@@ -111,7 +114,7 @@ impl Restored {
 
     /// Makes what the kept events bear out part of the run.
     pub(super) fn restore(self, run: &mut Run<'_>, events: &[Event]) -> Result<(), Stopped> {
-        let Self { noted, usage, patch, test_log, .. } = self;
+        let Self { noted, posture, usage, patch, test_log, .. } = self;
         let started = run.findings.engine.started;
         if let Some(noted) = noted {
             run.findings = noted.findings;
@@ -123,6 +126,9 @@ impl Restored {
             if let Some(posture) = noted.posture {
                 run.findings.cells.add_lost(posture);
             }
+        }
+        if let Some(posture) = posture {
+            run.findings.cells.add_lost(posture);
         }
         for event in events {
             restore_event(&mut run.findings, event);
@@ -138,13 +144,7 @@ impl Restored {
         if let Some(log) = test_log.filter(|_| seen(EventKind::VerificationCompleted)) {
             run.draft.write_clean(names::TEST_LOG, &log, at)?;
         }
-        let told = |record: &UsageRecord| {
-            let is_its = |event: &Event| event.data.get("request").is_some_and(|seq| *seq == json!(record.seq));
-            let ended = |kind| matches!(kind, EventKind::ModelAnswered | EventKind::ModelRefused);
-            // A request that the bridge answers itself has no event.
-            record.outcome == RequestOutcome::Local || events.iter().any(|event| ended(event.kind) && is_its(event))
-        };
-        run.recover_usage(usage.into_iter().filter(told).collect())
+        run.recover_usage(usage, events)
     }
 }
 

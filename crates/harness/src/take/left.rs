@@ -12,12 +12,12 @@ use base64::engine::general_purpose::STANDARD;
 use contract::statement::Envelope;
 use contract::taken::{Taken, TakenStatement};
 use contract::{Digest, RunId};
+use ledger::EntryKind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tree::{BranchName, Source, SourceProblem, TreeError};
 use untrusted_fs::own_files;
 
-use super::TAKEN;
 use crate::archive::check_statement;
 use crate::gc::seize;
 use crate::harness::Harness;
@@ -84,7 +84,7 @@ fn clear_repository(begun: &Begun, token: &str) -> Result<(), String> {
 fn finish_statements(harness: &Harness, run_id: &RunId) -> Result<(), String> {
     let folder = harness.home.statements(run_id);
     let Some(_alone) = seize(&folder) else { return Ok(()) };
-    let entries = harness.ledger().run_entries(run_id.as_str()).map_err(|error| error.to_string())?;
+    let entries = harness.ledger().run_entries(run_id).map_err(|error| error.to_string())?;
     for entry in own_files::read_dir(&folder).into_iter().flatten().flatten() {
         let file = entry.file_name().to_string_lossy().into_owned();
         let name = format!("statements/{run_id}/{file}");
@@ -109,8 +109,8 @@ fn record(harness: &Harness, run_id: &RunId, path: &Path, name: String) -> Resul
     }
     let stated =
         Stated { path: path.to_owned(), name: name.clone(), attestation_sha256, statement_sha256: Digest::of(&bytes) };
-    let (time, body) = (taken.taken_at.to_string(), entry_body(&taken, &stated));
-    harness.ledger().append(TAKEN, Some(run_id.as_str()), &time, &body).map(drop).map_err(|error| failed(&error))
+    let (kind, body) = (EntryKind::PatchTaken, entry_body(&taken, &stated));
+    harness.ledger().append(kind, Some(run_id), taken.taken_at, &body).map(drop).map_err(|error| failed(&error))
 }
 
 /// What a statement says, and the attestation that it is about.

@@ -1,15 +1,16 @@
 //! Entries are chained, cannot be changed through SQL, and every change made around that is found.
 
-use crate::world::{TIME, World, sealed, started};
-use ledger::{AppendEntryError, GENESIS, Ledger, Position, RunStatus, kind};
+use crate::world::{TIME, TIME_TEXT, World, digest, run, sealed, started};
+use contract::Digest;
+use ledger::{AppendEntryError, EntryKind, Ledger, Position, RunIntent, RunSeal, RunSealed, RunStarted, RunStatus};
 use serde_json::json;
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
 #[test]
 fn an_empty_ledger_has_the_genesis_head() {
     let ledger = World::new();
     let ledger = ledger.open();
-    assert_eq!(ledger.head().unwrap(), Position { seq: 0, hash: GENESIS.to_owned() });
+    assert_eq!(ledger.head().unwrap(), Position::GENESIS);
     assert_eq!(ledger.ledger_id().len(), 32);
     assert!(ledger.verify().unwrap().is_intact());
 }
@@ -18,35 +19,37 @@ fn an_empty_ledger_has_the_genesis_head() {
 fn the_hash_is_that_of_the_documented_bytes() {
     let world = World::new();
     let ledger = world.open();
-    let first = ledger.append("patch.taken", None, TIME, &json!({"b": 1, "a": "é"})).unwrap();
+    let first = ledger.append(EntryKind::PatchTaken, None, *TIME, &json!({"b": 1, "a": "é"})).unwrap();
     let bytes = format!(
-        r#"{{"body":{{"a":"é","b":1}},"kind":"patch.taken","prev":"{GENESIS}","run_id":null,"seq":1,"time":"{TIME}"}}"#
+        r#"{{"body":{{"a":"é","b":1}},"kind":"patch.taken","prev":"{}","run_id":null,"seq":1,"time":"{TIME_TEXT}"}}"#,
+        Digest::ZERO
     );
     let expected: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(first, Position { seq: 1, hash: expected });
+    assert_eq!(first, Position { seq: 1, hash: expected.parse().unwrap() });
 
-    ledger.append("patch.taken", Some("r"), TIME, &json!({})).unwrap();
-    let second = &ledger.run_entries("r").unwrap()[0];
-    assert_eq!((second.seq, &second.prev), (2, &first.hash));
-    assert_eq!(ledger.head().unwrap().hash, second.hash);
+    ledger.append(EntryKind::PatchTaken, Some(&run("r")), *TIME, &json!({})).unwrap();
+    let second = &ledger.run_entries(&run("r")).unwrap()[0];
+    assert_eq!((second.seq, &second.prev), (2, &first.hash.to_string()));
+    assert_eq!(ledger.head().unwrap().hash.to_string(), second.hash);
 }
 
 #[test]
 fn a_run_is_one_row_and_its_entries() {
     let world = World::new();
     let ledger = world.open();
-    ledger.run_started(&started("t-r1-aaaa", 0)).unwrap();
-    ledger.engine_starting("t-r1-aaaa", TIME, &json!({"argv_sha256": "00"})).unwrap();
+    ledger.run_started(&started(&run("aaaa"), 0)).unwrap();
+    ledger.engine_starting(&run("aaaa"), *TIME, &json!({"argv_sha256": "00"})).unwrap();
     assert_eq!(ledger.runs_open().unwrap().len(), 1);
-    let position = ledger.run_sealed(&sealed("t-r1-aaaa")).unwrap();
+    let position = ledger.run_sealed(&sealed(&run("aaaa"))).unwrap();
 
-    assert_eq!(ledger.run_sealed(&sealed("t-r1-aaaa")).unwrap(), position, "saying it again changes nothing");
+    assert_eq!(ledger.run_sealed(&sealed(&run("aaaa"))).unwrap(), position, "saying it again changes nothing");
     assert_eq!(ledger.head().unwrap(), position);
     assert!(ledger.runs_open().unwrap().is_empty());
-    let run = &ledger.runs_recent(&Default::default(), 50).unwrap()[0];
-    assert_eq!((run.status, run.sealed_seq, run.tests_executed), (RunStatus::Fail, Some(3), Some(4)));
-    let kinds: Vec<String> = ledger.run_entries("t-r1-aaaa").unwrap().into_iter().map(|entry| entry.kind).collect();
-    assert_eq!(kinds, [kind::RUN_STARTED, kind::ENGINE_STARTING, kind::EVIDENCE_SEALED]);
+    let row = &ledger.runs_recent(&Default::default(), 50).unwrap()[0];
+    assert_eq!((row.status, row.sealed_seq, row.tests_executed), (RunStatus::Fail, Some(3), Some(4)));
+    let kinds: Vec<String> = ledger.run_entries(&run("aaaa")).unwrap().into_iter().map(|entry| entry.kind).collect();
+    let expected = [EntryKind::RunStarted, EntryKind::EngineStarting, EntryKind::EvidenceSealed];
+    assert_eq!(kinds, expected.map(EntryKind::name));
     assert_eq!(ledger.runs_total().unwrap(), 1);
     assert!(ledger.verify().unwrap().is_intact());
 }
@@ -56,10 +59,12 @@ fn what_recovery_needs_comes_back_with_the_entry() {
     let world = World::new();
     let ledger = world.open();
     let detail = json!({"workspace": "work/t-r1-aaaa"});
-    ledger.run_started(&ledger::RunStarted { detail: detail.clone(), ..started("t-r1-aaaa", 0) }).unwrap();
-    ledger.run_started(&started("t-r1-bbbb", 1)).unwrap();
-    assert_eq!(ledger.run_entries("t-r1-aaaa").unwrap()[0].body["detail"], detail);
-    assert_eq!(ledger.run_entries("t-r1-bbbb").unwrap()[0].body.get("detail"), None, "nothing to say is not written");
+    let plain = started(&run("aaaa"), 0);
+    let intent = RunIntent { detail: detail.clone(), ..plain.intent.clone() };
+    ledger.run_started(&RunStarted { intent, ..plain }).unwrap();
+    ledger.run_started(&started(&run("bbbb"), 1)).unwrap();
+    assert_eq!(ledger.run_entries(&run("aaaa")).unwrap()[0].body["detail"], detail);
+    assert_eq!(ledger.run_entries(&run("bbbb")).unwrap()[0].body.get("detail"), None, "nothing to say is not written");
     assert!(ledger.verify().unwrap().is_intact());
 }
 
@@ -67,30 +72,29 @@ fn what_recovery_needs_comes_back_with_the_entry() {
 fn what_makes_no_sense_is_refused_and_leaves_nothing() {
     let world = World::new();
     let ledger = world.open();
-    ledger.run_started(&started("t-r1-aaaa", 0)).unwrap();
-    ledger.run_sealed(&sealed("t-r1-aaaa")).unwrap();
-    let other = ledger::RunSealed { attestation_sha256: "cd".repeat(32), ..sealed("t-r1-aaaa") };
+    ledger.run_started(&started(&run("aaaa"), 0)).unwrap();
+    ledger.run_sealed(&sealed(&run("aaaa"))).unwrap();
+    let plain = sealed(&run("aaaa"));
+    let seal = RunSeal { attestation_sha256: digest("cd"), ..plain.seal.clone() };
+    let other = RunSealed { seal, ..plain };
     let head = ledger.head().unwrap();
 
     use AppendEntryError as E;
-    assert!(matches!(ledger.run_sealed(&other), Err(E::AlreadySealed { recorded, .. }) if recorded == "ab".repeat(32)));
-    assert!(matches!(ledger.run_started(&started("t-r1-aaaa", 0)), Err(E::AlreadyStarted { .. })));
-    assert!(matches!(ledger.run_sealed(&sealed("nobody")), Err(E::NotStarted { .. })));
-    assert!(matches!(ledger.engine_starting("nobody", TIME, &json!({})), Err(E::NotStarted { .. })));
-    assert!(matches!(ledger.engine_starting("t-r1-aaaa", TIME, &json!({})), Err(E::AlreadySealed { .. })));
-    assert!(matches!(ledger.append(kind::RUN_STARTED, None, TIME, &json!({})), Err(E::ReservedKind { .. })));
-    for time in ["", "now", "2026-03-01T10:00:00+01:00", "2026-03-01 10:00:00Z", "2026-03-01T10:00:00.Z"] {
-        assert!(matches!(ledger.append("x", None, time, &json!({})), Err(E::Time { .. })), "{time:?}");
-    }
+    assert!(matches!(ledger.run_sealed(&other), Err(E::AlreadySealed { recorded, .. }) if recorded == digest("ab")));
+    assert!(matches!(ledger.run_started(&started(&run("aaaa"), 0)), Err(E::AlreadyStarted { .. })));
+    assert!(matches!(ledger.run_sealed(&sealed(&run("nobody"))), Err(E::NotStarted { .. })));
+    assert!(matches!(ledger.engine_starting(&run("nobody"), *TIME, &json!({})), Err(E::NotStarted { .. })));
+    assert!(matches!(ledger.engine_starting(&run("aaaa"), *TIME, &json!({})), Err(E::AlreadySealed { .. })));
+    assert!(matches!(ledger.append(EntryKind::RunStarted, None, *TIME, &json!({})), Err(E::ReservedKind { .. })));
     assert_eq!(ledger.head().unwrap(), head);
     let reader = Ledger::open_existing_read_only(&world.path()).unwrap();
-    assert!(matches!(reader.append("x", None, TIME, &json!({})), Err(E::ReadOnly)));
+    assert!(matches!(reader.append(EntryKind::HaltSet, None, *TIME, &json!({})), Err(E::ReadOnly)));
 }
 
 #[test]
 fn sql_cannot_change_an_entry() {
     let world = World::new();
-    world.open().append("x", None, TIME, &json!({})).unwrap();
+    world.open().append(EntryKind::HaltSet, None, *TIME, &json!({})).unwrap();
     for sql in
         ["UPDATE entries SET kind = 'y'", "DELETE FROM entries", "INSERT OR REPLACE INTO entries SELECT * FROM entries"]
     {
@@ -104,10 +108,10 @@ fn sql_cannot_change_an_entry() {
 fn tampered(sql: &str) -> Vec<(u64, String)> {
     let world = World::new();
     let ledger = world.open();
-    ledger.append("note", None, TIME, &json!({"n": 1})).unwrap();
-    ledger.run_started(&started("t-r1-aaaa", 0)).unwrap();
-    ledger.run_sealed(&sealed("t-r1-aaaa")).unwrap();
-    ledger.append("note", None, TIME, &json!({"n": 2})).unwrap();
+    ledger.append(EntryKind::HaltSet, None, *TIME, &json!({"n": 1})).unwrap();
+    ledger.run_started(&started(&run("aaaa"), 0)).unwrap();
+    ledger.run_sealed(&sealed(&run("aaaa"))).unwrap();
+    ledger.append(EntryKind::HaltSet, None, *TIME, &json!({"n": 2})).unwrap();
     assert!(ledger.verify().unwrap().is_intact());
     let raw = world.raw();
     raw.execute_batch("DROP TRIGGER entries_are_never_changed; DROP TRIGGER entries_are_never_deleted;").unwrap();
@@ -122,7 +126,7 @@ fn every_changed_column_of_an_entry_is_found() {
         ("seq = 9 WHERE seq = 4", 9, "the entry before it is 3"),
         ("time = '2026-03-01T10:00:01.000000Z' WHERE seq = 1", 1, hash),
         ("kind = 'patch.taken' WHERE seq = 1", 1, hash),
-        ("run_id = 't-r1-bbbb' WHERE seq = 1", 1, hash),
+        ("run_id = '20260301T100000Z-r1-bbbb' WHERE seq = 1", 1, hash),
         ("run_id = NULL WHERE seq = 2", 2, hash),
         ("body = '{\"n\":2}' WHERE seq = 1", 1, hash),
         ("body = '{\"n\": 1}' WHERE seq = 1", 1, "the body is not canonical JSON"),
@@ -141,7 +145,7 @@ fn every_changed_column_of_an_entry_is_found() {
 fn a_missing_entry_is_found() {
     assert!(tampered("DELETE FROM entries WHERE seq = 1").contains(&(2, "the entry before it is 0".to_owned())));
     let cut = tampered("DELETE FROM entries WHERE seq >= 3");
-    assert_eq!(cut, [(2, "the row of t-r1-aaaa in runs is not what the entries say".to_owned())]);
+    assert_eq!(cut, [(2, "the row of 20260301T100000Z-r1-aaaa in runs is not what the entries say".to_owned())]);
 }
 
 #[test]
@@ -152,26 +156,31 @@ fn every_changed_column_of_a_run_is_found() {
         "task_id = 'b'",
         "engine = 'b'",
         "stage = 3",
-        "purpose = 'b'",
+        "purpose = 'validation'",
         "status = 'pass'",
-        "started_at = 'b'",
+        "started_at = '2026-03-01T10:00:09.000000Z'",
         "finished_at = NULL",
         "duration_ms = 1",
         "reasons = '[]'",
         "tests_passed = 4",
         "tests_executed = NULL",
-        "attestation_sha256 = 'b'",
+        "attestation_sha256 = hex(zeroblob(32))",
         "bundle = 'b'",
         "sealed_seq = 1",
+        "owner = hex(zeroblob(32))",
     ] {
         let problems = tampered(&format!("UPDATE runs SET {set}"));
         assert_eq!(problems.len(), 1, "{set}: {problems:?}");
         assert!(problems[0].1.ends_with("is not what the entries say"), "{set}: {problems:?}");
     }
     for (sql, what) in [
-        ("UPDATE runs SET run_id = 'b'", "runs has b, which no entry started"),
+        ("UPDATE runs SET run_id = '20260301T100000Z-r1-b'", "runs has 20260301T100000Z-r1-b, which no entry started"),
         ("UPDATE runs SET status = 'b'", "the row in runs cannot be read"),
+        ("UPDATE runs SET run_id = 'b'", "the row in runs cannot be read"),
         ("UPDATE runs SET stage = 900", "the row in runs cannot be read"),
+        ("UPDATE runs SET purpose = 'b'", "the row in runs cannot be read"),
+        ("UPDATE runs SET started_at = 'b'", "the row in runs cannot be read"),
+        ("UPDATE runs SET attestation_sha256 = 'b'", "the row in runs cannot be read"),
         ("DELETE FROM runs", "1 runs have no row in runs"),
         ("UPDATE counters SET value = 5", "the counter says 5 runs, the entries say 1"),
     ] {

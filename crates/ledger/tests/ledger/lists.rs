@@ -1,7 +1,7 @@
 //! Listing and finding runs.
 
-use crate::world::{World, sealed, started};
-use ledger::{Found, Ledger, RunFilter, RunStarted, RunStatus};
+use crate::world::{World, at, id, sealed, started};
+use ledger::{Found, Ledger, RunFilter, RunIntent, RunStarted, RunStatus};
 
 const IDS: [&str; 5] = [
     "20260301T100000Z-slug-k3f9a1",
@@ -13,12 +13,14 @@ const IDS: [&str; 5] = [
 
 fn filled(world: &World) -> Ledger {
     let ledger = world.open();
-    for (second, id) in (0..).zip(IDS) {
+    for (second, text) in (0..).zip(IDS) {
         let engine = if second % 2 == 0 { "fake" } else { "case" };
-        let task_id = id.split('-').nth(1).unwrap().to_owned();
-        ledger.run_started(&RunStarted { engine: engine.to_owned(), task_id, ..started(id, second) }).unwrap();
+        let task_id = text.split('-').nth(1).unwrap().to_owned().try_into().unwrap();
+        let plain = started(&id(text), second);
+        let intent = RunIntent { engine: engine.to_owned(), task_id, ..plain.intent.clone() };
+        ledger.run_started(&RunStarted { intent, ..plain }).unwrap();
     }
-    ledger.run_sealed(&sealed(IDS[0])).unwrap();
+    ledger.run_sealed(&sealed(&id(IDS[0]))).unwrap();
     ledger
 }
 
@@ -58,7 +60,7 @@ fn references() {
             Found::None => vec![],
             Found::Many(ids) => ids,
         };
-        let expected: Vec<&str> = expected.into_iter().map(|index| IDS[index]).collect();
+        let expected: Vec<_> = expected.into_iter().map(|index| id(IDS[index])).collect();
         assert_eq!(found, expected, "{reference:?}");
     }
 }
@@ -74,13 +76,13 @@ fn filters() {
         assert_eq!(ids, expected, "{filter:?}");
     };
     let all = RunFilter::default;
-    let since = |time: &str| RunFilter { since: Some(time.to_owned()), ..RunFilter::default() };
+    let since = |time: &str| RunFilter { since: Some(at(time)), ..RunFilter::default() };
     check(all(), 50, &[4, 3, 2, 1, 0]);
     check(all(), 2, &[4, 3]);
     check(all(), usize::MAX, &[4, 3, 2, 1, 0]);
     check(RunFilter { status: Some(RunStatus::Fail), ..all() }, 50, &[0]);
     check(RunFilter { status: Some(RunStatus::Running), engine: Some("case".to_owned()), ..all() }, 50, &[3, 1]);
-    check(RunFilter { task_id: Some("two".to_owned()), ..all() }, 50, &[2]);
+    check(RunFilter { task_id: "two".to_owned().try_into().ok(), ..all() }, 50, &[2]);
     check(since("2026-03-01T10:00:03.000000Z"), 50, &[4, 3]);
     check(since("2026-03-01T10:00:03Z"), 50, &[4, 3]);
     check(since("2026-03-01T10:00:03.5Z"), 50, &[4]);

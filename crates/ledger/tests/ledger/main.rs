@@ -3,7 +3,9 @@
 
 mod chain;
 mod collect;
+mod leases;
 mod lists;
 mod open;
 mod together;
+mod versions;
 mod world;

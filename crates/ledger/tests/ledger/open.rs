@@ -4,14 +4,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::world::{TIME, World};
-use ledger::{Ledger, OpenLedgerError};
+use ledger::{EntryKind, Ledger, OpenLedgerError};
 use serde_json::json;
 
 #[test]
 fn a_new_ledger_is_private_and_stays_the_same_one() {
     let world = World::new();
     let first = world.open();
-    first.append("x", None, TIME, &json!({})).unwrap();
+    first.append(EntryKind::HaltSet, None, *TIME, &json!({})).unwrap();
     for name in ["ledger.db", "ledger.db-wal", "ledger.db-shm"] {
         let mode = std::fs::metadata(world.folder.path().join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
@@ -49,7 +49,7 @@ fn looking_sees_what_others_append() {
     let world = World::new();
     let writer = world.open();
     let reader = Ledger::open_existing_read_only(&world.path()).unwrap();
-    writer.append("x", None, TIME, &json!({})).unwrap();
+    writer.append(EntryKind::HaltSet, None, *TIME, &json!({})).unwrap();
     assert_eq!(reader.head().unwrap().seq, 1);
 }
 
@@ -83,7 +83,7 @@ fn a_newer_version_is_refused() {
     drop(world.open());
     world.raw().pragma_update(None, "user_version", 7).unwrap();
     for error in [error_of(Ledger::open(&world.path())), error_of(Ledger::open_existing_read_only(&world.path()))] {
-        assert!(matches!(error, OpenLedgerError::NewerVersion { found: 7, known: 1, .. }), "{error:?}");
+        assert!(matches!(error, OpenLedgerError::NewerVersion { found: 7, known: 2, .. }), "{error:?}");
     }
 }
 
@@ -105,7 +105,7 @@ fn damage_is_told_from_other_files() {
     for (number, damage) in damages.into_iter().enumerate() {
         let world = World::new();
         let ledger = world.open();
-        ledger.append("x", None, TIME, &json!({})).unwrap();
+        ledger.append(EntryKind::HaltSet, None, *TIME, &json!({})).unwrap();
         drop(ledger);
         fold(&world);
         let mut bytes = std::fs::read(world.path()).unwrap();

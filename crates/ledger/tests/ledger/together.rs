@@ -2,8 +2,8 @@
 
 use std::sync::Barrier;
 
-use crate::world::{TIME, World, sealed, started};
-use ledger::Ledger;
+use crate::world::{TIME, World, at, run, sealed, started};
+use ledger::{EntryKind, Ledger};
 use serde_json::json;
 
 const WRITERS: usize = 100;
@@ -20,9 +20,9 @@ fn a_hundred_writers_all_succeed_and_the_chain_holds() {
                 ready.wait();
                 // Nobody made the ledger before: they also race to create it.
                 let ledger = Ledger::open(path).unwrap();
-                let id = format!("t-r1-{number:04}");
+                let id = run(&format!("{number:04}"));
                 ledger.run_started(&started(&id, 0)).unwrap();
-                ledger.append("note", Some(&id), TIME, &json!({"number": number})).unwrap();
+                ledger.append(EntryKind::PatchTaken, Some(&id), *TIME, &json!({"number": number})).unwrap();
                 ledger.run_sealed(&sealed(&id)).unwrap();
             });
         }
@@ -39,8 +39,10 @@ fn who_reserves_has_seen_all_that_is_reserved() {
     let path = world.path();
     let ledger = world.open();
     // Not seen: of another day, and of another kind.
-    ledger.model_reserved("2026-02-28T23:59:59.999999Z", "2026-02-28", |_| json!({"taken": 5})).unwrap();
-    ledger.append("note", None, TIME, &json!({"taken": 5})).unwrap();
+    ledger
+        .model_reserved(at("2026-02-28T23:59:59.999999Z"), at("2026-02-28T00:00:00Z"), |_| json!({"taken": 5}))
+        .unwrap();
+    ledger.append(EntryKind::HaltSet, None, *TIME, &json!({"taken": 5})).unwrap();
     let ready = Barrier::new(20);
     std::thread::scope(|scope| {
         for _ in 0..20 {
@@ -50,7 +52,7 @@ fn who_reserves_has_seen_all_that_is_reserved() {
                     let taken: u64 = entries.iter().filter_map(|entry| entry.body["taken"].as_u64()).sum();
                     json!({"taken": u64::from(taken < 5)})
                 };
-                Ledger::open(&path).unwrap().model_reserved(TIME, "2026-03-01", reserve).unwrap();
+                Ledger::open(&path).unwrap().model_reserved(*TIME, at("2026-03-01T00:00:00Z"), reserve).unwrap();
             });
         }
     });
@@ -59,7 +61,7 @@ fn who_reserves_has_seen_all_that_is_reserved() {
         taken.extend(entries.iter().map(|entry| entry.body["taken"].as_u64().unwrap()));
         json!({})
     };
-    ledger.model_reserved(TIME, "2026-03-01", look).unwrap();
+    ledger.model_reserved(*TIME, at("2026-03-01T00:00:00Z"), look).unwrap();
     assert_eq!((taken.len(), taken.iter().sum::<u64>()), (20, 5));
     assert_eq!(ledger.verify().unwrap().problems, vec![]);
 }

@@ -1,10 +1,14 @@
 //! A temporary ledger and short ways to fill it.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
-use ledger::{Ledger, RunSealed, RunStarted, Verdict};
+use contract::{Digest, Purpose, Reason, RunId, Stage, Stamp, Status};
+use ledger::{Ledger, RunIntent, RunSeal, RunSealed, RunStarted};
 
-pub(crate) const TIME: &str = "2026-03-01T10:00:00.000000Z";
+/// As it is stored, and as it is given.
+pub(crate) const TIME_TEXT: &str = "2026-03-01T10:00:00.000000Z";
+pub(crate) static TIME: LazyLock<Stamp> = LazyLock::new(|| at(TIME_TEXT));
 
 pub(crate) struct World {
     pub(crate) folder: tempfile::TempDir,
@@ -29,29 +33,54 @@ impl World {
     }
 }
 
-pub(crate) fn started(run_id: &str, second: u32) -> RunStarted {
+/// The run with this suffix.
+pub(crate) fn run(suffix: &str) -> RunId {
+    id(&format!("20260301T100000Z-r1-{suffix}"))
+}
+
+pub(crate) fn id(text: &str) -> RunId {
+    text.to_owned().try_into().unwrap()
+}
+
+pub(crate) fn at(text: &str) -> Stamp {
+    text.parse().unwrap()
+}
+
+pub(crate) fn digest(pair: &str) -> Digest {
+    pair.repeat(32).parse().unwrap()
+}
+
+pub(crate) fn started(run_id: &RunId, second: u32) -> RunStarted {
     RunStarted {
-        run_id: run_id.to_owned(),
-        time: format!("2026-03-01T10:{:02}:{:02}.000000Z", second / 60, second % 60),
-        task_id: "r1".to_owned(),
-        engine: "fake".to_owned(),
-        stage: 2,
-        purpose: "governed".to_owned(),
-        detail: serde_json::Value::Null,
+        run_id: run_id.clone(),
+        time: at(&format!("2026-03-01T10:{:02}:{:02}.000000Z", second / 60, second % 60)),
+        lease_until: None,
+        intent: RunIntent {
+            task_id: "r1".to_owned().try_into().unwrap(),
+            engine: "fake".to_owned(),
+            stage: Stage::ARTIFICIAL_FIXTURE,
+            purpose: Purpose::Governed,
+            owner: None,
+            detail: serde_json::Value::Null,
+        },
     }
 }
 
-pub(crate) fn sealed(run_id: &str) -> RunSealed {
+pub(crate) fn sealed(run_id: &RunId) -> RunSealed {
     RunSealed {
-        run_id: run_id.to_owned(),
-        time: "2026-03-01T11:00:00.000000Z".to_owned(),
-        verdict: Verdict::Fail,
-        finished_at: "2026-03-01T10:59:59.000000Z".to_owned(),
-        duration_ms: 1200,
-        reasons: vec!["no_diff".to_owned()],
-        tests_passed: Some(3),
-        tests_executed: Some(4),
-        attestation_sha256: "ab".repeat(32),
-        bundle: format!("harness-runs/{run_id}"),
+        run_id: run_id.clone(),
+        time: at("2026-03-01T11:00:00.000000Z"),
+        epoch: None,
+        seal: RunSeal {
+            status: Status::Fail,
+            finished_at: at("2026-03-01T10:59:59.000000Z"),
+            duration_ms: 1200,
+            reasons: vec![Reason::NoDiff],
+            tests_passed: Some(3),
+            tests_executed: Some(4),
+            attestation_sha256: digest("ab"),
+            bundle: format!("harness-runs/{run_id}"),
+            owner: None,
+        },
     }
 }

@@ -51,8 +51,7 @@ fn cpu_time_inside_is_counted() {
 #[test]
 fn node_works_where_there_is_one() {
     if !Path::new("/usr/bin/node").exists() {
-        println!("skipped: no /usr/bin/node");
-        return;
+        return testkit::skip("useful::node_works_where_there_is_one", "no /usr/bin/node");
     }
     for who in everybody() {
         let world = World::new(who);
@@ -69,15 +68,16 @@ fn a_crate_is_built_where_there_is_a_toolchain() {
     let home = std::env::home_dir().unwrap_or_default();
     let (rustup, cargo) = (home.join(".rustup"), home.join(".cargo"));
     if !cargo.join("bin/cargo").exists() || !rustup.exists() {
-        println!("skipped: no toolchain under {}", home.display());
-        return;
+        let reason = format!("no toolchain under {}", home.display());
+        return testkit::skip("useful::a_crate_is_built_where_there_is_a_toolchain", &reason);
     }
     for who in everybody() {
         if who != crate::world::Who::Root
             && std::fs::File::open(&rustup).is_ok()
             && rustix::process::geteuid().is_root()
         {
-            println!("skipped as {who:?}: the toolchain is root's");
+            let test = "useful::a_crate_is_built_where_there_is_a_toolchain";
+            testkit::not_here(test, "as an ordinary user: the toolchain is root's");
             continue;
         }
         let world = World::new(who);

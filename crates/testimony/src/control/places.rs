@@ -8,7 +8,7 @@ use super::rust_packages::packages;
 use super::tree::{Tree, folder_of};
 use super::{Room, go, pytest, python};
 use crate::compare::function_of;
-use crate::results::Runner;
+use crate::results::{Runner, TestResults};
 
 /// Files that are looked through for a declaration.
 const MOST_FILES: usize = 5000;
@@ -43,6 +43,24 @@ pub fn declaring_files(identity: &str, runner: Runner, room: &Room<'_>) -> Vec<S
         Runner::Cargo | Runner::Nextest => of_rust(&tree, identity, runner),
         Runner::Node | Runner::Junit => holding(&tree, "", last_part(identity)),
     }
+}
+
+/// True if a test of these results may stand in the file: an identity or something that could not be loaded names it, or its text
+/// holds the name of a test. Also where the results name no test.
+pub fn may_declare_tests(path: &str, content: &[u8], results: &TestResults) -> bool {
+    let module = path.strip_suffix(".py").map(|module| format!("{}.", module.replace('/', ".")));
+    let names_file = |identity: &str| {
+        let is_path = identity.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"));
+        is_path || module.as_ref().is_some_and(|module| format!("{identity}.").starts_with(module))
+    };
+    let text = String::from_utf8_lossy(content);
+    let declared = |identity: &String| {
+        let name = last_part(function_of(identity));
+        names_file(identity) || text.contains(name.rsplit('.').next().unwrap_or(name))
+    };
+    results.tests.is_empty()
+        || results.tests.keys().any(declared)
+        || results.unloaded.iter().any(|place| names_file(place))
 }
 
 /// The last name of an identity.
@@ -103,6 +121,30 @@ mod tests {
             ("make test", None),
         ] {
             assert_eq!(in_room(argv, &package, known_runners), BTreeSet::from_iter(expected), "{argv}");
+        }
+    }
+
+    #[test]
+    fn files_from_which_tests_may_run() {
+        use crate::results::Outcome;
+
+        let results = |runner, names: &[&str]| {
+            TestResults::of_tests(runner, names.iter().map(|name| ((*name).to_owned(), Outcome::Passed)).collect())
+        };
+        let pytest = results(Runner::Pytest, &["tests/test_a.py::A::test_inherited[1]"]);
+        let unittest = results(Runner::Unittest, &["tests.test_a.A.test_inherited"]);
+        let node = results(Runner::Node, &["more > adds up"]);
+        for (path, content, told, expected) in [
+            ("tests/test_a.py", "class A(Base): pass", &pytest, true),
+            ("tests/base.py", "class Base:\n    def test_inherited(self): pass", &pytest, true),
+            ("tests/helpers.py", "def helper(): pass", &pytest, false),
+            ("tests/test_a.py", "", &unittest, true),
+            ("tests/test_ab.py", "", &unittest, false),
+            ("a.test.js", "it('adds up', () => {})", &node, true),
+            ("test/helper.js", "exports.helper = 1", &node, false),
+            ("test/helper.js", "", &results(Runner::Node, &[]), true),
+        ] {
+            assert_eq!(may_declare_tests(path, content.as_bytes(), told), expected, "{path}: {content}");
         }
     }
 

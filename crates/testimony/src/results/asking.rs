@@ -7,8 +7,21 @@
 
 use std::path::Path;
 
-/// The report that pytest is asked for.
-pub(super) const PYTEST_REPORT: &str = "pytest.xml";
+/// The report that pytest is asked for. Pytest expands variables in the name, and sets this one while a test runs: a session that a test
+/// starts writes a report of another name. Where the variable is not set, the name stays as it stands here.
+const PYTEST_REPORT: &str = "pytest${PYTEST_CURRENT_TEST}.xml";
+/// Its name where somebody else gave it.
+const PLAIN_PYTEST_REPORT: &str = "pytest.xml";
+
+/// True for the report of the session that the command itself starts.
+pub(super) fn is_pytest_report(name: &str) -> bool {
+    matches!(name, PYTEST_REPORT | PLAIN_PYTEST_REPORT)
+}
+
+/// True for the report of a session that a test started, or the folder of one.
+pub(super) fn is_nested_report(name: &str) -> bool {
+    name.starts_with("pytest") && !is_pytest_report(name)
+}
 
 pub(super) fn variables(folder: &Path) -> Vec<(&'static str, String)> {
     let report = folder.join(PYTEST_REPORT);
@@ -112,6 +125,20 @@ mod tests {
     #[test]
     fn a_folder_is_one_word() {
         let variables = variables(Path::new("/a b/it's"));
-        assert_eq!(variables[0].1, r"--junitxml='/a b/it'\''s/pytest.xml' -o junit_family=xunit1");
+        let expected = r"--junitxml='/a b/it'\''s/pytest${PYTEST_CURRENT_TEST}.xml' -o junit_family=xunit1";
+        assert_eq!(variables[0].1, expected);
+    }
+
+    #[test]
+    fn reports_of_sessions_within_a_session() {
+        for (name, is_nested) in [
+            ("pytest${PYTEST_CURRENT_TEST}.xml", false),
+            ("pytest.xml", false),
+            ("report.xml", false),
+            ("pytesttest_a.py::test_x (call).xml", true),
+            ("pytesttests", true),
+        ] {
+            assert_eq!(is_nested_report(name), is_nested, "{name}");
+        }
     }
 }

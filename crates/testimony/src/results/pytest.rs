@@ -172,8 +172,9 @@ impl Sessions {
         self
     }
 
-    /// Each report belongs to one session, the last one to the last: a second session writes over the report of the first.
-    pub(super) fn with_reports(mut self, reports: Vec<Report>) -> Option<Reading> {
+    /// Each report belongs to one session, the last one to the last: a second session writes over the report of the first. With
+    /// `only_reported`, sessions without one are those that tests started.
+    pub(super) fn with_reports(mut self, reports: Vec<Report>, only_reported: bool) -> Option<Reading> {
         let mut settled = Vec::new();
         for report in reports.into_iter().rev() {
             let Session { said, collected, mut unloaded, .. } = self.recent.pop_back().unwrap_or_default();
@@ -181,8 +182,8 @@ impl Sessions {
             let reading = Reading::settle(Runner::Pytest, report.names, said);
             settled.push(reading.having_collected(collected).without(unloaded, 0));
         }
-        let unreported = self.recent.into_iter().map(Session::settle);
-        Reading::all(self.older.into_iter().chain(unreported).chain(settled))
+        let unreported = self.older.into_iter().chain(self.recent.into_iter().map(Session::settle));
+        Reading::all(unreported.filter(|_| !only_reported).chain(settled))
     }
 }
 

@@ -37,7 +37,7 @@ impl Voice {
     /// What a stream, or a file, says by itself.
     pub(super) fn alone(self) -> Vec<Reading> {
         let mut streams = Streams { stdout: self, stderr: Self::default() };
-        let pytest = streams.pytest(Vec::new());
+        let pytest = streams.pytest(Vec::new(), false);
         pytest.into_iter().chain(streams.rest()).collect()
     }
 }
@@ -50,11 +50,12 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    /// Pytest's words together with its reports.
-    pub(super) fn pytest(&mut self, reports: Vec<Report>) -> Option<Reading> {
+    /// Pytest's words together with its reports. Where tests started sessions of their own, only those with a report count.
+    pub(super) fn pytest(&mut self, reports: Vec<Report>, has_nested: bool) -> Option<Reading> {
         let sessions = std::mem::take(&mut self.stdout.pytest).finish();
         let sessions = sessions.and(std::mem::take(&mut self.stderr.pytest).finish());
-        sessions.with_reports(reports)
+        let is_reported = !reports.is_empty();
+        sessions.with_reports(reports, has_nested && is_reported)
     }
 
     /// Everybody else.

@@ -207,8 +207,7 @@ fn a_change_that_leaves_no_trace_in_stat_is_seen() {
     let script =
         "import mmap,sys\nf=open(sys.argv[1],'r+b')\nm=mmap.mmap(f.fileno(),0)\nm[0]\nm[0:1]=b'b'\nm.flush()\n";
     let Ok(shm) = tempfile::TempDir::new_in("/dev/shm") else {
-        println!("skipped: no /dev/shm");
-        return;
+        return testkit::skip("capture::a_change_that_leaves_no_trace_in_stat_is_seen", "no /dev/shm");
     };
     let world = World::new();
     let base = world.put(&files(&[("f", "aaaa")]));
@@ -220,7 +219,9 @@ fn a_change_that_leaves_no_trace_in_stat_is_seen() {
     let manifest = Manifest::record(shm.path(), &all).unwrap();
     match program("python3").args(["-c", script]).arg(shm.path().join("f")).status() {
         Ok(status) => assert!(status.success()),
-        Err(e) => return println!("skipped: no python3 ({e})"),
+        Err(e) => {
+            return testkit::skip("capture::a_change_that_leaves_no_trace_in_stat_is_seen", &format!("no python3: {e}"));
+        }
     }
     assert_eq!(fs::read(shm.path().join("f")).unwrap(), b"baaa", "the script works");
     assert_eq!(changes(&all, &world.capture(shm.path(), &manifest).listing).len(), 1);
@@ -266,8 +267,7 @@ fn ignored_as_git_ignores() {
 
 #[test]
 fn unreadable_matter_is_refused_not_skipped() {
-    if rustix::process::geteuid().is_root() {
-        println!("skipped: root reads everything");
+    if testkit::tested_as_ordinary_user("capture::unreadable_matter_is_refused_not_skipped") {
         return;
     }
     let closed = |path: &Path, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();

@@ -75,7 +75,7 @@ fn other_formats_are_refused_clearly() {
     ] {
         let root = world.fresh(name);
         if !run_git(&root, &["init", "-q", flag], b"").status.success() {
-            println!("skipped: this git has no {flag}");
+            testkit::not_here("source::other_formats_are_refused_clearly", &format!("this git has no {flag}"));
             continue;
         }
         git(&root, &["commit", "-q", "--allow-empty", "-m", "x"]);

@@ -122,7 +122,7 @@ impl<'a> Lab<'a> {
             ..EngineConfig::default()
         };
         let engines = Engines { configured: [("case".to_owned(), config)].into(), ..Engines::default() };
-        let harness = self.context.harness_at(&self.dir.path().join("home"))?;
+        let harness = self.context.harness_at(&self.dir.path().join("home").into())?;
         Ok(harness.with_models(models).with_engines(engines))
     }
 

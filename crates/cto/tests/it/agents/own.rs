@@ -166,6 +166,10 @@ fn ten_lines_make_an_engine() {
     let other = scene.world.bundles().join(proof["compared_with"]["run_id"].as_str().unwrap());
     let other: Value = serde_json::from_slice(&fs::read(other.join("report.json")).unwrap()).unwrap();
     assert_eq!((&other["purpose"], &other["status"]), (&json!("validation"), &json!("pass")));
+    // `@` is the run that was asked for, not the one it is compared with, which started later.
+    for (command, says) in [(&["show", "@", "--json"][..], "\"backend\":\"toy\""), (&["diff", "@"], "strings.py")] {
+        assert!(scene.cto(command).expect(0).text().contains(says), "{command:?}");
+    }
 }
 
 /// An engine that is told of a model and names no protocol gets none, which shows when its description is read.
@@ -504,10 +508,106 @@ fn tampered(scene: &Scene, contract: &str, repo: &[&str]) {
     fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(&copy, SCRIPT.replace("exit 7", "exit 9")).unwrap();
     let (report, _) = scene.run_task(contract, "3", repo, 3);
-    assert_eq!(reasons(&report), ["provider_unavailable"]);
+    assert_eq!(reasons(&report), ["executable_digest_mismatch"]);
     assert!(
         report["blockers"][0]["text"].as_str().unwrap().contains("was changed"),
         "{}",
         testkit::outcome_of(&report)
     );
+    // Nor is one that is gone replaced by anything else, and no provider is blamed for it.
+    let (folder, aside) = (copy.parent().unwrap(), kept.join("aside"));
+    fs::rename(folder, &aside).unwrap();
+    let (report, bundle) = scene.run_task(contract, "3", repo, 3);
+    assert_eq!(reasons(&report), ["engine_copy_missing"]);
+    assert_eq!(report["blockers"][0]["remedy"], "admit it anew: cto admit source toy --replace");
+    assert!(!bundle.join("backend/provider-unavailable.txt").exists());
+    let events = fs::read_to_string(bundle.join("events.normalized.jsonl")).unwrap();
+    assert!(events.contains(r#""gate":"identity","mutation_mode":"copied-fixture","reason":"engine_copy_missing""#));
+    // Control: the copy as it was.
+    fs::write(aside.join("tree"), SCRIPT).unwrap();
+    fs::rename(&aside, folder).unwrap();
+    let _ = scene.run_task(contract, "3", repo, 0);
+}
+
+/// Records and configuration that name repositories, by what is looked for because of them.
+const NAMED: &[(&str, &str, &str)] = &[
+    ("admissions/target/site.yaml", "target_repository_path: /srv/site/\n", "/srv/site"),
+    ("admissions/target/shop.json", r#"{"target_repository_path": "/srv/shop"}"#, "/srv/shop"),
+    ("elsewhere/blog.yaml", "target_repository_path: /srv/blog\n", "/srv/blog"),
+    ("harness.yaml", "protected_roots: [/srv/core]\n", "/srv/core"),
+];
+
+/// The proof of stage 2 looks for every repository that the operator's records and configuration name.
+#[test]
+fn an_engine_is_told_of_no_repository_that_is_named_anywhere() {
+    let mut scene = Scene::new();
+    scene.climb_to("1");
+    scene.enable("2");
+    let case = scene.world.here().join("told");
+    let tell = |of: &str| {
+        super::scene::copy(&super::scene::case_folder(), &case);
+        let text = fs::read_to_string(case.join("case.yaml")).unwrap();
+        fs::write(case.join("case.yaml"), text.replacen("brief: |\n", &format!("brief: |\n  As in {of}/a.py.\n"), 1))
+            .unwrap();
+    };
+    let looked_for = |bundle: &Path| {
+        let proof = proved(&scene, bundle, "stage2-no-target-inspection");
+        assert_eq!(proof["passed"], true);
+        proof["looked_for"].as_array().unwrap().len()
+    };
+    // Control: nobody knows of the repository, so nothing is looked for.
+    tell("/srv/site");
+    let (_, bundle) = scene.run_task("./told", "2", &[], 0);
+    assert_eq!(looked_for(&bundle), 0);
+    let gate = fs::read_to_string(scene.world.here().join("harness.yaml")).unwrap();
+    for (file, text, _) in NAMED {
+        let text = if *file == "harness.yaml" { format!("{gate}{text}") } else { (*text).to_owned() };
+        scene.world.write(file, text);
+    }
+    let blog = scene.world.here().join("elsewhere/blog.yaml").display().to_string();
+    scene.environment = vec![("CTO_HARNESS_TOY_STAGE5_TARGET_ADMISSION_FILE", blog)];
+    for (_, _, path) in NAMED {
+        tell(path);
+        let (report, _) = scene.run_task("./told", "2", &[], 3);
+        assert_eq!(reasons(&report), ["target_not_admitted"], "{path}");
+        assert_eq!(report["engine"]["process_started"], false, "{path}");
+    }
+    tell("/srv/other");
+    let (_, bundle) = scene.run_task("./told", "2", &[], 0);
+    let looked_for = |bundle: &Path| {
+        let proof = proved(&scene, bundle, "stage2-no-target-inspection");
+        assert!(!proof.to_string().contains("/srv/"), "the proof names none either: {proof}");
+        proof["looked_for"].as_array().unwrap().len()
+    };
+    assert_eq!(looked_for(&bundle), NAMED.len());
+    // A record that nobody can read names nobody knows what.
+    scene.world.write("admissions/target/broken.json", "{");
+    let (report, _) = scene.run_task("./told", "2", &[], 3);
+    assert_eq!(reasons(&report), ["target_not_admitted"]);
+    assert!(report["blockers"][0]["text"].as_str().unwrap().contains("broken.json cannot be read"), "{report:#}");
+}
+
+/// A run that another is compared with and that did not pass is named as what it is, never as a provider.
+#[test]
+fn a_run_to_compare_with_that_did_not_pass_blocks_as_what_it_is() {
+    let scene = Scene::new();
+    scene.climb_to("1");
+    scene.enable("2");
+    let rows = [
+        (
+            "fake",
+            r#"{"steps": [{"write": {"path": "a.txt", "text": "three\n"}}]}"#,
+            "stage_not_earned",
+            "(verification_failed)",
+        ),
+        ("environment", r#"{"setup": [{"argv": ["false"]}]}"#, "environment_broken", "(environment_broken)"),
+    ];
+    for (key, value, reason, says) in rows {
+        scene.world.case("made", &[(key, value)]);
+        let (report, bundle) = scene.run_task("./made", "2", &[], 3);
+        assert_eq!(reasons(&report), [reason], "{report:#}");
+        assert!(report["blockers"][0]["text"].as_str().unwrap().contains(says), "{report:#}");
+        assert!(!bundle.join("backend/provider-unavailable.txt").exists());
+        assert_eq!(report["failure_reason"], report["blockers"][0]["text"]);
+    }
 }

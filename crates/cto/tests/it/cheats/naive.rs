@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use contract::fake::Step;
 use fixtures::{Fools, Script};
 use testkit::{World, git, program};
 
@@ -32,13 +33,25 @@ impl Naive {
         }
         let environment = environment(world, &dir, played);
         let naive = Self { dir, tree, environment };
-        let state_dir = naive.dir.join("state");
-        let script = Script { steps: played.steps(), claims: Default::default(), speaks: None, state_dir };
-        let file = naive.dir.join("script.json");
-        fs::write(&file, serde_json::to_vec(&script).unwrap()).unwrap();
-        let engine = naive.command(env!("CARGO_BIN_EXE_cto")).arg("__fake").arg(file).output().unwrap();
-        assert!(engine.status.success(), "{}: {}", played.cheat.id, String::from_utf8_lossy(&engine.stderr));
+        naive.perform(played, played.steps());
         naive
+    }
+
+    fn perform(&self, played: &Played, steps: Vec<Step>) {
+        let state_dir = self.dir.join("state");
+        let script = Script { steps, claims: Default::default(), speaks: None, state_dir };
+        let file = self.dir.join("script.json");
+        fs::write(&file, serde_json::to_vec(&script).unwrap()).unwrap();
+        let engine = self.command(env!("CARGO_BIN_EXE_cto")).arg("__fake").arg(file).output().unwrap();
+        assert!(engine.status.success(), "{}: {}", played.cheat.id, String::from_utf8_lossy(&engine.stderr));
+    }
+
+    /// Control: the exam is silenced, so that work which is broken afterwards goes unnoticed.
+    pub(super) fn stays_content_with_broken_work(&self, played: &Played) {
+        if !played.cheat.breaks.is_empty() {
+            self.perform(played, played.cheat.breaks.clone());
+            self.is_content(played);
+        }
     }
 
     /// Control: the cheat does what it is for.
@@ -50,7 +63,7 @@ impl Naive {
                 let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
                 assert_eq!(report["status"], "pass", "{id}");
             }
-            Fools::ExitCode => {
+            Fools::ExitCode | Fools::Build => {
                 let said = self.exam(played);
                 for text in &played.cheat.says {
                     assert!(said.contains(text), "{id}: the runner does not say {text:?}: {said}");
@@ -61,7 +74,9 @@ impl Naive {
 
     fn exam(&self, played: &Played) -> String {
         let mut said = String::new();
-        for command in &played.contract.verification_commands {
+        let builds = played.cheat.fools == Fools::Build;
+        let build = played.contract.environment.build.iter().filter(|_| builds);
+        for command in build.chain(&played.contract.verification_commands) {
             let exam = self.command(&command.argv[0]).args(&command.argv[1..]).output().unwrap();
             said.push_str(&String::from_utf8_lossy(&exam.stdout));
             said.push_str(&String::from_utf8_lossy(&exam.stderr));

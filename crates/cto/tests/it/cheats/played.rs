@@ -100,7 +100,7 @@ impl Base {
                 let mounts =
                     environment.map_or_else(|| "[]".to_owned(), |environment| environment["mounts"].to_string());
                 let text = String::from_utf8(bytes).unwrap().replace("@BIN@", &bin);
-                bytes = text.replace("@MOUNTS@", &mounts).into_bytes();
+                bytes = with_tools(text.replace("@MOUNTS@", &mounts)).into_bytes();
             }
             let executable = fs::metadata(&path).unwrap().permissions().mode() & 0o111 != 0;
             BaseFile { path: name.to_str().unwrap().to_owned(), bytes, executable }
@@ -146,6 +146,23 @@ impl Base {
             }
         }
     }
+}
+
+/// A case with the places of Go and nextest filled in, where it asks for them and this machine has them.
+fn with_tools(text: String) -> String {
+    let mut text = text;
+    if text.contains("@GO_ENVIRONMENT@") {
+        let environment = testkit::go_environment("cheats").unwrap_or_else(|| json!({}));
+        text = text.replace("@GO_ENVIRONMENT@", &environment.to_string());
+    }
+    if text.contains("@NEXTEST@") {
+        let nextest = testkit::nextest("cheats").unwrap_or_else(|| "cargo-nextest".into());
+        let shown = nextest.starts_with("/usr") || nextest.with_file_name("rustup").is_file();
+        let mounts = nextest.parent().filter(|_| !shown).map(|folder| json!({"mounts": [testkit::same_place(folder)]}));
+        text = text.replace("@NEXTEST_ENVIRONMENT@", &mounts.unwrap_or_else(|| json!({})).to_string());
+        text = text.replace("@NEXTEST@", &nextest.display().to_string());
+    }
+    text
 }
 
 fn put(path: &Path, bytes: &[u8], executable: bool) {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use ledger::{Ledger, RunCollected};
+use ledger::{Collection, Ledger, RunCollected};
 use testkit::{World, moment, stoppable, times};
 
 use super::{ALL, bundles, check_whole, collect, quick_runs};
@@ -17,11 +17,13 @@ fn open(world: &World) -> Ledger {
 fn say(world: &World, run: &str) {
     let attestation = fs::read(world.bundles().join(run).join("attestation.dsse.json")).unwrap();
     let said = RunCollected {
-        run_id: run.to_owned(),
-        time: "2026-03-01T10:00:00.000000Z".to_owned(),
-        attestation_sha256: contract::Digest::of(&attestation).to_string(),
-        reason: "older than 1d".to_owned(),
-        bytes: 1,
+        run_id: run.to_owned().try_into().unwrap(),
+        time: "2026-03-01T10:00:00.000000Z".parse().unwrap(),
+        collection: Collection {
+            attestation_sha256: contract::Digest::of(&attestation),
+            reason: "older than 1d".to_owned(),
+            bytes: 1,
+        },
     };
     open(world).runs_collected(&[said]).unwrap();
 }
@@ -71,7 +73,8 @@ fn a_collection_may_be_killed_at_any_time() {
         child.wait().unwrap();
         let ledger = open(&world);
         for run in runs.iter().filter(|run| !world.bundles().join(run).exists()) {
-            assert!(ledger.run_collection(run).unwrap().is_some(), "{run} went before it was said");
+            let id = run.clone().try_into().unwrap();
+            assert!(ledger.run_collection(&id).unwrap().is_some(), "{run} went before it was said");
         }
         assert!(ledger.verify().unwrap().is_intact());
     }
@@ -109,7 +112,7 @@ fn several_at_once_do_it_once() {
     assert_eq!(collected.iter().map(|runs| runs.unwrap()).sum::<u64>(), 29);
     let ledger = open(&world);
     let entries = |run: &String| {
-        let entries = ledger.run_entries(run).unwrap();
+        let entries = ledger.run_entries(&run.clone().try_into().unwrap()).unwrap();
         entries.iter().filter(|entry| entry.kind == "evidence.collected").count()
     };
     assert_eq!(runs.iter().map(entries).sum::<usize>(), 29, "one entry each");

@@ -114,6 +114,33 @@ fn tests_before_code_are_not_compared_and_a_silent_runner_is_refused() {
     }
 }
 
+/// A test that runs pytest on a test which fails, under a pytest that says little and shows what tests print.
+#[test]
+fn quiet_sessions_that_tests_start_are_not_read() {
+    const NAME: &str = "judged::agreement::quiet_sessions_that_tests_start_are_not_read";
+    let (Some(python), Some(environment)) = (testkit::python(NAME), testkit::python_environment(NAME)) else { return };
+    let nests = "import subprocess, sys\n\nimport calc\n\n\ndef test_nested(tmp_path):\n    (tmp_path / 'test_x.py').write_text('def test_x():\\n    assert False\\n')\n    \
+                 assert subprocess.run([sys.executable, '-m', 'pytest', '-q', str(tmp_path)]).returncode == 1\n\n\ndef test_add():\n    assert calc.add(1, 2) == 3\n";
+    for (patch, passes) in [(GOOD, true), (WRONG, false)] {
+        let world = world();
+        let commands = json!([[python, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "tests/"]]).to_string();
+        let fake = json!({"steps": [{"write": {"path": "calc.py", "text": patch}}]}).to_string();
+        let environment = environment.to_string();
+        let changes = [
+            ("allowed_paths", "[calc.py]"),
+            ("verification_commands", &commands),
+            ("environment", &environment),
+            ("fake", &fake),
+        ];
+        world.case("made", &changes);
+        world.write("made/files/calc.py", FILES[0].1);
+        world.write("made/files/tests/test_nests.py", nests);
+        let (report, _) = world.run("./made", i32::from(!passes));
+        let counts = &report["verification"]["passes"][0]["tests"]["result"];
+        assert_eq!((&counts["executed"], &counts["failed"]), (&json!(2), &json!(i32::from(!passes))), "{counts}");
+    }
+}
+
 /// What `cto case check` and `cto decide` say of a command.
 fn advice(command: &str) -> (String, String) {
     let world = world();

@@ -55,6 +55,8 @@ fn check(row: &Row<'_>) {
     };
     assert_eq!(report["blocker_reasons"], json!(reasons), "{told}");
     assert!(told.contains(row.says), "{told}");
+    let is_refusal = row.says.starts_with("the baseline cannot");
+    assert!(!is_refusal || report["blockers"].to_string().contains(row.says), "the refusal names it: {told}");
     let poisoned: Vec<Value> =
         row.poisoned.iter().map(|(path, outcome)| json!({"path": path, "outcome": outcome})).collect();
     let found = report["verification"]["poisoned"].as_array().cloned().unwrap_or_default();
@@ -128,8 +130,8 @@ fn what_tests_run_is_made_of_the_tree_that_is_judged() {
     let locked = json!({"setup": tsc(), "setup_inputs": ["package-lock.json"]});
     let blind = Row { poisoned: &[], ..typescript("locked", locked, GOOD_TS, "blocked", "Cannot find module") };
     check(&blind);
-    let broken = json!({"build": ["false"]});
-    let says = "build 1: `false` ended with exit 1";
+    let broken = json!({"build": ["sh -c 'echo no compiler here; exit 3'"]});
+    let says = "the baseline cannot be set up and built: build 1: `sh -c echo no compiler here; exit 3` ended with exit 3; it ends with: no compiler here";
     check(&Row { poisoned: &[], ..typescript("broken on the baseline", broken, GOOD_TS, "blocked", says) });
 }
 

@@ -40,13 +40,52 @@ fn expected_output_is_not_changed_to_fit() {
 fn a_contract_that_names_exam_files_is_told_before_a_run_is_spent() {
     let world = super::world_with(&PAGE, "true");
     let contract = std::fs::read_to_string(world.here().join("made/case.yaml")).unwrap();
-    let named = contract.replace("[page.py, golden/]", "[page.py, golden/page.txt, test_page.py]");
+    let named = contract.replace("[page.py, golden/]", "[page.py, golden/page.txt, test_page.py, conftest.py]");
     assert_ne!(contract, named);
     std::fs::write(world.here().join("made/case.yaml"), &named).unwrap();
     let told = world.cto(["decide", "./made"]).expect(0).text();
-    assert!(told.contains("exam-needs-exam_may_change golden/page.txt test_page.py"), "{told}");
-    let released = format!("{named}\nexam_may_change: [golden/page.txt]\n");
+    assert!(
+        told.contains("exam-needs-exam_may_change conftest.py\nexam-needs-it-if-it-has-tests test_page.py\n"),
+        "{told}"
+    );
+    let released = format!("{named}\nexam_may_change: [conftest.py]\n");
     std::fs::write(world.here().join("made/case.yaml"), released).unwrap();
     let told = world.cto(["decide", "./made"]).expect(0).text();
-    assert!(told.contains("exam-needs-exam_may_change test_page.py"), "{told}");
+    assert!(!told.contains("exam-needs-exam_may_change"), "{told}");
+}
+
+/// A helper of tests, data that they compare with, and a file from which tests run: what naming each among the allowed paths is worth.
+#[test]
+fn a_path_by_name_releases_only_a_file_from_which_no_test_ran() {
+    let with = |test: &str| {
+        let helper = ("tests/helper.py", "def shown(text):\n    return text + \"\\n\"\n");
+        let page = ("page.py", "def name():\n    return \"shop\"\n");
+        let test = ("test_page.py", test.to_owned());
+        [helper, page, ("golden/page.txt", "shop\n"), ("tests/__init__.py", "")]
+            .map(|(path, text)| (path, text.to_owned()))
+            .into_iter()
+            .chain([test])
+            .collect::<Vec<_>>()
+    };
+    let test = "import unittest\n\nimport page\nfrom tests.helper import shown\n\n\nclass Page(unittest.TestCase):\n    def test_page(self):\n        self.assertEqual(shown(page.name()), open(\"golden/page.txt\").read())\n";
+    for (allowed, does, reasons) in [
+        // Work that changes what the tests read, and says so.
+        ("[page.py, golden/page.txt]", "echo store > golden/page.txt", &[][..]),
+        ("[page.py, tests/helper.py]", "sed -i 's/text + .*/\"shop\\\\n\"/' tests/helper.py", &[]),
+        // The same by a glob, and a file that is a test.
+        ("[page.py, 'golden/*']", "echo store > golden/page.txt", &["verification_failed"]),
+        ("[page.py, 'tests/*']", "sed -i 's/text + .*/\"shop\\\\n\"/' tests/helper.py", &["verification_failed"]),
+        ("[page.py, test_page.py]", "sed -i 's/self.assert.*/pass/' test_page.py", &["verification_failed"]),
+    ] {
+        let files = with(test);
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        let script = format!("{OTHER_NAME} && {does}");
+        let fake = serde_json::json!({"steps": [{"run": {"argv": ["sh", "-ec", script]}}]}).to_string();
+        let world = super::baseline::made(&files, &[], &[("allowed_paths", allowed), ("fake", &fake)]);
+        let (report, _) = world.run("./made", i32::from(!reasons.is_empty()));
+        assert_eq!(report["blocker_reasons"], serde_json::json!(reasons), "{allowed}: {:#}", report["blockers"]);
+        assert!(report["coverage"].to_string().contains("exam_change_not_controlled"), "{allowed}");
+        let _ = world.cto(["verify", "@"]).expect(0);
+        let _ = world.cto(["reverify", "@"]);
+    }
 }

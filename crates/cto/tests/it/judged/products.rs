@@ -47,8 +47,14 @@ const WRONG_RS: &str =
 
 /// Nothing to build: what a patch may carry.
 const PLAIN: Project = Project {
-    files: &[("a.txt", "one\n"), ("src/main.sh", "echo one\n"), ("bin/tool.bin", "\u{1}\u{0}")],
-    allowed: "[a.txt, src/, tests/, art/, bin/, lib/named.wasm, bin/tool.bin]",
+    files: &[
+        ("a.txt", "one\n"),
+        ("src/main.sh", "echo one\n"),
+        ("bin/tool.bin", "\u{1}\u{0}"),
+        ("gradle/wrapper/gradle-wrapper.jar", "PK\u{3}\u{4}\u{0}one"),
+        ("lib/tool.jar", "PK\u{3}\u{4}\u{0}one"),
+    ],
+    allowed: "[a.txt, src/, tests/, art/, bin/, gradle/, lib/named.wasm, lib/tool.jar, bin/tool.bin]",
     commands: "[[grep, -qx, two, a.txt]]",
 };
 
@@ -116,6 +122,8 @@ const REFUSED: &[&[(&str, &str)]] = &[
         ("src/__pycache__/a", "1"),
         ("tests/helper", "\\177ELF\\002\\001\\000"),
     ],
+    // A program of the baseline that starts builds, and was changed.
+    &[("gradle/wrapper/gradle-wrapper.jar", "PK\\003\\004\\000two")],
 ];
 
 fn write(files: &[(&str, &str)]) -> String {
@@ -146,7 +154,11 @@ fn what_people_draw_write_and_name_is_carried() {
     ];
     let _ = check(&passes(&PLAIN, &format!("{}\nchmod +x bin/tool.bin", write(&files))));
     let coverage = &["product_not_rebuilt"];
-    for named in [[("lib/named.wasm", "\\000asm\\001\\000")], [("bin/tool.bin", "x\\000y")]] {
+    for named in [
+        [("lib/named.wasm", "\\000asm\\001\\000")],
+        [("bin/tool.bin", "x\\000y")],
+        [("lib/tool.jar", "PK\\003\\004\\000two")],
+    ] {
         let _ = check(&Row { coverage, ..passes(&PLAIN, &write(&named)) });
     }
 }
@@ -211,7 +223,7 @@ fn times_never_make_a_product_look_fresh() {
 #[test]
 fn a_carried_product_is_found_again() {
     let world =
-        super::world_with(&PLAIN, "printf 'two\\n' > a.txt; mkdir lib; printf '\\000asm\\001' > lib/named.wasm");
+        super::world_with(&PLAIN, "printf 'two\\n' > a.txt; mkdir -p lib; printf '\\000asm\\001' > lib/named.wasm");
     let _ = world.run("./made", 0);
     let same = world.cto(["reverify", "@", "--json"]).expect(0).json();
     let coverage = |document: &Value| document.to_string().contains("product_not_rebuilt");

@@ -123,9 +123,17 @@ fn cargo_with_a_runner_of_its_own() {
 fn assertions_that_are_removed_are_said() {
     let without = FILES[1].1.replace("self.assertEqual(calc.zero(), 0)", "calc.zero()");
     let more = format!("{}\n    def test_more(self):\n        self.assertEqual(calc.add(0, 1), 1)\n", FILES[1].1);
-    for (test, changes, said) in
-        [(&without, &[][..], true), (&without, &[("exam_may_change", "[test_calc.py]")], false), (&more, &[], false)]
-    {
+    let returns = FILES[1].1.replace("def test_zero(self):\n", "def test_zero(self):\n        return\n");
+    let again = format!("{}\n    def test_zero(self):\n        pass\n", FILES[1].1);
+    let patches = FILES[1].1.replace("import calc\n", "import calc\n\ncalc.zero = lambda: 0\n");
+    for (test, changes, said) in [
+        (&without, &[][..], true),
+        (&without, &[("exam_may_change", "[test_calc.py]")], false),
+        (&more, &[], false),
+        (&returns, &[], true),
+        (&again, &[], true),
+        (&patches, &[], true),
+    ] {
         let world = made(FILES, &[("calc.py", GOOD), ("test_calc.py", test)], changes);
         let (report, _) = world.run("./made", 0);
         assert_eq!(covers(&report, "exam_change_not_controlled"), said, "{test}: {}", report["coverage"]);

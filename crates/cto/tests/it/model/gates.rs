@@ -53,6 +53,7 @@ const BLOCKED: &[(&str, Change, &str, &str, &str)] = &[
         MODEL,
         "is empty",
     ),
+    ("required, without a pair", leave_out_pair, NOT_ADMITTED, MODEL, "names no pair"),
     (
         "another is required",
         |it| it.decision = Some(decision("local", "else", "x", "y")),
@@ -132,6 +133,20 @@ fn expose_credential(it: &mut Scene) {
     it.config["credential_sources"]["key"] = json!({"file": file});
 }
 
+fn without(keys: &[&str]) -> Value {
+    let mut decision = decision("local", "prov", "m", "y");
+    keys.iter().for_each(|key| decision[*key] = json!(""));
+    decision
+}
+
+fn leave_out_fallback(it: &mut Scene) {
+    it.decision = Some(without(&["fallback_provider", "fallback_model"]));
+}
+
+fn leave_out_pair(it: &mut Scene) {
+    it.decision = Some(without(&["provider", "model", "credential_source_class", "allowed_network_class"]));
+}
+
 /// A whole provider decision.
 fn decision(kind: &str, provider: &str, model: &str, fallback: &str) -> Value {
     let local = kind == "local";
@@ -172,6 +187,7 @@ fn what_is_admitted_and_decided_runs() {
     let rows: &[(&str, Change, bool)] = &[
         ("no decision", |_| {}, false),
         ("required", |it| it.decision = Some(decision("local", "prov", "m", "y")), false),
+        ("required, without a fallback", leave_out_fallback, false),
         ("approved", |it| it.decision = Some(decision("external", "prov", "m", "y")), false),
         ("the fallback, asked for by name", |it| it.decision = Some(decision("local", "else", "x", "m")), true),
     ];

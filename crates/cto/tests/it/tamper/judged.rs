@@ -142,6 +142,7 @@ const LIES: &[Lie] = &[
     // What it does not prove, and who says so.
     lie("coverage emptied", "pass", |f| f.report(|r| r["coverage"] = json!([])), same, REPORT, "signed_coverage"),
     lie("coverage emptied and signed", "pass", |f| f.report(|r| r["coverage"] = json!([])), |s| s["predicate"]["coverage"] = json!([]), REPORT, "coverage"),
+    lie("an altered exam, not said", "altered", |f| f.report(|r| leave_out(&mut r["coverage"], "exam_change_not_controlled")), |s| leave_out(&mut s["predicate"]["coverage"], "exam_change_not_controlled"), REPORT, "coverage"),
     lie("no control, not said", "fail", |f| f.report(|r| leave_out(&mut r["coverage"], "exam_without_control")), |s| leave_out(&mut s["predicate"]["coverage"], "exam_without_control"), REPORT, "coverage"),
     lie("activated by default", "pass", |f| f.report(|r| r["runtime_default_activation"] = json!(true)), same, REPORT, "runtime_default_activation"),
     lie("another sandbox signed", "pass", nothing, |s| s["predicate"]["sandbox"]["applied"] = json!("none"), REPORT, "signed_sandbox"),

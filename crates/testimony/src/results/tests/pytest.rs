@@ -183,3 +183,21 @@ fn files_that_could_not_be_collected() {
     let reported = super::read_left(&Left { files: &[("pytest.xml", REPORT)], ..Left::default() }).unwrap();
     assert_eq!(reported.unloaded.iter().collect::<Vec<_>>(), ["sub/test_c.py"]);
 }
+
+/// Quiet sessions have no heading, so that only their reports tell which of them a test started.
+#[test]
+fn quiet_sessions_within_a_quiet_session() {
+    const OUTER: &str =
+        "<testsuites name=\"pytest tests\"><testcase classname=\"a\" name=\"test_a\" file=\"a.py\"/></testsuites>";
+    let words =
+        "F\n1 failed in 0.01s\n.                                                    [100%]\n1 passed in 0.50s\n";
+    let own = ("pytest${PYTEST_CURRENT_TEST}.xml", OUTER);
+    // Two sessions, one after the other: the first wrote its report where the second did.
+    check(&Left { stdout: words, files: &[own], ..Left::default() }, &["pytest 2/1/0", "+ a.py::test_a"]);
+    for nested in [("pytesta.py::test_a (call).xml", OUTER), ("pytesttests", "")] {
+        check(&Left { stdout: words, files: &[own, nested], ..Left::default() }, &["pytest 1/0/0", "+ a.py::test_a"]);
+    }
+    // Without a report of its own nothing is left out.
+    let nested = [("pytesttests", "")];
+    check(&Left { stdout: words, files: &nested, ..Left::default() }, &["pytest 2/1/0"]);
+}

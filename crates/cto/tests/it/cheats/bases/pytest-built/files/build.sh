@@ -1,0 +1,1 @@
+mkdir -p gen && cp src/calc.py gen/calc.py

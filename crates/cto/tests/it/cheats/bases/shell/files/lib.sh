@@ -1,0 +1,5 @@
+# trim TEXT: prints it without the spaces at both ends
+trim() {
+    text=${1# }
+    printf '%s\n' "${text% }"
+}

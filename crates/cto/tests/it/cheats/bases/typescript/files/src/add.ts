@@ -1,0 +1,1 @@
+exports.add = (a: number, b: number) => a - b;

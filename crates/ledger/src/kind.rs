@@ -1,0 +1,80 @@
+//! The kinds of entries, in one table.
+
+/// The part an entry of a kind plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KindRole {
+    /// A step of every run's life. Appended by a method of its own, which also keeps the run's row.
+    Life,
+    /// A statement about one run: its bundle is kept for it.
+    Statement,
+    /// Something that happened in the home, to no run or to several.
+    Home,
+}
+
+macro_rules! kinds {
+    ($($variant:ident $name:literal $role:ident $doc:literal,)*) => {
+        /// A kind of entry that this program writes.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum EntryKind {
+            $(#[doc = $doc] $variant,)*
+        }
+
+        impl EntryKind {
+            pub const ALL: &'static [EntryKind] = &[$(Self::$variant,)*];
+
+            /// The text that stands in the ledger.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            pub const fn role(self) -> KindRole {
+                match self { $(Self::$variant => KindRole::$role,)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    RunStarted "run.started" Life "A run was accepted and its row exists.",
+    EngineStarting "engine.starting" Life "The engine process is about to be started; from here on an interruption is a failure.",
+    EvidenceSealed "evidence.sealed" Life "The run's bundle is sealed and in its final place.",
+    EvidenceCollected "evidence.collected" Life "The run's bundle is about to be removed, because nothing rests on it.",
+    EvidenceReverified "evidence.reverified" Statement "A bundle's verification was held again.",
+    EvidenceImported "evidence.imported" Statement "A bundle of another home was checked and taken in.",
+    PatchTaken "patch.taken" Statement "A verified patch was committed to a branch of the operator's repository.",
+    HaltSet "halt.set" Home "The kill switch was set.",
+    HaltLifted "halt.lifted" Home "The kill switch was lifted.",
+    EngineEnabled "engine.enabled" Home "The operator opened an engine's gate.",
+    ModelReserved "model.reserved" Home "A run has reserved what it may use of a model. Names its run in the body, so that no bundle is kept for it.",
+    ModelSettled "model.settled" Home "The use of a model that a run's reservation came to.",
+}
+
+impl EntryKind {
+    /// The kind of this name; `None` for one of a newer program.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
+    pub(crate) fn of_role(role: KindRole) -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(move |kind| kind.role() == role)
+    }
+}
+
+impl std::fmt::Display for EntryKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_come_back() {
+        for kind in EntryKind::ALL {
+            assert_eq!(EntryKind::from_name(kind.name()), Some(*kind));
+        }
+        assert_eq!(EntryKind::from_name("run.begun"), None);
+    }
+}

@@ -1,0 +1,122 @@
+//! `cargo xtask house [DIR]`: measures the code of a tree: sizes, names, comments, cycles. `--check` holds it against
+//! `xtask/house.toml`, `--tighten` writes there what has become better. Limits only tighten.
+
+mod cycles;
+mod items;
+mod lexer;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::Outcome;
+use crate::process::root;
+use tree::{Measured, measure};
+
+/// The side on which a figure is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Better {
+    Higher,
+    Lower,
+}
+
+/// One line of the table.
+struct Figure {
+    name: &'static str,
+    better: Better,
+    /// Room for noise, so that a file more does not fail a build.
+    slack: f64,
+    of: fn(&Measured) -> f64,
+}
+
+const FIGURES: &[Figure] = &[
+    Figure { name: "file_lines_p95", better: Better::Lower, slack: 10.0, of: |m| m.file_lines(95) },
+    Figure { name: "function_lines_median", better: Better::Lower, slack: 0.0, of: |m| m.function_lines(50) },
+    Figure { name: "function_lines_p95", better: Better::Lower, slack: 1.0, of: |m| m.function_lines(95) },
+    Figure { name: "visible_types_unique_percent", better: Better::Higher, slack: 0.5, of: Measured::unique_types },
+    Figure { name: "one_word_functions_percent", better: Better::Lower, slack: 0.5, of: Measured::one_word_functions },
+    Figure { name: "visible_documented_percent", better: Better::Higher, slack: 0.5, of: Measured::documented },
+    Figure { name: "docs_begin_with_question_percent", better: Better::Lower, slack: 0.2, of: Measured::questions },
+    Figure { name: "comment_lines_percent", better: Better::Higher, slack: 0.2, of: Measured::comments },
+    Figure { name: "code_line_chars", better: Better::Lower, slack: 0.3, of: Measured::line_chars },
+    Figure { name: "largest_cycle_modules", better: Better::Lower, slack: 0.0, of: |m| m.cycle.modules.len() as f64 },
+    Figure { name: "unwraps_outside_tests", better: Better::Lower, slack: 0.0, of: |m| m.unwraps as f64 },
+    Figure { name: "clones_per_1000_lines", better: Better::Lower, slack: 0.3, of: Measured::clones },
+    Figure { name: "locked_packages", better: Better::Lower, slack: 0.0, of: |m| m.locked as f64 },
+    Figure { name: "test_lines_percent_of_code", better: Better::Higher, slack: 1.0, of: Measured::tests },
+];
+
+pub(crate) fn chore(arguments: &[&str]) -> Outcome {
+    match arguments {
+        [] => print(&measure(&root())?),
+        ["--check"] => return check(),
+        ["--tighten"] => return tighten(),
+        [folder] => print(&measure(Path::new(folder))?),
+        _ => return Err("house [DIR] | house --check | house --tighten".to_owned()),
+    }
+    Ok(())
+}
+
+fn print(measured: &Measured) {
+    println!("{} files, {} lines of code\n", measured.files.len(), measured.code_lines);
+    for figure in FIGURES {
+        println!("{:<34} {:>8.1}", figure.name, (figure.of)(measured));
+    }
+    let cycle = &measured.cycle;
+    println!("\nlargest cycle: {} of {} modules of {}", cycle.modules.len(), cycle.of, cycle.package);
+    println!("  {}", cycle.modules.join(", "));
+    println!("types that occur most: {}", measured.commonest_types(8).join(", "));
+}
+
+fn limits_path() -> PathBuf {
+    root().join("xtask/house.toml")
+}
+
+fn read_limits() -> Outcome<BTreeMap<String, f64>> {
+    let path = limits_path();
+    let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The drift of a tree from its limits.
+pub(crate) fn check() -> Outcome {
+    let (limits, measured) = (read_limits()?, measure(&root())?);
+    let mut worse = Vec::new();
+    for figure in FIGURES {
+        let value = (figure.of)(&measured);
+        let Some(limit) = limits.get(figure.name) else {
+            worse.push(format!("xtask/house.toml has no `{}`", figure.name));
+            continue;
+        };
+        let holds = match figure.better {
+            Better::Higher => value >= limit - figure.slack,
+            Better::Lower => value <= limit + figure.slack,
+        };
+        if !holds {
+            worse.push(format!("{}: {value:.1}, and it was {limit:.1}", figure.name));
+        }
+    }
+    match worse.is_empty() {
+        true => Ok(()),
+        false => Err(format!("the code got worse by its own measure:\n{}", worse.join("\n"))),
+    }
+}
+
+/// Writes every figure that is better than its limit, and those that have none.
+fn tighten() -> Outcome {
+    let (limits, measured) = (read_limits().unwrap_or_default(), measure(&root())?);
+    let mut text = String::from(
+        "# Limits of `cargo xtask house`. They only tighten: `cargo xtask house --tighten` writes them.\n",
+    );
+    for figure in FIGURES {
+        let value = ((figure.of)(&measured) * 10.0).round() / 10.0;
+        let limit = limits.get(figure.name).copied().unwrap_or(value);
+        let tighter = match figure.better {
+            Better::Higher => value.max(limit),
+            Better::Lower => value.min(limit),
+        };
+        text.push_str(&format!("{} = {tighter:.1}\n", figure.name));
+    }
+    fs::write(limits_path(), text).map_err(|error| format!("{}: {error}", limits_path().display()))
+}

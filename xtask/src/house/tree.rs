@@ -1,0 +1,249 @@
+//! The figures of a tree of Rust packages.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::cycles::{Imports, largest_cycle};
+use super::items::items;
+use super::lexer::lex;
+use crate::Outcome;
+
+/// Words that a doc comment should not begin with.
+const QUESTIONS: &[&str] = &["What", "Where", "Whether", "Who", "Which", "How", "Why", "When"];
+
+/// The modules of one package that import each other.
+#[derive(Debug, Default)]
+pub(super) struct Cycle {
+    pub(super) package: String,
+    pub(super) modules: Vec<String>,
+    pub(super) of: usize,
+}
+
+/// Everything counted, without tests unless said.
+#[derive(Debug, Default)]
+pub(super) struct Measured {
+    /// Lines of each file.
+    pub(super) files: Vec<usize>,
+    pub(super) code_lines: usize,
+    pub(super) unwraps: usize,
+    pub(super) locked: usize,
+    pub(super) cycle: Cycle,
+    functions: Vec<usize>,
+    one_word: usize,
+    visible_functions: usize,
+    types: BTreeMap<String, usize>,
+    documented: usize,
+    visible: usize,
+    docs: usize,
+    questions: usize,
+    comment_lines: usize,
+    code_chars: usize,
+    clones: usize,
+    test_lines: usize,
+}
+
+pub(super) fn measure(root: &Path) -> Outcome<Measured> {
+    let mut measured = Measured::default();
+    let mut sources = Vec::new();
+    collect(root, &mut sources)?;
+    sources.sort();
+    let mut packages: BTreeMap<PathBuf, Package> = BTreeMap::new();
+    for path in &sources {
+        let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let inner = path.strip_prefix(root).unwrap_or(path);
+        let (code, tests) = split_tests(&text, is_test(inner));
+        measured.test_lines += tests;
+        if !code.is_empty() {
+            measured.add(code);
+            if let Some((package, module)) = place(inner) {
+                packages.entry(package).or_default().add(module, code);
+            }
+        }
+    }
+    for (package, imports) in packages {
+        let imports = imports.resolve();
+        let modules = largest_cycle(&imports);
+        if modules.len() > measured.cycle.modules.len() {
+            let package = package.display().to_string();
+            measured.cycle = Cycle { package, modules, of: imports.len() };
+        }
+    }
+    let lock = fs::read_to_string(root.join("Cargo.lock")).unwrap_or_default();
+    measured.locked = lock.lines().filter(|line| *line == "[[package]]").count();
+    Ok(measured)
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> Outcome {
+    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    for entry in entries.flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_string_lossy();
+        if path.is_dir() && name != "target" && !name.starts_with('.') {
+            collect(&path, found)?;
+        } else if name.ends_with(".rs") {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn is_test(path: &Path) -> bool {
+    let part = |part: std::path::Component<'_>| {
+        matches!(
+            part.as_os_str().to_str(),
+            Some("tests" | "tests.rs" | "testkit" | "benches" | "examples" | "fixtures")
+        )
+    };
+    path.components().any(part)
+}
+
+/// The code of a file, and how many lines of tests it has. Tests stand at its end.
+fn split_tests(text: &str, is_test: bool) -> (&str, usize) {
+    if is_test {
+        return ("", text.lines().count());
+    }
+    let at = text.find("#[cfg(test)]\nmod ").or_else(|| text.find("#[cfg(test)]\n#[expect"));
+    at.map_or((text, 0), |at| (&text[..at], text[at..].lines().count()))
+}
+
+/// The package of a file and its module right below the root; an empty name for the root itself.
+fn place(path: &Path) -> Option<(PathBuf, String)> {
+    let parts: Vec<String> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    let at = parts.iter().position(|part| part == "src")?;
+    let module = parts.get(at + 1)?.trim_end_matches(".rs").to_owned();
+    let is_root = parts.len() == at + 2 && matches!(module.as_str(), "lib" | "main");
+    Some((parts[..at].iter().collect(), if is_root { String::new() } else { module }))
+}
+
+/// Imports of a package before re-exports are followed.
+#[derive(Debug, Default)]
+struct Package {
+    /// By module: first and second component of each path from the root.
+    uses: BTreeMap<String, Vec<(String, String)>>,
+    /// Names that the root gives out, and the module each comes from.
+    exports: BTreeMap<String, String>,
+}
+
+impl Package {
+    fn add(&mut self, module: String, code: &str) {
+        let lexed = lex(code);
+        if module.is_empty() {
+            self.exports.extend(exports(&lexed.tokens.iter().map(|token| token.text).collect::<Vec<_>>()));
+            return;
+        }
+        let uses = self.uses.entry(module).or_default();
+        uses.extend(items(&lexed).of_crate.iter().map(|(first, second)| ((*first).to_owned(), (*second).to_owned())));
+    }
+
+    /// A re-export counts for the module that defines the item.
+    fn resolve(&self) -> Imports {
+        let modules: BTreeSet<&String> = self.uses.keys().collect();
+        let target = |first: &String| -> Option<String> {
+            if modules.contains(first) { Some(first.clone()) } else { self.exports.get(first).cloned() }
+        };
+        let of = |(module, uses): (&String, &Vec<(String, String)>)| {
+            let to = uses.iter().filter_map(|(first, _)| target(first)).filter(|to| to != module);
+            (module.clone(), to.collect())
+        };
+        self.uses.iter().map(of).collect()
+    }
+}
+
+/// `use module::{A, b::C};` in a root: each last name with its module.
+fn exports(tokens: &[&str]) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for (at, _) in tokens.iter().enumerate().filter(|(_, text)| **text == "use") {
+        let Some(module) = tokens.get(at + 1) else { continue };
+        let names = tokens[at + 2..].iter().take_while(|text| **text != ";");
+        found.extend(names.filter(|name| name.len() > 1).map(|name| ((*name).to_owned(), (*module).to_owned())));
+    }
+    found
+}
+
+impl Measured {
+    fn add(&mut self, code: &str) {
+        let lexed = lex(code);
+        let found = items(&lexed);
+        self.files.push(code.lines().count());
+        self.code_lines += lexed.code_lines;
+        self.code_chars += lexed.code_chars;
+        self.comment_lines += lexed.comment_lines;
+        self.docs += lexed.docs.len();
+        let asks = |doc: &&(usize, &str)| QUESTIONS.iter().any(|word| doc.1.split(' ').next() == Some(word));
+        self.questions += lexed.docs.iter().filter(asks).count();
+        self.unwraps += found.unwraps;
+        self.clones += found.clones;
+        self.functions.extend(found.functions.iter().map(|function| function.lines));
+        for item in found.functions.iter().filter(|item| item.is_visible) {
+            self.visible_functions += 1;
+            self.one_word += usize::from(!item.name.contains('_'));
+        }
+        for item in found.types.iter().filter(|item| item.is_visible) {
+            *self.types.entry(item.name.to_owned()).or_default() += 1;
+        }
+        for item in found.functions.iter().chain(&found.types).filter(|item| item.is_visible) {
+            self.visible += 1;
+            self.documented += usize::from(item.is_documented);
+        }
+    }
+
+    pub(super) fn file_lines(&self, percent: usize) -> f64 {
+        percentile(&self.files, percent)
+    }
+
+    pub(super) fn function_lines(&self, percent: usize) -> f64 {
+        percentile(&self.functions, percent)
+    }
+
+    pub(super) fn unique_types(&self) -> f64 {
+        let once = self.types.values().filter(|count| **count == 1).count();
+        percent(once, self.types.values().sum())
+    }
+
+    pub(super) fn one_word_functions(&self) -> f64 {
+        percent(self.one_word, self.visible_functions)
+    }
+
+    pub(super) fn documented(&self) -> f64 {
+        percent(self.documented, self.visible)
+    }
+
+    pub(super) fn questions(&self) -> f64 {
+        percent(self.questions, self.docs)
+    }
+
+    pub(super) fn comments(&self) -> f64 {
+        percent(self.comment_lines, self.comment_lines + self.code_lines)
+    }
+
+    pub(super) fn line_chars(&self) -> f64 {
+        self.code_chars as f64 / self.code_lines.max(1) as f64
+    }
+
+    pub(super) fn clones(&self) -> f64 {
+        percent(self.clones, self.code_lines) * 10.0
+    }
+
+    pub(super) fn tests(&self) -> f64 {
+        percent(self.test_lines, self.code_lines)
+    }
+
+    /// Names of types that stand for several things, most frequent first.
+    pub(super) fn commonest_types(&self, most: usize) -> Vec<String> {
+        let mut types: Vec<(&String, &usize)> = self.types.iter().collect();
+        types.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), (*name).clone()));
+        types.into_iter().take(most).map(|(name, count)| format!("{name} {count}")).collect()
+    }
+}
+
+fn percent(part: usize, of: usize) -> f64 {
+    100.0 * part as f64 / of.max(1) as f64
+}
+
+fn percentile(values: &[usize], percent: usize) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let at = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
+    sorted.get(at).copied().unwrap_or_default() as f64
+}

@@ -1,0 +1,274 @@
+//! `cargo xtask reverted`: takes out one defence at a time and expects that its tests fail. A test that passes without the line
+//! it is there for proves nothing.
+//!
+//! The rows stand in `xtask/reverted/*.toml`. Everything happens in a clone of HEAD with a target folder of its own, below
+//! `target/reverted/`: the work tree and what is built there stay as they are. The attacks then meet no defence, so run this on
+//! a machine that may be lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::Deserialize;
+
+use crate::process::{output, program, root, run, target};
+use crate::{Outcome, tools};
+
+/// Seconds for the tests of one row; without its defence a test may well hang.
+const PATIENCE: &str = "600";
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    row: Vec<Row>,
+}
+
+/// A defence, the edit that takes it out, and the tests that must then fail.
+// No `deny_unknown_fields`: serde cannot have it beside `flatten`.
+#[derive(Debug, Deserialize)]
+struct Row {
+    name: String,
+    #[serde(flatten)]
+    edit: Edit,
+    /// Further edits, where one line alone does not take it out.
+    #[serde(default)]
+    also: Vec<Edit>,
+    #[serde(flatten)]
+    suite: Suite,
+    fails: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Edit {
+    /// Below the repository.
+    file: PathBuf,
+    /// Occurs exactly once in the file.
+    find: String,
+    replace: String,
+}
+
+/// A test program.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+struct Suite {
+    package: String,
+    /// The name of a test target, or `lib`.
+    test: String,
+    /// Variables of its environment, as `NAME=VALUE`.
+    #[serde(default)]
+    variables: Vec<String>,
+}
+
+pub(crate) fn chore(wanted: &[&str]) -> Outcome {
+    let mut rows = read_rows(&root().join("xtask/reverted"))?;
+    rows.retain(|row| wanted.is_empty() || wanted.iter().any(|word| row.name.contains(word)));
+    if rows.is_empty() {
+        return Err(format!("no row's name contains {}", wanted.join(" or ")));
+    }
+    let scratch = Scratch::prepare()?;
+    scratch.check_untouched(&rows)?;
+    let mut kept: Vec<String> = Vec::new();
+    for (number, row) in rows.iter().enumerate() {
+        let verdict = scratch.check(row)?;
+        println!("{}/{} {}: {verdict}", number + 1, rows.len(), row.name);
+        kept.extend(verdict.passing.iter().map(|test| format!("{}: {test} passes without it", row.name)));
+    }
+    if !kept.is_empty() {
+        return Err(kept.join("\n"));
+    }
+    println!("{} defences taken out, one at a time; each was missed by every test named", rows.len());
+    Ok(())
+}
+
+fn read_rows(folder: &Path) -> Outcome<Vec<Row>> {
+    let fail = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let entries = fs::read_dir(folder).map_err(|error| fail(folder, &error))?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    let mut rows = Vec::new();
+    for path in files {
+        let text = read(&path)?;
+        let table: Table = toml::from_str(&text).map_err(|error| fail(&path, &error))?;
+        rows.extend(table.row);
+    }
+    Ok(rows)
+}
+
+impl Row {
+    /// The texts of the files that are edited, without the defence.
+    fn edited(&self, tree: &Path) -> Outcome<BTreeMap<PathBuf, String>> {
+        let mut texts = BTreeMap::new();
+        for Edit { file, find, replace } in std::iter::once(&self.edit).chain(&self.also) {
+            let text = match texts.remove(file) {
+                Some(text) => text,
+                None => read(&tree.join(file)).map_err(|error| format!("{}: {error}", self.name))?,
+            };
+            let edited = match text.matches(find.as_str()).count() {
+                1 => text.replacen(find.as_str(), replace, 1),
+                times => return Err(format!("{}: `{find}` occurs {times} times in {}", self.name, file.display())),
+            };
+            texts.insert(file.clone(), edited);
+        }
+        Ok(texts)
+    }
+}
+
+fn read(path: &Path) -> Outcome<String> {
+    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The tests of a row after its defence was taken out.
+#[derive(Debug, Default)]
+struct Verdict {
+    failing: Vec<String>,
+    passing: Vec<String>,
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.failing.len(), self.passing.len()) {
+            (failing, 0) => write!(f, "missed by all {failing}"),
+            (failing, passing) => write!(f, "missed by {failing}, NOT by {passing}"),
+        }
+    }
+}
+
+/// A clone in which lines may be taken out.
+struct Scratch {
+    tree: PathBuf,
+    target: PathBuf,
+    tools: Vec<(&'static str, PathBuf)>,
+}
+
+impl Scratch {
+    fn prepare() -> Outcome<Self> {
+        let home = target().join("reverted");
+        let tree = home.join("tree");
+        fs::create_dir_all(&home).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
+        let head = output(git(&root()).args(["rev-parse", "HEAD"]))?;
+        if !tree.join(".git").exists() {
+            run(program("git", ["clone", "--quiet", "--no-checkout", "--shared"]).arg(root()).arg(&tree))?;
+        }
+        run(git(&tree).args(["fetch", "--quiet", "origin", head.trim()]))?;
+        // Only what differs is written anew, so that little is built anew.
+        run(git(&tree).args(["checkout", "--quiet", "--force", "--detach", head.trim()]))?;
+        let mut made = Vec::new();
+        for (variable, make) in tools::TOOLS {
+            made.push((*variable, make()?));
+        }
+        Ok(Self { tree, target: home.join("target"), tools: made })
+    }
+
+    /// With every defence in place all of these tests pass.
+    fn check_untouched(&self, rows: &[Row]) -> Outcome {
+        let mut suites: BTreeMap<&Suite, BTreeSet<&str>> = BTreeMap::new();
+        for row in rows {
+            suites.entry(&row.suite).or_default().extend(row.fails.iter().map(String::as_str));
+        }
+        for (suite, tests) in suites {
+            let tests: Vec<&str> = tests.into_iter().collect();
+            let said = self.hold(suite, &tests)?;
+            let failing: Vec<&str> = tests.iter().copied().filter(|test| !said.passed(test)).collect();
+            if !failing.is_empty() {
+                return Err(format!("these fail with nothing taken out: {}\n{}", failing.join(", "), said.0));
+            }
+        }
+        println!("with nothing taken out they all pass");
+        Ok(())
+    }
+
+    fn check(&self, row: &Row) -> Outcome<Verdict> {
+        let edited = row.edited(&self.tree)?;
+        let mut untouched = BTreeMap::new();
+        for file in edited.keys() {
+            untouched.insert(file.clone(), read(&self.tree.join(file))?);
+        }
+        self.write(&edited)?;
+        let tests: Vec<&str> = row.fails.iter().map(String::as_str).collect();
+        let said = self.hold(&row.suite, &tests);
+        self.write(&untouched)?;
+        let said = said.map_err(|error| format!("{}: {error}", row.name))?;
+        let (passing, failing) = row.fails.iter().cloned().partition(|test| said.passed(test));
+        Ok(Verdict { failing, passing })
+    }
+
+    fn write(&self, texts: &BTreeMap<PathBuf, String>) -> Outcome {
+        for (file, text) in texts {
+            fs::write(self.tree.join(file), text).map_err(|error| format!("{}: {error}", file.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Builds and runs the tests; what does not build is an error, what ends in any way is not.
+    fn hold(&self, suite: &Suite, tests: &[&str]) -> Outcome<Said> {
+        let package = suite.package.as_str();
+        if self.tree.join("crates").join(package).join("examples").exists() {
+            run(&mut self.cargo(&["build", "--quiet", "--package", package, "--examples"]))?;
+        }
+        let mut selected = vec!["test", "--quiet", "--package", package];
+        match suite.test.as_str() {
+            "lib" => selected.push("--lib"),
+            test => selected.extend(["--test", test]),
+        }
+        run(self.cargo(&selected).arg("--no-run"))?;
+        let mut command = program("timeout", ["--kill-after=10", PATIENCE]);
+        command.arg(self.cargo(&[]).get_program()).args(["test", "--package", package]);
+        command.args(&selected[4..]).args(["--", "--exact"]).args(tests).current_dir(&self.tree);
+        self.set_variables(&mut command);
+        command.envs(suite.variables.iter().filter_map(|pair| pair.split_once('=')));
+        let output = command.output().map_err(|error| format!("cannot start timeout: {error}"))?;
+        Ok(Said(String::from_utf8_lossy(&output.stdout).into_owned()))
+    }
+
+    fn cargo(&self, arguments: &[&str]) -> Command {
+        let mut command = crate::process::cargo(arguments);
+        command.current_dir(&self.tree);
+        self.set_variables(&mut command);
+        command
+    }
+
+    fn set_variables(&self, command: &mut Command) {
+        command.env("CARGO_TARGET_DIR", &self.target).env_remove("CARGO_MANIFEST_DIR");
+        command.envs(self.tools.iter().map(|(variable, path)| (variable, path)));
+    }
+}
+
+/// Everything libtest printed.
+struct Said(String);
+
+impl Said {
+    fn passed(&self, test: &str) -> bool {
+        self.0.lines().any(|line| line.strip_prefix("test ").is_some_and(|rest| rest == format!("{test} ... ok")))
+    }
+}
+
+fn git(tree: &Path) -> Command {
+    let mut command = program("git", ["-C"]);
+    command.arg(tree);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An edit that no longer fits would be found only by who runs the chore.
+    #[test]
+    fn every_row_fits_the_code() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let rows = read_rows(&root.join("xtask/reverted")).unwrap();
+        let mut names = BTreeSet::new();
+        for row in &rows {
+            assert!(row.edited(&root).is_ok_and(|texts| !texts.is_empty()), "{:?}", row.edited(&root).err());
+            assert!(!row.fails.is_empty() && names.insert(&row.name), "{}: names tests, once", row.name);
+        }
+    }
+
+    #[test]
+    fn only_a_test_that_said_ok_has_passed() {
+        let said = Said("test a::b ... ok\ntest a::c ... FAILED\ntest a::bb ... ok\n".to_owned());
+        assert!(said.passed("a::b"));
+        assert!(!said.passed("a::c") && !said.passed("b") && !said.passed("a::d"));
+    }
+}
