@@ -112,14 +112,15 @@ impl Laid {
         Ok(())
     }
 
-    /// Tests that a report misses and whose names stand in the old version and nowhere in the new one.
+    /// Tests that a report misses and that the new version has no more: their name stands nowhere in it, or their file is gone.
     pub(super) fn tests_given_up(&self, report: &Value) -> Vec<String> {
         let passes = report["verification"]["passes"].as_array().into_iter().flatten();
         let missing = passes.flat_map(|pass| pass["tests"]["missing"].as_array().into_iter().flatten());
         let missing: BTreeSet<&str> = missing.filter_map(Value::as_str).collect();
         let given_up = missing.into_iter().filter(|test| {
-            let word = plain_name(test);
-            stands_in(&self.old, word) && !stands_in(&self.new, word)
+            let (word, file) = (plain_name(test), test.split("::").next().unwrap_or(test));
+            let is_gone = self.old.join(file).is_file() && !self.new.join(file).is_file();
+            is_gone || stands_in(&self.old, word) && !stands_in(&self.new, word)
         });
         given_up.map(str::to_owned).collect()
     }
