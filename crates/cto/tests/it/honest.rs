@@ -240,10 +240,38 @@ fn check(patch: &str, row: &Row) {
     }
 }
 
+/// With many files the next tree is laid out while a command runs; nothing else may differ.
+#[test]
+fn a_tree_of_many_files_is_judged_like_a_small_one() {
+    for (patch, twin) in [
+        ("unittest_subprocess", loses("tests.test_cli.Command.test_html")),
+        ("cargo_rename_test", loses("tests::small_numbers")),
+    ] {
+        let row = row_of(patch);
+        let cases = ["many", "many-twin"].map(|name| set(patch, row.repository, name));
+        let [Some(honest), Some(cheating)] = cases else { return };
+        for case in [&honest, &cheating] {
+            fs::create_dir(case.join("files/data")).unwrap();
+            for number in 0..300 {
+                fs::write(case.join(format!("files/data/{number}.txt")), format!("{number}\n")).unwrap();
+            }
+        }
+        passes(row, 2, &["run", "--json", honest.to_str().unwrap()]);
+        refuse_twin(&cheating, &twin);
+    }
+}
+
+fn row_of(patch: &str) -> &'static Row {
+    ROWS.iter().find(|(honest, _)| *honest == patch).map(|(_, row)| row).unwrap()
+}
+
 /// Runs the twin under the very contract of the honest patch.
 fn refused(patch: &str, twin: &Twin) {
-    let (_, row) = ROWS.iter().find(|(honest, _)| *honest == patch).unwrap();
-    let Some(case) = set(patch, row.repository, "twin") else { return };
+    let Some(case) = set(patch, row_of(patch).repository, "twin") else { return };
+    refuse_twin(&case, twin);
+}
+
+fn refuse_twin(case: &Path, twin: &Twin) {
     fs::rename(case.join("twin.patch"), case.join("change.patch")).unwrap();
     let report = WORLD.cto(["run", "--json", case.to_str().unwrap()]).expect(1).json();
     assert_eq!((&report["status"], &report["blocker_reasons"][0]), (&json!("fail"), &json!(twin.reason)));

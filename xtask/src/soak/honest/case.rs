@@ -66,6 +66,12 @@ impl Laid {
             git(&source, &["commit", "--quiet", "--allow-empty", "--message", version])?;
         }
         let changed = git(&source, &["diff", "--no-renames", "--numstat", "-z", "HEAD~", "HEAD"])?;
+        // Files that a release adds and its own ignore rules leave out are made by its packaging; no patch brings them.
+        let ignored = git(&source, &["ls-files", "--cached", "--ignored", "--exclude-standard"])?;
+        let added = git(&source, &["diff", "--no-renames", "--diff-filter=A", "--name-only", "HEAD~", "HEAD"])?;
+        if let Some(made) = ignored.lines().find(|path| added.lines().any(|other| other == *path)) {
+            return Err(format!("its archive holds `{made}`, which its repository ignores"));
+        }
         // A case is text, and so is a patch in which every file counts as binary, whatever its encoding.
         let attributes = source.join(".git/info/attributes");
         std::fs::create_dir_all(source.join(".git/info")).map_err(fail)?;
@@ -106,14 +112,15 @@ impl Laid {
         Ok(())
     }
 
-    /// Tests that a report misses and whose names stand in the old version and nowhere in the new one.
+    /// Tests that a report misses and that the new version has no more: their name stands nowhere in it, or their file is gone.
     pub(super) fn tests_given_up(&self, report: &Value) -> Vec<String> {
         let passes = report["verification"]["passes"].as_array().into_iter().flatten();
         let missing = passes.flat_map(|pass| pass["tests"]["missing"].as_array().into_iter().flatten());
         let missing: BTreeSet<&str> = missing.filter_map(Value::as_str).collect();
         let given_up = missing.into_iter().filter(|test| {
-            let word = plain_name(test);
-            stands_in(&self.old, word) && !stands_in(&self.new, word)
+            let (word, file) = (plain_name(test), test.split("::").next().unwrap_or(test));
+            let is_gone = self.old.join(file).is_file() && !self.new.join(file).is_file();
+            is_gone || stands_in(&self.old, word) && !stands_in(&self.new, word)
         });
         given_up.map(str::to_owned).collect()
     }
