@@ -13,7 +13,7 @@ use crate::process::{output, program};
 use crate::tools;
 
 /// Ignore rules of the repository where the archive has none: registries rarely carry them, and every repository has them.
-const IGNORED: &str = "__pycache__/\n*.py[co]\n.pytest_cache/\n.hypothesis/\n.tox/\n*.egg-info/\nnode_modules/\n/target/\n*.o\n*.a\n*.so\n*.lo\n/.nyc_output/\n/out/\n";
+const IGNORED: &str = "__pycache__/\n*.py[co]\n.pytest_cache/\n.hypothesis/\n.tox/\n*.egg-info/\nnode_modules/\n/target/\n*.o\n*.a\n*.so\n*.lo\n/.nyc_output/\n/out/\n/bzip2\n/bzip2recover\n*.rb2\n*.tst\n";
 
 /// Names of folders that hold tests or their data.
 const EXAM_FOLDERS: [&str; 12] = [
