@@ -155,13 +155,13 @@ impl Reported<'_> {
                 let run_id = report.run_id.clone();
                 scope.spawn(move || remove_work(&run.harness.home, &run_id));
             }
-            let sealed = seal(run.draft, report, &signing, &to)?;
-            stop::here("ledger.telling");
-            run.harness.ledger().run_sealed(&ledger_entry(&sealed, run.clock.now(), run.lease))?;
-            Journal::of(&run.harness.home, &sealed.report.run_id).remove();
-            stop::here("ledger.told");
-            Ok::<_, Stopped>(sealed)
+            seal(run.draft, report, &signing, &to)
         })?;
+        // Only now: a run that the ledger calls sealed has nothing left that its recovery would remove.
+        stop::here("ledger.telling");
+        run.harness.ledger().run_sealed(&ledger_entry(&sealed, run.clock.now(), run.lease))?;
+        Journal::of(&run.harness.home, &sealed.report.run_id).remove();
+        stop::here("ledger.told");
         run.watch.observer.step(&replay::sealed(&sealed.report));
         Ok(sealed)
     }

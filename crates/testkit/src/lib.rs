@@ -33,5 +33,5 @@ pub use tools::{
     node_environment, npm_cache, python_environment, same_place, stoppable, times, wheels,
 };
 pub use upstream::{ConnectProxy, TlsModel};
-pub use who::{Who, tested_as_ordinary_user};
+pub use who::{Who, copy_to_change, tested_as_ordinary_user};
 pub use world::{Ran, World, content_digest, contents};

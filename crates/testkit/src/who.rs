@@ -1,7 +1,7 @@
 //! Who a test lets the binary run as: root and an ordinary user, as far as the test itself can choose.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt as _, lchown};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -88,6 +88,13 @@ pub(crate) fn binary_for(binary: &Path, uid: Option<u32>) -> PathBuf {
         place.join("cto")
     };
     COPY.get_or_init(make).clone()
+}
+
+/// Copies a file of the sources so that the copy can be changed: the sources may be such as nobody may write.
+pub fn copy_to_change(from: &Path, to: &Path) {
+    fs::copy(from, to).expect("a copy");
+    let mode = fs::metadata(to).expect("the copy").permissions().mode();
+    fs::set_permissions(to, fs::Permissions::from_mode(mode | 0o200)).expect("a mode");
 }
 
 /// Copies a program, by another process: a descriptor of ours for writing could be inherited, and then nobody can execute it.

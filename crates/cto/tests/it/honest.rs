@@ -339,7 +339,7 @@ fn lay(from: &Path, to: &Path) {
         if path.is_dir() {
             lay(&path, &target);
         } else {
-            fs::copy(&path, &target).unwrap();
+            testkit::copy_to_change(&path, &target);
         }
     }
 }

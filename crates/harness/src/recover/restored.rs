@@ -73,7 +73,10 @@ impl Restored {
     }
 
     fn borne_out(&self, events: &[Event]) -> usize {
-        events.iter().position(|event| !self.bears_out(event)).unwrap_or(events.len())
+        let kept = events.iter().position(|event| !self.bears_out(event)).unwrap_or(events.len());
+        // A patch that nobody had judged yet is not the run's: it lies under `backend/recovered`.
+        let place = |kind: EventKind| events[..kept].iter().position(|event| event.kind == kind);
+        place(EventKind::PatchApplied).filter(|_| place(EventKind::GitDiffChecked).is_none()).unwrap_or(kept)
     }
 
     fn bears_out(&self, event: &Event) -> bool {

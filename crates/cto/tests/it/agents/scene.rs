@@ -278,7 +278,7 @@ pub(super) fn copy(from: &Path, to: &Path) {
         if from.is_dir() {
             copy(&from, &to);
         } else {
-            let _ = fs::copy(from, to).unwrap();
+            testkit::copy_to_change(&from, &to);
         }
     }
 }
