@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use contract::{Stamp, canonical_bytes};
 use evidence::stop;
-use ledger::{AppendEntryError, EntryKind};
+use ledger::EntryKind;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -255,11 +255,6 @@ impl<'a> Lookout<'a> {
 
     /// Why a run that was cancelled was.
     pub(crate) fn cause(&self, stopped: Stopped) -> Stopped {
-        if self.lease_lost.load(Ordering::Relaxed)
-            || matches!(stopped, Stopped::Ledger(AppendEntryError::LeaseLost { .. }))
-        {
-            return Stopped::LeaseLost;
-        }
         match (stopped, self.seen.get()) {
             (Stopped::Cancelled, Some(halted)) if !self.caller.load(Ordering::Relaxed) => {
                 Stopped::Halted(halted.clone())

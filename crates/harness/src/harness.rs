@@ -36,7 +36,7 @@ pub struct Harness {
     pub(crate) switch: PathBuf,
     /// This home on this machine.
     pub(crate) instance: Digest,
-    /// How long a run is left alone by other instances when its own says nothing.
+    /// The time for which other instances leave a run alone when its own says nothing.
     pub(crate) lease: Duration,
     /// Why profile `strict` cannot be had here; found out when it is first asked for.
     pub(crate) strict_shortfall: OnceLock<Option<Shortfall>>,

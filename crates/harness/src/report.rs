@@ -18,7 +18,7 @@ use crate::decide::{AdmittedRun, RefusedRun};
 use crate::engines::{Blocked, BlockedRun, judge_again};
 use crate::home::Home;
 use crate::journal::Journal;
-use crate::lease::HeldLease;
+use crate::lease::{HeldLease, is_lost};
 use crate::recover::Remains;
 use crate::run::{Run, Stopped, memory_path};
 use crate::task::Origin;
@@ -147,6 +147,10 @@ impl Reported<'_> {
     /// Signs, makes durable, moves into place, tells the ledger, clears the work area.
     pub(crate) fn seal(self, sealed_by: SealedBy) -> Result<Sealed, Stopped> {
         let Self { run, report } = self;
+        // Before the bundle takes its place: one that comes too late counts for nothing.
+        if is_lost(run.harness, run.id()) {
+            return Err(Stopped::Cancelled);
+        }
         let to = run.harness.home.bundle(run.id());
         let signing = Signing { key: &run.harness.key, ledger: run.ledger_at_start.clone(), sealed_by };
         // The work area is scratch and everything worth keeping is in the draft: it goes while the bundle is made durable.

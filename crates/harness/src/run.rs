@@ -87,8 +87,6 @@ pub(crate) enum Stopped {
     Globs(contract::paths::ParseGlobError),
     /// The run that this one is compared with.
     Baseline(String),
-    /// Another instance has the run by now. Nothing is sealed: that is its business.
-    LeaseLost,
     /// A state that the steps before exclude: a fault of the harness's own.
     Impossible(&'static str),
 }
@@ -113,7 +111,6 @@ impl fmt::Display for Stopped {
             Self::Seal(error) => error.fmt(f),
             Self::Globs(error) => error.fmt(f),
             Self::Baseline(error) => f.write_str(error),
-            Self::LeaseLost => f.write_str("its lease lapsed, and another instance on the same ledger took it over"),
             Self::Impossible(what) => write!(f, "a fault of the harness: {what}"),
         }
     }

@@ -11,7 +11,7 @@ use crate::decide::{Ask, Decided};
 use crate::engines::Prepared;
 use crate::halt::Lookout;
 use crate::harness::Harness;
-use crate::lease::keep_late;
+use crate::lease::{is_lost, keep_late};
 use crate::recover::{RecoverError, seal_stopped};
 use crate::report::{Evidence, remove_work};
 use crate::run::{OpenRunError, Run, Stopped};
@@ -80,10 +80,11 @@ pub fn govern(harness: &Harness, task: &Task, ask: &Ask, watch: Watch<'_>) -> Re
         match harness.keeping_lease(&run_id, || lookout.lose_lease(), || follow(run)) {
             Ok(sealed) => Ok(Outcome { sealed, interrupted: false }),
             Err(stopped) => {
-                let stopped = lookout.cause(stopped);
-                if matches!(stopped, Stopped::LeaseLost) {
+                // Whatever stopped it: a run that another instance has by now is not ours to seal.
+                if is_lost(harness, &run_id) {
                     return Err(late(harness, run_id));
                 }
+                let stopped = lookout.cause(stopped);
                 let interrupted = matches!(stopped, Stopped::Cancelled);
                 let sealed = seal_stopped(harness, &run_id, &stopped).map_err(GovernError::Seal)?;
                 Ok(Outcome { sealed, interrupted })

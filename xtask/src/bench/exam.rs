@@ -1,4 +1,4 @@
-//! What verification costs beyond the commands it runs: a crate whose tests take about two seconds, changed together with its
+//! The cost of verification beyond the commands it runs: a crate whose tests take about two seconds, changed together with its
 //! tests, so that the exam, the change, both controls and poison control are held.
 
 use std::cell::RefCell;

@@ -13,7 +13,7 @@ pub(super) struct Item<'a> {
     pub(super) lines: usize,
 }
 
-/// What a file declares and uses.
+/// Declarations and uses of a file.
 #[derive(Debug, Default)]
 pub(super) struct Items<'a> {
     pub(super) functions: Vec<Item<'a>>,

@@ -1,4 +1,4 @@
-//! What the configuration says of the ledger: where it lies, and how long a run is left alone when nothing is heard of it.
+//! Settings of the ledger: its place, and the time for which a run is left alone when nothing is heard of it.
 
 use std::path::PathBuf;
 use std::time::Duration;

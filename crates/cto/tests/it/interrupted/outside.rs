@@ -60,7 +60,7 @@ pub(crate) struct Outside<'a> {
     pub(crate) command: &'a dyn Fn(&[&str]) -> Command,
 }
 
-/// What the engine does to its tree, and then for long.
+/// The engine's work on its tree, and then a long nap.
 pub(crate) fn work(nap: &str) -> String {
     format!("echo deux > a.txt; sleep {nap}; true")
 }
@@ -196,7 +196,7 @@ impl Interruption<'_> {
     }
 }
 
-/// What the recorder saw of the model.
+/// The recorder's account of the model.
 struct Seen {
     /// Requests that its server got.
     asked: usize,

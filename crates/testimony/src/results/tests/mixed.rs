@@ -58,7 +58,7 @@ fn what_could_not_be_loaded() {
         "{rule}\nERROR: pkg.test_a (unittest.loader._FailedTest.pkg.test_a)\nRan 1 test in 0.1s\n\nFAILED (errors=1)\n"
     );
     let go = "# x\nx.go:2:23: no\nFAIL\texample.org/x [build failed]\nFAIL\n";
-    let node = "TAP version 13\n# Subtest: /work/a.test.js\nnot ok 1 - /work/a.test.js\n1..1\n# tests 1\n# pass 0\n# fail 1\n# duration_ms 4.1\n";
+    let node = "TAP version 13\n# Subtest: /project/a.test.js\nnot ok 1 - /project/a.test.js\n1..1\n# tests 1\n# pass 0\n# fail 1\n# duration_ms 4.1\n";
     for (stdout, unloaded) in [(unittest.as_str(), "pkg.test_a"), (go, "example.org/x"), (node, "a.test.js")] {
         let results = read_left(&Left { stdout, ..Left::default() }).unwrap();
         assert_eq!(results.unloaded.iter().collect::<Vec<_>>(), [unloaded]);
