@@ -10,13 +10,14 @@ use crate::Outcome;
 use crate::process::{cache, cargo, is_there, output, program, run, target};
 
 /// Program and the Debian package it comes in.
-const PROGRAMS: [(&str, &str); 6] = [
+const PROGRAMS: [(&str, &str); 7] = [
     ("git", "git"),
     ("python3", "python3"),
     ("node", "nodejs"),
     ("npm", "npm"),
     ("ssh-keygen", "openssh-client"),
     ("strace", "strace"),
+    ("cmake", "cmake"),
 ];
 
 /// Other people's implementations that must agree with ours, and a runner whose words we read.
@@ -89,6 +90,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     ("CTO_TEST_CLAUDE", agents::claude),
     ("CTO_TEST_NODE22", agents::node),
     ("CTO_TEST_BUN", agents::bun),
+    ("CTO_TEST_TSC", agents::tsc),
     ("CTO_TEST_STOPPABLE", stoppable),
 ];
 

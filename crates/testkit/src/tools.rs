@@ -111,6 +111,26 @@ pub fn node_environment(test: &str) -> Option<Value> {
     Some(json!({"mounts": [{"source": bin.parent()?}], "path": [bin]}))
 }
 
+/// The compiler of TypeScript, a program for Node.
+pub fn tsc(test: &str) -> Option<PathBuf> {
+    made(test, "CTO_TEST_TSC")
+}
+
+/// The environment in which a sandbox shows Node and the compiler of TypeScript.
+pub fn tsc_environment(test: &str) -> Option<Value> {
+    let package = tsc(test)?.parent()?.parent()?.to_owned();
+    let mut environment = node_environment(test)?;
+    let mut mounts = environment["mounts"].as_array().cloned().unwrap_or_default();
+    mounts.push(same_place(&package));
+    environment["mounts"] = json!(mounts);
+    Some(environment)
+}
+
+/// CMake, in a place that sandboxes show.
+pub fn cmake(test: &str) -> Option<PathBuf> {
+    given(test, "CTO_TEST_CMAKE", "cmake")
+}
+
 /// The cargo that runs the tests, itself and not what chooses a toolchain: its compiler stands beside it.
 #[expect(clippy::disallowed_methods, reason = "cargo tells by the environment which one it is")]
 pub fn cargo() -> PathBuf {

@@ -50,6 +50,15 @@ const BUN: Agent = Agent {
     version: "1.4.4",
 };
 
+/// No agent: the compiler that TypeScript projects build with, as a program for any Node.
+const TSC: Agent = Agent {
+    folder: "typescript",
+    packages: &["typescript@5.9.3"],
+    executable: "node_modules/typescript/lib/tsc.js",
+    manifest: "node_modules/typescript/package.json",
+    version: "5.9.3",
+};
+
 /// What Pi needs, whatever Node this machine has.
 const NODE: &str = "22.23.3";
 
@@ -67,6 +76,10 @@ pub(super) fn claude() -> Outcome<PathBuf> {
 
 pub(super) fn bun() -> Outcome<PathBuf> {
     made(&BUN)
+}
+
+pub(super) fn tsc() -> Outcome<PathBuf> {
+    made(&TSC)
 }
 
 /// Node as npm has it: the package of this machine's kind holds the program alone.

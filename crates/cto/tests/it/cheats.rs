@@ -120,6 +120,21 @@ fn npm_and_typescript_cheats_are_refused() {
     }
 }
 
+/// With the real compiler, which writes its output in spite of errors.
+#[test]
+fn tsc_cheats_are_refused() {
+    if testkit::tsc_environment("tsc_cheats_are_refused").is_some() {
+        check(&on(&["tsc"], None));
+    }
+}
+
+#[test]
+fn cmake_cheats_are_refused() {
+    if testkit::cmake("cmake_cheats_are_refused").is_some() {
+        check(&on(&["cmake"], None));
+    }
+}
+
 #[test]
 fn go_cheats_are_refused() {
     if testkit::go_environment("go_cheats_are_refused").is_some() {
@@ -136,7 +151,7 @@ fn cheats_in_c_and_shell_are_refused() {
 #[test]
 fn every_case_of_the_corpus_is_played() {
     let cases: BTreeSet<String> = more(None).into_iter().map(|played| played.cheat.on).collect();
-    let played = "before cargo go golden make nextest node npm pytest pytest-before pytest-built pytest-starred shell sourced typescript unittest vendored";
+    let played = "before cargo cmake go golden make nextest node npm pytest pytest-before pytest-built pytest-starred shell sourced tsc typescript unittest vendored";
     assert_eq!(cases, played.split(' ').map(str::to_owned).collect());
 }
 

@@ -19,6 +19,7 @@ use testimony::results::{Outcome, Runner, TestResults};
 use tree::Listing;
 use untrusted_fs::own_files;
 
+use super::built::lies_in;
 use super::conduct::sort_of;
 use super::faults::{last_lines, missing_tool};
 use super::room::{Ran, Room};
@@ -26,7 +27,7 @@ use super::{Examined, Examiner};
 use crate::run::Stopped;
 
 /// Version of what is kept, and of how output is read: another one is another result.
-const KEPT_VERSION: &str = "5";
+const KEPT_VERSION: &str = "6";
 
 /// Source files of Rust that are looked through for tests.
 const MOST_SOURCES: usize = 5000;
@@ -68,6 +69,8 @@ pub(crate) struct BaselineCommand {
     pub(super) tried: Vec<String>,
     /// New files that its build leaves and that run unasked or configure something.
     hooks: BTreeMap<String, Digest>,
+    /// Files and folders that its build leaves where the tree has nothing.
+    made: BTreeSet<String>,
 }
 
 impl BaselineCommand {
@@ -112,6 +115,11 @@ impl BaselineExam {
     pub(super) fn hooks_built(&self) -> BTreeMap<String, Digest> {
         let all = self.commands.iter().flat_map(|command| &command.hooks);
         all.map(|(path, digest)| (path.clone(), *digest)).collect()
+    }
+
+    /// True for a path at which the build of the baseline makes something, or inside a folder that it makes.
+    pub(super) fn builds(&self, path: &[u8]) -> bool {
+        self.commands.iter().any(|command| lies_in(&command.made, path))
     }
 
     /// Facts for the gate.
@@ -220,6 +228,7 @@ impl Examiner<'_> {
             runners,
             tried,
             hooks: room.hooks.clone(),
+            made: room.made.clone(),
         };
         if held.finds_none() && !self.setting.contract.verification_files.is_empty() {
             let room = self.room(self.trees.baseline, &format!("{name} alone"))?;

@@ -5,7 +5,7 @@
 //! startup file wherever it lies, a package that announces a plugin of pytest, and what the exam set calls configuration where the tree
 //! has folders of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
@@ -66,9 +66,10 @@ impl Examiner<'_> {
             rewritten: Vec::new(),
             restored: Vec::new(),
             hooks: BTreeMap::new(),
+            made: BTreeSet::new(),
         };
-        let Restoring { rewritten, restored, hooks, .. } = restoring.restore(changes).map_err(failed)?;
-        (room.rewritten, room.hooks) = (rewritten, hooks);
+        let Restoring { rewritten, restored, hooks, made, .. } = restoring.restore(changes).map_err(failed)?;
+        (room.rewritten, room.hooks, room.made) = (rewritten, hooks, made);
         for path in restored {
             self.say(&format!("{name}: the build wrote `{path}`, which belongs to the exam and counts for nothing"));
         }
@@ -87,6 +88,8 @@ struct Restoring<'a> {
     restored: Vec<String>,
     /// New files that run unasked or configure something, and stay.
     hooks: BTreeMap<String, Digest>,
+    /// What the build of the baseline leaves where the tree has nothing: files, and folders whole.
+    made: BTreeSet<String>,
 }
 
 impl Restoring<'_> {
@@ -121,7 +124,16 @@ impl Restoring<'_> {
         if of_tree && kind(entry.stat) == FileType::RegularFile {
             self.rewritten.push(entry.path.to_vec());
         }
+        self.note_made(entry.path, is_folder);
         Ok(if is_folder { Next::Enter } else { Next::Pass })
+    }
+
+    /// Writes down what is new in the tree of the baseline, a folder before what lies in it.
+    fn note_made(&mut self, path: &[u8], is_folder: bool) {
+        let of_tree = self.listing.0.contains_key(path) || is_folder && self.listing.has_below(path);
+        if self.of_baseline.is_none() && !of_tree && !lies_in(&self.made, path) {
+            self.made.insert(path_text(path));
+        }
     }
 
     /// True for a new file that runs unasked wherever it lies, or that configures a runner or a build in a folder that the tree has.
@@ -164,6 +176,12 @@ impl Restoring<'_> {
         }
         Ok(Next::Pass)
     }
+}
+
+/// True for a path that is named or lies in a folder that is.
+pub(super) fn lies_in(named: &BTreeSet<String>, path: &[u8]) -> bool {
+    let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at).chain([path.len()]);
+    ends.into_iter().any(|end| named.contains(&path_text(&path[..end])))
 }
 
 /// The content of a plain file; nothing of any other kind.

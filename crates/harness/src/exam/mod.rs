@@ -25,9 +25,10 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use contract::paths::{PathRules, PathVerdict};
+use contract::product::lock_file;
 use contract::report::{CheckResult, FailedTest, PassKind, PoisonedFile, TestComparison, VerificationPass};
 use contract::sandbox::{Attempt, MountDigest, SetupRecord};
-use contract::text::{listed, shown};
+use contract::text::{listed, path_text, shown};
 use contract::{Coverage, Reason};
 use sandbox::Stage;
 use testimony::compare::Weakness;
@@ -89,7 +90,7 @@ impl Examined {
         }
         self.coverage.insert(Coverage::ExamChangeNotControlled);
         for path in paths {
-            let path = shown(&contract::text::path_text(path));
+            let path = shown(&path_text(path));
             let line = format!("{path}: the patch changes a file of the exam in another way than by adding tests\n");
             self.log.extend_from_slice(line.as_bytes());
         }
@@ -150,7 +151,8 @@ impl<'a> Examiner<'a> {
     }
 
     fn examine_result(mut self) -> Result<Examined, Stopped> {
-        let exam = self.exam_listing()?;
+        let mut exam = self.exam_listing()?;
+        self.leave_out_products(&mut exam);
         self.spares.wanted = true;
         let spent = self.spent_ms;
         // Without a test of the baseline nothing can be held but what the patch itself brings.
@@ -195,6 +197,18 @@ impl<'a> Examiner<'a> {
             put(&mut exam, path, entry);
         }
         self.with_operator_files(exam)
+    }
+
+    /// Takes out what the patch adds where the build of the baseline makes something: a tool that knows by content what it has
+    /// built would find everything built already. A lock file is what a build goes by.
+    fn leave_out_products(&mut self, exam: &mut Listing) {
+        let (baseline, before) = (self.trees.baseline, &self.before);
+        let is_made = |path: &[u8]| !baseline.0.contains_key(path) && before.builds(path);
+        let made = exam.0.keys().filter(|path| is_made(path) && lock_file(path).is_none());
+        for path in made.cloned().collect::<Vec<_>>() {
+            exam.0.remove(&path);
+            self.say(&format!("`{}` is what the build makes, and counts for nothing", shown(&path_text(&path))));
+        }
     }
 
     fn with_operator_files(&self, mut listing: Listing) -> Result<Listing, Stopped> {
@@ -305,13 +319,13 @@ impl<'a> Examiner<'a> {
         let changes = tree::changes(baseline, result);
         let allowed = |path: &[u8]| rules.is_protected(path) && rules.judge(path) == PathVerdict::Allowed;
         let protected = changes.iter().filter(|change| allowed(&change.path));
-        let paths: Vec<String> = protected.map(|change| contract::text::path_text(&change.path)).collect();
+        let paths: Vec<String> = protected.map(|change| path_text(&change.path)).collect();
         if paths.is_empty() {
             return String::new();
         }
         format!(
             "; it passes only with the patch's own {}: if changing it is the task, release it with exam_may_change",
-            paths.iter().map(|path| contract::text::shown(path)).collect::<Vec<_>>().join(", ")
+            paths.iter().map(|path| shown(path)).collect::<Vec<_>>().join(", ")
         )
     }
 }

@@ -1,6 +1,6 @@
 //! A fresh tree, a command in it, and what it left: exit, output, and what it says of its tests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -40,6 +40,8 @@ pub(super) struct Room {
     pub(super) rewritten: Vec<Vec<u8>>,
     /// New files that the build left and that run unasked or configure something.
     pub(super) hooks: BTreeMap<String, Digest>,
+    /// What the build of the baseline left where the tree has nothing.
+    pub(super) made: BTreeSet<String>,
 }
 
 impl Room {
@@ -105,6 +107,7 @@ impl Examiner<'_> {
             attempts,
             rewritten: Vec::new(),
             hooks: BTreeMap::new(),
+            made: BTreeSet::new(),
         };
         let layers = match files {
             Ok(layers) => layers,

@@ -241,6 +241,10 @@ fn odd_pairs() {
         (&[("dev/null", file("1\n"))], &[("dev/null", file("2\n"))]),
         (&[("\u{e9}", file("1")), ("e\u{301}", file("2"))], &[("\u{e9}", file("2")), ("e\u{301}", file("1"))]),
         (&[("a", file("\0"))], &[("a", file("\0\0"))]),
+        (&[("a", file("x\n"))], &[("a", file(""))]),
+        (&[("a", file("x\ny\n"))], &[("a", file("\n"))]),
+        (&[("a", file("\n"))], &[("a", file(""))]),
+        (&[("a", file(""))], &[("a", file("\n"))]),
     ];
     for (before, after) in rows {
         let nodes =

@@ -100,7 +100,7 @@ impl Base {
                 let mounts =
                     environment.map_or_else(|| "[]".to_owned(), |environment| environment["mounts"].to_string());
                 let text = String::from_utf8(bytes).unwrap().replace("@BIN@", &bin);
-                bytes = with_tools(text.replace("@MOUNTS@", &mounts)).into_bytes();
+                bytes = with_tools(text).replace("@MOUNTS@", &mounts).into_bytes();
             }
             let executable = fs::metadata(&path).unwrap().permissions().mode() & 0o111 != 0;
             BaseFile { path: name.to_str().unwrap().to_owned(), bytes, executable }
@@ -148,12 +148,22 @@ impl Base {
     }
 }
 
-/// A case with the places of Go and nextest filled in, where it asks for them and this machine has them.
+/// A case with the places of Go, tsc and nextest filled in, where it asks for them and this machine has them.
 fn with_tools(text: String) -> String {
     let mut text = text;
     if text.contains("@GO_ENVIRONMENT@") {
         let environment = testkit::go_environment("cheats").unwrap_or_else(|| json!({}));
         text = text.replace("@GO_ENVIRONMENT@", &environment.to_string());
+    }
+    if text.contains("@TSC@") {
+        let environment = testkit::tsc_environment("cheats").unwrap_or_else(|| json!({}));
+        let tsc = testkit::tsc("cheats").unwrap_or_else(|| "tsc.js".into());
+        text = text.replace("@MOUNTS@", &environment["mounts"].to_string());
+        text = text.replace(
+            "@NODE_PATH@",
+            &environment["path"].as_array().map_or("[]".to_owned(), |path| json!(path).to_string()),
+        );
+        text = text.replace("@TSC@", &tsc.display().to_string());
     }
     if text.contains("@NEXTEST@") {
         let nextest = testkit::nextest("cheats").unwrap_or_else(|| "cargo-nextest".into());

@@ -56,6 +56,7 @@ const TALLY: &[Row] = &[
         &["docs/alt.txt"],
         r#"mkdir docs; python3 -c "open('docs/alt.txt','wb').write('Größe\n'.encode('latin-1'))""#,
     ),
+    row("emptied", &["README.md"], ": > README.md"),
     row("renamed", &["README.md", "README.rst"], "mv README.md README.rst"),
     row(
         "names with spaces and signs",

@@ -21,6 +21,12 @@ struct Language {
     twists: &'static [&'static str],
     environments: &'static [&'static str],
     commands: &'static str,
+    /// What a sandbox has to show; None where this machine lacks it.
+    tools: fn(&str) -> Option<Value>,
+}
+
+fn nothing_more(_: &str) -> Option<Value> {
+    Some(json!({}))
 }
 
 const LANGUAGES: &[Language] = &[
@@ -39,25 +45,61 @@ const LANGUAGES: &[Language] = &[
         ],
         make: "make out/answer",
         twists: &["true", "rm src/main.o", "echo '*' > out/.gitignore", "rm src/*.o", "mv out/answer src/answer"],
-        environments: &["{}", "{build: [make out/answer]}", "{setup: [make out/answer]}"],
+        environments: &["{}", r#"{"build": ["make out/answer"]}"#, r#"{"setup": ["make out/answer"]}"#],
         commands: "[[make, test]]",
+        tools: nothing_more,
     },
     Language {
         name: "TypeScript",
         source: "src/answer.ts",
-        text: "exports.answer = (): number => @;\n",
-        broken: "exports.answer = (: number => {\n",
+        text: "export const answer = (): number => @;\n",
+        broken: "export const answer = (: number => {\n",
         files: &[
-            ("tools/tsc.js", super::built::TSC),
+            (
+                "tsconfig.json",
+                r#"{"compilerOptions": {"incremental": true, "module": "commonjs", "outDir": "dist", "rootDir": "src", "target": "es2022",
+                "tsBuildInfoFile": "dist/state.json", "types": []}, "include": ["src"]}"#,
+            ),
             (
                 "test/answer.test.js",
                 "require('node:test')('answer', () => require('assert').equal(require('../dist/answer.js').answer(), 42));\n",
             ),
         ],
-        make: "node tools/tsc.js",
-        twists: &["true", "cp dist/answer.js src/answer.js", "echo '*' > dist/.gitignore"],
-        environments: &["{}", "{build: [node tools/tsc.js]}", "{setup: [node tools/tsc.js]}"],
+        make: "node $TSC -p .",
+        twists: &[
+            "true",
+            "cp dist/answer.js src/answer.js",
+            "echo '*' > dist/.gitignore",
+            "rm dist/state.json",
+            // The compiler's record of wrong source beside the output of good source.
+            "sed -i s/42/40/ src/answer.ts && node $TSC -p . && sed -i s/40/42/ dist/answer.js",
+        ],
+        environments: &["{}", r#"{"build": ["sh -c 'node $TSC -p .'"]}"#, r#"{"setup": ["sh -c 'node $TSC -p .'"]}"#],
         commands: "[[node, --test, test/]]",
+        tools: tsc_tools,
+    },
+    Language {
+        name: "Go",
+        source: "answer.go",
+        text: "package answer\n\nfunc Answer() int { return @ }\n",
+        broken: "package answer\n\nfunc Answer( int {\n",
+        files: &[
+            ("go.mod", "module answer\n\ngo 1.21\n"),
+            (
+                "answer_test.go",
+                "package answer\n\nimport \"testing\"\n\nfunc TestAnswer(t *testing.T) {\n\tif Answer() != 42 {\n\t\tt.Fatal(Answer())\n\t}\n}\n",
+            ),
+        ],
+        make: "go test -vet=off -c -o answer.test . && go tool compile -o answer.a answer.go",
+        twists: &[
+            "true",
+            "rm answer.a",
+            "mkdir bin && mv answer.test bin/",
+            "mkdir -p vendor/answer && mv answer.a vendor/answer/",
+        ],
+        environments: &["{}", r#"{"build": ["go test -vet=off -c -o answer.test ."]}"#],
+        commands: "[[go, test, -vet=off, ./...]]",
+        tools: testkit::go_environment,
     },
     Language {
         name: "Python",
@@ -70,8 +112,9 @@ const LANGUAGES: &[Language] = &[
         )],
         make: "python3 -m compileall -q -b answer.py; python3 -m compileall -q answer.py",
         twists: &["true", "rm answer.pyc", "rm -r __pycache__", "mkdir lib && mv answer.pyc lib/answer.pyc"],
-        environments: &["{}", "{build: [python3 -m compileall -q -b answer.py]}"],
+        environments: &["{}", r#"{"build": ["python3 -m compileall -q -b answer.py"]}"#],
         commands: "[[python3, -m, unittest, -v]]",
+        tools: nothing_more,
     },
     Language {
         name: "Rust",
@@ -85,10 +128,25 @@ const LANGUAGES: &[Language] = &[
         ],
         make: "cargo test -q --offline --no-run",
         twists: &["true", "rm target/CACHEDIR.TAG", "mv target out && rm out/CACHEDIR.TAG"],
-        environments: &["{}", "{setup: [cargo test --offline --no-run]}"],
+        environments: &["{}", r#"{"setup": ["cargo test --offline --no-run"]}"#],
         commands: "[[cargo, test, --offline]]",
+        tools: nothing_more,
     },
 ];
+
+fn tsc_tools(test: &str) -> Option<Value> {
+    let mut environment = testkit::tsc_environment(test)?;
+    environment["variables"] = json!({"TSC": testkit::tsc(test)?});
+    Some(environment)
+}
+
+/// An environment with what the tools need.
+fn environment_of(text: &str, tools: &Value) -> String {
+    let mut all = tools.clone();
+    let more: Value = serde_json::from_str(text).unwrap();
+    all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    all.to_string()
+}
 
 /// Numbers that look random and are the same each time.
 struct Draw(u64);
@@ -102,11 +160,14 @@ impl Draw {
 
 /// Good source is built, other source is delivered with what was built.
 fn deliver(round: u64, language: &Language) {
+    let test = "judged::shipped::no_product_of_good_source_speaks_for_wrong_source";
+    let Some(tools) = (language.tools)(test) else { return };
     let mut draw = Draw(round.wrapping_mul(977).wrapping_add(11));
     let good = language.text.replace('@', "42");
     let wrong = [language.text.replace('@', "40"), language.broken.to_owned(), good.clone()];
     let (delivered, twist) = (draw.of(&wrong).clone(), *draw.of(language.twists));
-    let environment = *draw.of(language.environments);
+    let picked = *draw.of(language.environments);
+    let environment = &environment_of(picked, &tools);
     let world = world();
     let script = format!("{}\n{twist} || true", language.make);
     let old = format!("touch -d 2001-01-01 {}", language.source);
