@@ -21,7 +21,10 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 Usage: cargo xtask CHORE
 
-  test [FILTER] [-- ARGS]   make ready what tests need, run all tests, print the counts as the last line
+  test [FILTER..] [-- ARGS] make ready what tests need, run all tests, print the counts as the last line;
+                            --skip, --exact, --show-output as libtest, -p PACKAGE, --test NAME
+       --durations          print the slowest, and write xtask/slow-tests.txt
+       --changed [BASE]     only tests that the difference between BASE (HEAD) and the work tree can touch
   ci [--without-test]       test, then formatting, lints, documentation and drift of schemas and exam set
   dist                      build the program as it is shipped: one file that needs no library, target/release/cto
   schema [--check]          write docs/formats/schemas, or say where they differ from what the program says

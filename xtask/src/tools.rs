@@ -5,6 +5,7 @@ mod agents;
 pub(crate) mod models;
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::Outcome;
 use crate::process::{cache, cargo, is_there, output, program, run, target};
@@ -94,6 +95,23 @@ pub(crate) const TOOLS: &[Tool] = &[
     ("CTO_TEST_STOPPABLE", stoppable),
 ];
 
+/// Makes all tools side by side, and gives each variable with its path. A tool that several others need is made by the first
+/// of them, under a lock.
+pub(crate) fn make_all() -> Vec<(&'static str, Outcome<PathBuf>)> {
+    std::thread::scope(|scope| {
+        let made: Vec<_> = TOOLS.iter().map(|(variable, make)| (*variable, scope.spawn(make))).collect();
+        let join = |handle: std::thread::ScopedJoinHandle<'_, Outcome<PathBuf>>| {
+            handle.join().unwrap_or_else(|_| Err("its maker panicked".to_owned()))
+        };
+        made.into_iter().map(|(variable, handle)| (variable, join(handle))).collect()
+    })
+}
+
+/// Held while something is made that several tools need.
+fn hold(lock: &'static Mutex<()>) -> MutexGuard<'static, ()> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Installs missing programs where we may; where not, the tests that need them say that they are skipped.
 pub(crate) fn programs() {
     let missing: Vec<_> = PROGRAMS.iter().filter(|(name, _)| !is_there(name)).collect();
@@ -113,6 +131,8 @@ pub(crate) fn need(name: &str, package: &str) -> Outcome {
 
 /// The Python to check formats and run tests with, made on first use and kept.
 pub(crate) fn python() -> Outcome<PathBuf> {
+    static MAKING: Mutex<()> = Mutex::new(());
+    let _held = hold(&MAKING);
     fill_venv(&cache()?.join("venv"), &LIBRARIES)
 }
 
@@ -132,6 +152,8 @@ pub(crate) fn fill_venv(folder: &Path, libraries: &[&str]) -> Outcome<PathBuf> {
 
 /// In a folder of its own, which sandboxes are shown.
 pub(crate) fn go() -> Outcome<PathBuf> {
+    static MAKING: Mutex<()> = Mutex::new(());
+    let _held = hold(&MAKING);
     let python = python()?;
     let folder = cache()?.join("go-root");
     if !is_marked(&folder, "go", GO) {
@@ -268,6 +290,8 @@ fn make_venv(folder: &Path) -> Outcome {
 }
 
 fn install(packages: &[&str]) -> Outcome {
+    static INSTALLING: Mutex<()> = Mutex::new(());
+    let _held = hold(&INSTALLING);
     if output(&mut program("id", ["-u"]))?.trim() != "0" || !is_there("apt-get") {
         return Err("only root on a system with apt-get can install what is missing".to_owned());
     }

@@ -1,0 +1,187 @@
+//! Tests that a change can touch: those of the packages that its files belong to, and of all packages that need these.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::Outcome;
+use crate::process::{output, program, root};
+
+use super::programs::Workspace;
+use super::select::Scope;
+
+/// The package of the chores: its tests read sources of all others.
+const CHORES: &str = "xtask";
+
+/// Tests that read pages, by package and beginning of the name.
+const PAGE_READERS: [(&str, &str); 9] = [
+    ("bridge", "meaning::"),
+    ("contract", "record::"),
+    // Of the example that prints the exam set.
+    ("contract", "tests::"),
+    ("cto", "agents::quickstart::"),
+    ("cto", "cheats::surface::"),
+    ("cto", "strict::page::"),
+    ("gate", "conduct::tests::page::"),
+    ("secrets", "page::"),
+    ("testimony", "claims::tests::patterns::"),
+];
+
+/// The second verifier, which is a page and a program.
+const VERIFIER: &str = "docs/formats/verify.py";
+const VERIFIER_USERS: [(&str, &str); 7] = [
+    ("cto", "bound::"),
+    ("cto", "collected::"),
+    ("cto", "formats::"),
+    ("cto", "interrupted::"),
+    ("cto", "lanes::"),
+    ("cto", "model::runs::"),
+    ("cto", "tamper::edits::"),
+];
+
+/// The scope of everything that differs between a commit and the work tree.
+pub(super) fn find_scope(workspace: &Workspace, base: &str) -> Outcome<Scope> {
+    let git = |words: &[&str]| output(program("git", words).current_dir(root()));
+    let tracked = git(&["diff", "--name-only", "-z", "--no-renames", base, "--"])?;
+    let untracked = git(&["ls-files", "-z", "--others", "--exclude-standard"])?;
+    let files: Vec<&str> = tracked.split('\0').chain(untracked.split('\0')).filter(|file| !file.is_empty()).collect();
+    Ok(scope_of(workspace, &root(), &files))
+}
+
+/// Paths below the root of the repository.
+fn scope_of(workspace: &Workspace, root: &Path, files: &[&str]) -> Scope {
+    let (mut changed, mut tests) = (BTreeSet::new(), BTreeSet::new());
+    // Nothing depends on the tests of a package.
+    let mut alone = BTreeSet::new();
+    for file in files {
+        match (owner_of(workspace, root, file), readers_of(file)) {
+            (Some((owner, below)), _) if below.starts_with("tests") => drop(alone.insert(owner)),
+            (Some((owner, _)), _) => drop(changed.insert(owner)),
+            (None, Some(readers)) => {
+                tests.extend(readers.iter().map(|(package, prefix)| ((*package).to_owned(), (*prefix).to_owned())));
+            }
+            (None, None) => return Scope::Everything,
+        }
+    }
+    let mut packages = workspace.dependents(changed);
+    packages.append(&mut alone);
+    if !packages.is_empty() {
+        packages.insert(CHORES.to_owned());
+    }
+    Scope::Some { packages, tests }
+}
+
+/// The package that a file belongs to, and the file's path in it. The chores belong to nobody: they run the tests themselves.
+fn owner_of(workspace: &Workspace, root: &Path, file: &str) -> Option<(String, PathBuf)> {
+    let path = root.join(file);
+    let owners = workspace.packages.iter().filter(|(name, _)| *name != CHORES);
+    let mut found = owners.filter_map(|(name, package)| {
+        let below = path.strip_prefix(package.manifest.parent()?).ok()?;
+        Some((name.clone(), below.to_owned()))
+    });
+    found.next()
+}
+
+/// Readers of a page; none where the file is no page.
+fn readers_of(file: &str) -> Option<Vec<(&'static str, &'static str)>> {
+    let is_page = file.starts_with("docs/") || (file.ends_with(".md") && !file.contains('/'));
+    match file {
+        VERIFIER => Some(VERIFIER_USERS.to_vec()),
+        _ if is_page => Some(PAGE_READERS.to_vec()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    use super::super::programs::WorkspacePackage;
+    use super::*;
+
+    fn workspace() -> Workspace {
+        let package = |name: &str, folder: &str, needs: &[&str]| {
+            let manifest = format!("/w/{folder}/Cargo.toml").into();
+            let needs = needs.iter().map(|name| (*name).to_owned()).collect();
+            (name.to_owned(), WorkspacePackage { manifest, needs })
+        };
+        let packages = [
+            package("contract", "crates/contract", &[]),
+            package("gate", "crates/gate", &["contract"]),
+            package("cto", "crates/cto", &["gate"]),
+            package("xtask", "xtask", &[]),
+        ];
+        Workspace { packages: packages.into() }
+    }
+
+    #[test]
+    fn a_change_touches_its_package_and_those_that_need_it() {
+        let readers = PAGE_READERS.len();
+        for (files, packages, tests) in [
+            (&["crates/contract/src/lib.rs"] as &[&str], Some("contract cto gate xtask"), 0),
+            (&["crates/gate/Cargo.toml"], Some("cto gate xtask"), 0),
+            (&["crates/gate/tests/it/main.rs"], Some("gate xtask"), 0),
+            (&["crates/cto/tests/it/main.rs", "docs/a.md"], Some("cto xtask"), readers),
+            (&["README.md"], Some(""), readers),
+            (&["docs/formats/verify.py"], Some(""), VERIFIER_USERS.len()),
+            (&[], Some(""), 0),
+            (&["Cargo.lock"], None, 0),
+            (&["docs/a.md", "xtask/src/main.rs"], None, 0),
+            (&[".ci/run"], None, 0),
+            (&["crates/unknown/src/lib.rs"], None, 0),
+        ] {
+            let expected = packages.map_or(Scope::Everything, |packages| {
+                let Scope::Some { tests: found, .. } = scope_of(&workspace(), Path::new("/w"), files) else {
+                    panic!("{files:?} touch everything");
+                };
+                assert_eq!(found.len(), tests, "{files:?}");
+                Scope::Some { packages: packages.split_whitespace().map(str::to_owned).collect(), tests: found }
+            });
+            assert_eq!(scope_of(&workspace(), Path::new("/w"), files), expected, "{files:?}");
+        }
+    }
+
+    /// Sources that name a page by a path from where they stand, with the page.
+    fn sources_that_read_pages(folder: &Path, found: &mut BTreeMap<PathBuf, Vec<String>>) {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                sources_that_read_pages(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                let pages = text.split("../docs/").skip(1).filter_map(|rest| rest.split('"').next());
+                let pages: Vec<String> = pages.map(|page| format!("docs/{page}")).collect();
+                if !pages.is_empty() {
+                    found.insert(path, pages);
+                }
+            }
+        }
+    }
+
+    /// The name that a test in this file begins with, as `mod a; mod b` make it of `src/a/b.rs` or `tests/it/a/b.rs`.
+    fn module_of(below: &Path) -> String {
+        let parts: Vec<&str> = below.iter().map(|part| part.to_str().unwrap()).collect();
+        let parts = if parts[0] == "tests" { &parts[2..] } else { &parts[1..] };
+        let name = parts.join("::");
+        let name = name.trim_end_matches(".rs").trim_end_matches("::mod").trim_end_matches("::tests");
+        if parts.len() == 1 && below.starts_with("examples") { "tests".to_owned() } else { name.to_owned() }
+    }
+
+    #[test]
+    fn every_test_that_reads_a_page_is_known() {
+        let crates = root().join("crates");
+        let mut found = BTreeMap::new();
+        sources_that_read_pages(&crates, &mut found);
+        assert!(found.len() >= PAGE_READERS.len(), "{found:?}");
+        for (path, pages) in found {
+            let below = path.strip_prefix(&crates).unwrap();
+            let package = below.iter().next().unwrap();
+            let module = module_of(below.strip_prefix(package).unwrap());
+            for page in pages {
+                let readers = readers_of(&page).unwrap();
+                let knows =
+                    |(owner, prefix): &(&str, &str)| package == *owner && format!("{module}::").starts_with(prefix);
+                assert!(readers.iter().any(knows), "{} reads {page} as {module}", path.display());
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! `cargo xtask test`: builds once, runs every test as a process of its own, longest first, and ends with one line of counts.
+//!
+//! libtest swallows what a passing test prints, so a test that cannot run here appends `skipped: reason` to the file that
+//! CTO_TEST_SKIPS names; it is counted as skipped, not as passed. Lines with `not here: reason` are printed too: they are rows
+//! for which this machine has nothing to try.
+
+mod changed;
+mod counts;
+mod durations;
+mod plan;
+mod processes;
+mod programs;
+mod select;
+mod work;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Outcome;
+use crate::process::{cache, cargo, root};
+use crate::tools;
+
+use counts::Counts;
+use durations::Durations;
+use plan::{Job, plan_jobs};
+use programs::{TestProgram, Workspace};
+use select::Selection;
+
+/// The test that lets both verifiers judge the bundles that all others left, in the package and target that have it.
+const JUDGE: &str = "collected::both_verifiers_agree_on_every_bundle_of_the_suite";
+const JUDGE_PROGRAM: (&str, &str) = ("cto", "it");
+
+pub(crate) fn chore(arguments: &[&str]) -> Outcome {
+    let counts = run(arguments)?;
+    // Nothing may follow the counts, so a failure is told by the exit code alone.
+    println!("{counts}");
+    match counts.verdict() {
+        Ok(()) => Ok(()),
+        Err(_) => std::process::exit(1),
+    }
+}
+
+/// Runs the tests and prints everything but the counts.
+pub(crate) fn run(arguments: &[&str]) -> Outcome<Counts> {
+    let mut selection = Selection::read(arguments)?;
+    let workspace = Workspace::read()?;
+    if let Some(base) = &selection.changed_since {
+        let scope = changed::find_scope(&workspace, base)?;
+        println!("changed since {base}: {scope}");
+        selection.scope = scope;
+    }
+    let environment = Environment::prepare()?;
+    let Some(programs) = programs::build(&workspace)? else {
+        println!("cargo test failed without naming a test: something did not build");
+        return Ok(Counts { failed: 1, ..Counts::default() });
+    };
+    let mut durations = Durations::read()?;
+    let jobs = plan_jobs(&programs, &selection, &durations)?;
+    let (mut counts, finished) = work::run_jobs(&jobs, &environment, selection.show_output)?;
+    for job in &finished {
+        durations.remember(job);
+    }
+    durations.write()?;
+    counts.join(doc_tests(&selection)?);
+    counts.join(judge(&programs, &environment)?);
+    if selection.durations {
+        durations::print_slowest(&finished);
+        durations.write_slow_tests()?;
+    }
+    environment.tell_skips(&mut counts)?;
+    Ok(counts)
+}
+
+/// Variables of every test, and the files that they name.
+pub(crate) struct Environment {
+    skips: PathBuf,
+    bundles: PathBuf,
+    variables: Vec<(OsString, OsString)>,
+}
+
+impl Environment {
+    fn prepare() -> Outcome<Self> {
+        tools::programs();
+        let skips = cache()?.join("skips.txt");
+        std::fs::write(&skips, "").map_err(|error| format!("cannot write {}: {error}", skips.display()))?;
+        let bundles = empty_folder("bundles")?;
+        let mut variables: Vec<(OsString, OsString)> = vec![
+            ("CTO_TEST_SKIPS".into(), skips.clone().into()),
+            ("CTO_TEST_BUNDLES".into(), bundles.clone().into()),
+            // Snapshots are compared below it; without the variable every process asks cargo for it.
+            ("INSTA_WORKSPACE_ROOT".into(), root().into()),
+        ];
+        for (variable, made) in tools::make_all() {
+            match made {
+                Ok(path) => variables.push((variable.into(), path.into())),
+                Err(message) => eprintln!("xtask: no {variable}, tests that need it are skipped: {message}"),
+            }
+        }
+        Ok(Self { skips, bundles, variables })
+    }
+
+    /// A test program as cargo starts it: in the folder of its package.
+    fn command(&self, program: &TestProgram) -> Command {
+        let mut command = Command::new(&program.executable);
+        command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
+        command.env("CARGO_PKG_NAME", &program.package);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Prints the reasons for skips and counts them.
+    fn tell_skips(&self, counts: &mut Counts) -> Outcome {
+        let failed = |error: std::io::Error| format!("cannot read {}: {error}", self.skips.display());
+        let text = std::fs::read_to_string(&self.skips).map_err(failed)?;
+        for reason in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            println!("{reason}");
+            counts.skip(u64::from(reason.starts_with("skipped:")));
+        }
+        Ok(())
+    }
+}
+
+/// Runs the judging test once more when every bundle is there that the suite makes.
+fn judge(programs: &[TestProgram], environment: &Environment) -> Outcome<Counts> {
+    let is_its_program = |program: &&TestProgram| (program.package.as_str(), program.target.as_str()) == JUDGE_PROGRAM;
+    let program = programs.iter().find(is_its_program).ok_or("the program of the judging test was not built")?;
+    let jobs = [Job::of_one(program, JUDGE.to_owned())];
+    let mut variables = environment.variables.clone();
+    variables.retain(|(name, _)| name != "CTO_TEST_BUNDLES");
+    variables.push(("CTO_TEST_COLLECTED".into(), environment.bundles.clone().into()));
+    let again = Environment { skips: environment.skips.clone(), bundles: environment.bundles.clone(), variables };
+    Ok(work::run_jobs(&jobs, &again, true)?.0)
+}
+
+/// Runs the examples of doc comments, where there are any: rustdoc takes its time to find none.
+fn doc_tests(selection: &Selection) -> Outcome<Counts> {
+    if !selection.is_everything() || !programs::has_doc_tests(&root().join("crates"))? {
+        return Ok(Counts::default());
+    }
+    let output = cargo(&["test", "--workspace", "--no-fail-fast", "--doc"]).output();
+    let output = output.map_err(|error| format!("cannot run cargo test: {error}"))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    print!("{said}");
+    eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    let mut counts = Counts::default();
+    said.lines().for_each(|line| counts.add(line));
+    counts.failed = counts.failed.max(u64::from(!output.status.success()));
+    Ok(counts)
+}
+
+fn empty_folder(name: &str) -> Outcome<PathBuf> {
+    let folder = cache()?.join(name);
+    remove_folder(&folder)?;
+    std::fs::create_dir(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    Ok(folder)
+}
+
+fn remove_folder(folder: &Path) -> Outcome {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("cannot remove {}: {error}", folder.display()))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,217 @@
+//! The work itself: as many test programs side by side as there are processors, each watched to its end.
+//!
+//! One thread begins jobs and hears of their ends by signal. We are the reaper of orphans here, so that whatever a test leaves
+//! running is found in the end.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, set_child_subreaper, waitid};
+use signal_hook::consts::signal::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::Outcome;
+
+use super::counts::Counts;
+use super::plan::Job;
+use super::processes::{cpu_time, end_descendants, end_tree, reap_orphans};
+use super::{Environment, empty_folder};
+
+/// A test that takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
+
+/// Times the patience with a job of many tests.
+const MOST_PATIENCE: usize = 3;
+
+/// Time for what tests leave to go by itself, such as the removal of a shared folder.
+const LEFTOVER_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A job that was run, with the times it took.
+pub(super) struct FinishedJob {
+    pub(super) label: String,
+    pub(super) tests: usize,
+    pub(super) is_agent: bool,
+    /// Since the first job was begun.
+    pub(super) begun: Duration,
+    pub(super) wall: Duration,
+    pub(super) cpu: Duration,
+    counts: Counts,
+}
+
+struct RunningJob<'a> {
+    job: &'a Job<'a>,
+    child: Child,
+    output: PathBuf,
+    begun: Instant,
+    hangs: bool,
+}
+
+/// Runs all jobs in their order and prints a line for each; the whole output of those that fail, or of all.
+pub(super) fn run_jobs(
+    jobs: &[Job<'_>],
+    environment: &Environment,
+    show_output: bool,
+) -> Outcome<(Counts, Vec<FinishedJob>)> {
+    let failed = |error: std::io::Error| format!("cannot watch test programs: {error}");
+    let signals = hear_signals().map_err(failed)?;
+    set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| failed(error.into()))?;
+    let crew = Crew {
+        environment,
+        show_output,
+        folder: empty_folder("output")?,
+        workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        all: jobs.len(),
+        start: Instant::now(),
+    };
+    let finished = crew.work(jobs, &signals);
+    for left in end_descendants(if finished.is_ok() { LEFTOVER_PATIENCE } else { Duration::ZERO }) {
+        println!("left running by a test, and ended: {left}");
+    }
+    let finished = finished?;
+    let mut counts = Counts::default();
+    for job in &finished {
+        counts.join(job.counts);
+    }
+    for job in finished.iter().filter(|job| job.counts.failed > 0) {
+        println!("failed: {}", job.label);
+    }
+    Ok((counts, finished))
+}
+
+/// Ends of children and interrupts, as numbers of signals.
+fn hear_signals() -> std::io::Result<Receiver<i32>> {
+    let mut signals = Signals::new([SIGCHLD, SIGINT, SIGTERM, SIGHUP])?;
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            if sender.send(signal).is_err() {
+                return;
+            }
+        }
+    });
+    Ok(receiver)
+}
+
+struct Crew<'a> {
+    environment: &'a Environment,
+    show_output: bool,
+    /// Holds what running programs print.
+    folder: PathBuf,
+    workers: usize,
+    all: usize,
+    start: Instant,
+}
+
+impl Crew<'_> {
+    fn work(&self, jobs: &[Job<'_>], signals: &Receiver<i32>) -> Outcome<Vec<FinishedJob>> {
+        let mut waiting = jobs.iter().enumerate();
+        let mut running: BTreeMap<i32, RunningJob<'_>> = BTreeMap::new();
+        let mut finished = Vec::with_capacity(jobs.len());
+        loop {
+            while running.len() < self.workers
+                && let Some((number, job)) = waiting.next()
+            {
+                let begun = self.begin(number, job)?;
+                running.insert(begun.child.id().cast_signed(), begun);
+            }
+            if running.is_empty() {
+                return Ok(finished);
+            }
+            match signals.recv_timeout(Duration::from_secs(1)) {
+                Ok(SIGCHLD) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(signal) => return Err(format!("interrupted by signal {signal}")),
+                Err(RecvTimeoutError::Disconnected) => return Err("signals are no longer heard".to_owned()),
+            }
+            // Many children end at once; one look sees them all.
+            let others: Vec<i32> = signals.try_iter().filter(|signal| *signal != SIGCHLD).collect();
+            if let Some(signal) = others.first() {
+                return Err(format!("interrupted by signal {signal}"));
+            }
+            for pid in ended(&running)? {
+                if let Some(job) = running.remove(&pid) {
+                    let job = self.finish(job)?;
+                    println!("{}", self.line(finished.len() + 1, &job));
+                    finished.push(job);
+                }
+            }
+            running.values_mut().for_each(RunningJob::end_if_it_hangs);
+            reap_orphans(&running.keys().copied().collect::<BTreeSet<i32>>());
+        }
+    }
+
+    fn begin<'j>(&self, number: usize, job: &'j Job<'j>) -> Outcome<RunningJob<'j>> {
+        let output = self.folder.join(format!("{number}.txt"));
+        let failed = |error: std::io::Error| format!("cannot run {}: {error}", job.label);
+        let stdout = File::create(&output).map_err(failed)?;
+        let stderr = stdout.try_clone().map_err(failed)?;
+        let mut command = self.environment.command(job.program);
+        command.args(job.arguments()).stdin(Stdio::null()).stdout(stdout).stderr(stderr).process_group(0);
+        let child = command.spawn().map_err(failed)?;
+        Ok(RunningJob { job, child, output, begun: Instant::now(), hangs: false })
+    }
+
+    fn finish(&self, mut running: RunningJob<'_>) -> Outcome<FinishedJob> {
+        let (job, wall) = (running.job, running.begun.elapsed());
+        let failed = |error: std::io::Error| format!("cannot look after {}: {error}", job.label);
+        // Before it is waited for: then its line in /proc is gone.
+        let cpu = Pid::from_raw(running.child.id().cast_signed()).map_or(Duration::ZERO, cpu_time);
+        let status = running.child.wait().map_err(failed)?;
+        let output = std::fs::read(&running.output).map_err(failed)?;
+        let output = String::from_utf8_lossy(&output);
+        let counts = Counts::of_program(job.tests.len(), status.success(), &output);
+        if counts.failed > 0 || self.show_output {
+            println!("{}", output.trim_end());
+        }
+        if running.hangs {
+            println!("{}: ended after {} minutes", job.label, patience_with(job).as_secs() / 60);
+        } else if let Some(signal) = status.signal() {
+            println!("{}: ended by signal {signal}", job.label);
+        }
+        std::fs::remove_file(&running.output).map_err(failed)?;
+        let begun = running.begun.saturating_duration_since(self.start);
+        let (label, tests) = (job.label.clone(), job.tests.len());
+        Ok(FinishedJob { label, tests, is_agent: job.is_agent, begun, wall, cpu, counts })
+    }
+
+    fn line(&self, number: usize, job: &FinishedJob) -> String {
+        let word = match (job.counts.failed, job.counts.passed) {
+            (0, 0) => "ignored",
+            (0, _) => "ok",
+            _ => "FAILED",
+        };
+        let width = self.all.to_string().len();
+        let (wall, cpu) = (job.wall.as_secs_f64(), job.cpu.as_secs_f64());
+        let tests = if job.tests > 1 { format!(" ({} tests)", job.tests) } else { String::new() };
+        format!("{number:>width$}/{} {wall:>7.2} s {cpu:>7.2} s CPU  {word:<6} {}{tests}", self.all, job.label)
+    }
+}
+
+/// Those that have ended; they are still to be waited for.
+fn ended(running: &BTreeMap<i32, RunningJob<'_>>) -> Outcome<Vec<i32>> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let mut found = Vec::new();
+    for pid in running.keys() {
+        let Some(id) = Pid::from_raw(*pid) else { continue };
+        let status = waitid(WaitId::Pid(id), options).map_err(|error| format!("cannot wait for {pid}: {error}"))?;
+        found.extend(status.map(|_| *pid));
+    }
+    Ok(found)
+}
+
+fn patience_with(job: &Job<'_>) -> Duration {
+    PATIENCE * u32::try_from(job.tests.len().min(MOST_PATIENCE)).unwrap_or(1)
+}
+
+impl RunningJob<'_> {
+    fn end_if_it_hangs(&mut self) {
+        if !self.hangs && self.begun.elapsed() > patience_with(self.job) {
+            self.hangs = true;
+            Pid::from_raw(self.child.id().cast_signed()).into_iter().for_each(end_tree);
+        }
+    }
+}
