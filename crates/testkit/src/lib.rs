@@ -30,7 +30,7 @@ pub use tamper::Forger;
 pub use terminal::{Showing, Shown};
 pub use tools::{
     Agent, agent, aider, bun, cargo, cargo_home, cmake, go, go_apart, go_cache, go_environment, moment, nextest, node,
-    node_environment, npm_cache, python_environment, same_place, stoppable, times, tsc, tsc_environment, wheels,
+    node_environment, npm_cache, python_environment, quick, same_place, stoppable, times, tsc, tsc_environment, wheels,
 };
 pub use upstream::{ConnectProxy, TlsModel};
 pub use who::{Who, copy_to_change, tested_as_ordinary_user};

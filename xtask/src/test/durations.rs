@@ -14,7 +14,7 @@ use crate::process::{cache, root};
 
 use super::work::FinishedJob;
 
-/// Time of a job of which nothing is known.
+/// Time of a test of which nothing is known.
 const UNKNOWN_MILLIS: u64 = 1_000;
 
 /// Jobs in the committed table.
@@ -48,10 +48,10 @@ impl Durations {
 
     /// Processor time, which the load of the machine changes little; at least the quarter of what it took by the clock, for
     /// tests that wait.
-    pub(super) fn expected_millis(&self, label: &str) -> u64 {
+    pub(super) fn expected_millis(&self, label: &str, tests: usize) -> u64 {
         match self.measured.get(label) {
             Some(taken) => taken.cpu.max(taken.wall / 4),
-            None => self.table.get(label).copied().unwrap_or(UNKNOWN_MILLIS),
+            None => self.table.get(label).copied().unwrap_or(UNKNOWN_MILLIS.saturating_mul(tests as u64)),
         }
     }
 
@@ -69,7 +69,7 @@ impl Durations {
     /// Writes the slowest of everything that was measured here into the table that is committed.
     pub(super) fn write_slow_tests(&self) -> Outcome {
         let mut known: Vec<(&String, u64)> =
-            self.measured.keys().map(|label| (label, self.expected_millis(label))).collect();
+            self.measured.keys().map(|label| (label, self.expected_millis(label, 1))).collect();
         known.sort_by_key(|(label, millis)| (std::cmp::Reverse(*millis), *label));
         let lines: String =
             known.iter().take(IN_TABLE).map(|(label, millis)| format!("{millis:>7} {label}\n")).collect();
@@ -133,10 +133,10 @@ mod tests {
         let table = parse_table("# a comment\n   1200 cto it a::b\n 90 cto it c\nnone\n");
         let mut durations = Durations { table, ..Durations::default() };
         let labels = ["cto it a::b", "cto it c", "cto it unknown"];
-        assert_eq!(labels.map(|label| durations.expected_millis(label)), [1200, 90, UNKNOWN_MILLIS]);
+        assert_eq!(labels.map(|label| durations.expected_millis(label, 3)), [1200, 90, 3 * UNKNOWN_MILLIS]);
         for (wall, cpu, expected) in [(4_000, 20, 1_000), (4_000, 6_000, 6_000)] {
             durations.measured.insert("cto it c".to_owned(), Taken { wall, cpu });
-            assert_eq!(durations.expected_millis("cto it c"), expected);
+            assert_eq!(durations.expected_millis("cto it c", 1), expected);
         }
     }
 }

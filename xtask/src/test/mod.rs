@@ -57,11 +57,11 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome<Counts> {
     };
     let mut durations = Durations::read()?;
     let jobs = plan_jobs(&programs, &selection, &durations)?;
-    let (mut counts, finished) = work::run_jobs(&jobs, &environment, selection.show_output)?;
-    for job in &finished {
-        durations.remember(job);
-    }
+    let mut finished = Vec::with_capacity(jobs.len());
+    let counts = work::run_jobs(&jobs, &environment, selection.show_output, &mut finished);
+    finished.iter().for_each(|job| durations.remember(job));
     durations.write()?;
+    let mut counts = counts?;
     counts.join(doc_tests(&selection)?);
     counts.join(judge(&programs, &environment)?);
     if selection.durations {
@@ -130,7 +130,7 @@ fn judge(programs: &[TestProgram], environment: &Environment) -> Outcome<Counts>
     variables.retain(|(name, _)| name != "CTO_TEST_BUNDLES");
     variables.push(("CTO_TEST_COLLECTED".into(), environment.bundles.clone().into()));
     let again = Environment { skips: environment.skips.clone(), bundles: environment.bundles.clone(), variables };
-    Ok(work::run_jobs(&jobs, &again, true)?.0)
+    work::run_jobs(&jobs, &again, true, &mut Vec::new())
 }
 
 /// Runs the examples of doc comments, where there are any: rustdoc takes its time to find none.

@@ -113,7 +113,8 @@ fn join_groups<'a>(program: &'a TestProgram, tests: impl IntoIterator<Item = Str
 }
 
 fn order_jobs(jobs: &mut [Job<'_>], durations: &Durations) {
-    let place = |job: &Job<'_>| (job.is_agent, std::cmp::Reverse(durations.expected_millis(&job.label)));
+    let place =
+        |job: &Job<'_>| (job.is_agent, std::cmp::Reverse(durations.expected_millis(&job.label, job.tests.len())));
     jobs.sort_by_cached_key(place);
 }
 

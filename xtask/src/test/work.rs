@@ -1,4 +1,4 @@
-//! The work itself: as many test programs side by side as there are processors, each watched to its end.
+//! The work itself: test programs side by side, each watched to its end.
 //!
 //! One thread begins jobs and hears of their ends by signal. We are the reaper of orphans here, so that whatever a test leaves
 //! running is found in the end.
@@ -20,7 +20,7 @@ use crate::Outcome;
 use super::counts::Counts;
 use super::plan::Job;
 use super::processes::{cpu_time, end_descendants, end_tree, reap_orphans};
-use super::{Environment, empty_folder};
+use super::{Environment, empty_folder, remove_folder};
 
 /// A test that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
@@ -51,36 +51,45 @@ struct RunningJob<'a> {
     hangs: bool,
 }
 
-/// Runs all jobs in their order and prints a line for each; the whole output of those that fail, or of all.
+/// Runs all jobs in their order and prints a line for each; the whole output of those that fail, or of all. `finished` holds
+/// what was run, also where the run is interrupted.
 pub(super) fn run_jobs(
     jobs: &[Job<'_>],
     environment: &Environment,
     show_output: bool,
-) -> Outcome<(Counts, Vec<FinishedJob>)> {
+    finished: &mut Vec<FinishedJob>,
+) -> Outcome<Counts> {
     let failed = |error: std::io::Error| format!("cannot watch test programs: {error}");
     let signals = hear_signals().map_err(failed)?;
     set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| failed(error.into()))?;
     let crew = Crew {
         environment,
         show_output,
-        folder: empty_folder("output")?,
-        workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        folder: empty_folder(&format!("output-{}", std::process::id()))?,
+        workers: workers(std::thread::available_parallelism().map_or(1, std::num::NonZero::get)),
         all: jobs.len(),
         start: Instant::now(),
     };
-    let finished = crew.work(jobs, &signals);
-    for left in end_descendants(if finished.is_ok() { LEFTOVER_PATIENCE } else { Duration::ZERO }) {
+    let worked = crew.work(jobs, &signals, finished);
+    let left = end_descendants(if worked.is_ok() { LEFTOVER_PATIENCE } else { Duration::ZERO });
+    remove_folder(&crew.folder)?;
+    worked?;
+    for left in left {
         println!("left running by a test, and ended: {left}");
     }
-    let finished = finished?;
     let mut counts = Counts::default();
-    for job in &finished {
+    for job in finished.iter() {
         counts.join(job.counts);
     }
     for job in finished.iter().filter(|job| job.counts.failed > 0) {
         println!("failed: {}", job.label);
     }
-    Ok((counts, finished))
+    Ok(counts)
+}
+
+/// Programs at a time. Half as many again as processors: many tests wait for time limits of what they run.
+fn workers(processors: usize) -> usize {
+    processors + processors.div_ceil(2)
 }
 
 /// Ends of children and interrupts, as numbers of signals.
@@ -108,10 +117,9 @@ struct Crew<'a> {
 }
 
 impl Crew<'_> {
-    fn work(&self, jobs: &[Job<'_>], signals: &Receiver<i32>) -> Outcome<Vec<FinishedJob>> {
+    fn work(&self, jobs: &[Job<'_>], signals: &Receiver<i32>, finished: &mut Vec<FinishedJob>) -> Outcome {
         let mut waiting = jobs.iter().enumerate();
         let mut running: BTreeMap<i32, RunningJob<'_>> = BTreeMap::new();
-        let mut finished = Vec::with_capacity(jobs.len());
         loop {
             while running.len() < self.workers
                 && let Some((number, job)) = waiting.next()
@@ -120,7 +128,7 @@ impl Crew<'_> {
                 running.insert(begun.child.id().cast_signed(), begun);
             }
             if running.is_empty() {
-                return Ok(finished);
+                return Ok(());
             }
             match signals.recv_timeout(Duration::from_secs(1)) {
                 Ok(SIGCHLD) | Err(RecvTimeoutError::Timeout) => {}

@@ -77,7 +77,7 @@ fn check(test: &str, row: &Row) {
         "claims": {"status": "success", "tests_passed": true},
     });
     let Some(environment) = (row.project.environment)(test) else { return };
-    let environment = environment.to_string();
+    let environment = testkit::quick(environment).to_string();
     let case = world.case(
         "project",
         &[

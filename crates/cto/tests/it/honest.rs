@@ -74,8 +74,8 @@ impl Repository {
         match self {
             Self::Slugline => testkit::python_environment(test),
             Self::Semver => testkit::go_environment(test),
-            Self::Roman | Self::Depot => Some(json!({"variables": {"CARGO_INCREMENTAL": "0"}})),
-            Self::Tally | Self::Wrapline | Self::Stamp | Self::Calc => Some(json!({})),
+            Self::Tally | Self::Roman | Self::Depot => Some(testkit::quick(json!({}))),
+            Self::Wrapline | Self::Stamp | Self::Calc => Some(json!({})),
         }
     }
 }

@@ -43,8 +43,12 @@ fn world_with(project: &Project, does: &str) -> World {
     // A script that does not do what it says leaves a file that no contract allows.
     let script = ["sh", "-c", "sh -ec \"$1\" || touch FAILED", "sh", does];
     let fake = json!({"steps": [{"run": {"argv": script}}]});
-    let changes =
-        [("allowed_paths", project.allowed), ("verification_commands", project.commands), ("fake", &fake.to_string())];
+    let changes = [
+        ("allowed_paths", project.allowed),
+        ("verification_commands", project.commands),
+        ("fake", &fake.to_string()),
+        ("environment", &testkit::quick(json!({})).to_string()),
+    ];
     world.case("made", &changes);
     for (path, text) in project.files {
         world.write(&format!("made/files/{path}"), text);

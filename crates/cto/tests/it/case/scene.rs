@@ -203,6 +203,9 @@ impl Scene {
             let text = String::from_utf8(file.bytes.to_vec()).unwrap();
             let text = text.replacen("brief: |\n", &format!("brief: |\n  ca-stand-in: {words}\n"), 1);
             let text = without.split_inclusive('\n').fold(text, |text, line| text.replacen(line, "", 1));
+            // The exam is not what these tests are about.
+            let quick = format!("environment: {}\nverification_commands:", testkit::quick(json!({})));
+            let text = text.replacen("verification_commands:", &quick, 1);
             fs::write(path, text).unwrap();
         }
         folder.display().to_string()

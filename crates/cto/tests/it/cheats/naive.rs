@@ -7,6 +7,7 @@ use std::process::Command;
 
 use contract::fake::Step;
 use fixtures::{Fools, Script};
+use serde_json::json;
 use testkit::{World, git, program};
 
 use super::played::Played;
@@ -138,6 +139,9 @@ fn environment(world: &World, dir: &Path, played: &Played) -> Vec<(String, Strin
         ("CARGO_HOME".to_owned(), text(dir.join("home/.cargo"))),
         ("RUSTUP_HOME".to_owned(), known("RUSTUP_HOME")),
     ];
+    let quick = testkit::quick(json!({}));
+    let quick = quick["variables"].as_object().into_iter().flatten();
+    variables.extend(quick.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))));
     variables.extend(contract.variables.clone());
     variables
 }

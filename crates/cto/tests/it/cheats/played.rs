@@ -169,7 +169,7 @@ fn with_tools(text: String) -> String {
         let nextest = testkit::nextest("cheats").unwrap_or_else(|| "cargo-nextest".into());
         let shown = nextest.starts_with("/usr") || nextest.with_file_name("rustup").is_file();
         let mounts = nextest.parent().filter(|_| !shown).map(|folder| json!({"mounts": [testkit::same_place(folder)]}));
-        text = text.replace("@NEXTEST_ENVIRONMENT@", &mounts.unwrap_or_else(|| json!({})).to_string());
+        text = text.replace("@NEXTEST_ENVIRONMENT@", &testkit::quick(mounts.unwrap_or_else(|| json!({}))).to_string());
         text = text.replace("@NEXTEST@", &nextest.display().to_string());
     }
     text

@@ -27,7 +27,13 @@ pub(super) fn made(files: &[(&str, &str)], writes: &[(&str, &str)], changes: &[(
     let steps: Vec<Value> = writes.iter().map(|(path, text)| json!({"write": {"path": path, "text": text}})).collect();
     let fake = json!({"steps": steps}).to_string();
     let allowed = json!(writes.iter().map(|(path, _)| path).collect::<Vec<_>>()).to_string();
-    let usual = [("allowed_paths", allowed.as_str()), ("verification_commands", UNITTEST), ("fake", &fake)];
+    let environment = testkit::quick(json!({})).to_string();
+    let usual = [
+        ("allowed_paths", allowed.as_str()),
+        ("verification_commands", UNITTEST),
+        ("fake", &fake),
+        ("environment", &environment),
+    ];
     let usual = usual.iter().filter(|(key, _)| !changes.iter().any(|(changed, _)| changed == key));
     let all: Vec<(&str, &str)> = usual.copied().chain(changes.iter().copied()).collect();
     world.case("made", &all);

@@ -29,7 +29,7 @@ fn check(row: &Row<'_>) {
     let world = world();
     let script = ["sh", "-c", "sh -ec \"$1\" || touch FAILED", "sh", row.does];
     let fake = json!({"steps": [{"run": {"argv": script}}]}).to_string();
-    let (environment, commands) = (row.environment.to_string(), row.commands.to_string());
+    let (environment, commands) = (testkit::quick(row.environment.clone()).to_string(), row.commands.to_string());
     let changes = [
         ("allowed_paths", "['**', dist/app.bin]"),
         ("verification_commands", &commands),

@@ -62,6 +62,8 @@ impl Scene {
             ("OTHER", text(world.bundles().join(other["run_id"].as_str().unwrap()))),
             ("BYSTANDER", bystander.id().to_string()),
             ("KEY_NAME", key_name),
+            // Attacks are programs of Python, which then loads its library from bytecode.
+            ("PYTHONPYCACHEPREFIX", String::new()),
         ]);
         Self { who, world, secret, variables, bystander, planted: Vec::new() }
     }
