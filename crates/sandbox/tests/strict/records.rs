@@ -35,7 +35,7 @@ cores = os.sched_getaffinity(0)
 def own():
     me = threading.get_native_id()
     os.sched_setaffinity(me, cores)
-    os.setpriority(os.PRIO_PROCESS, me, 1)
+    os.setpriority(os.PRIO_PROCESS, me, max(1, os.getpriority(os.PRIO_PROCESS, me)))
     import resource; resource.prlimit(os.getpid(), resource.RLIMIT_NOFILE)
     os.close(os.pidfd_open(os.getpid()))
 t = threading.Thread(target=own); t.start(); t.join()
