@@ -199,15 +199,16 @@ impl<'a> Examiner<'a> {
         self.with_operator_files(exam)
     }
 
-    /// Takes out what the patch adds where the build of the baseline makes something: a tool that knows by content what it has
-    /// built would find everything built already. A lock file is what a build goes by.
+    /// Takes out what the patch adds where setup or build of the baseline make something: a tool that knows by content what it
+    /// has built would find everything built already. A lock file is what they go by.
     fn leave_out_products(&mut self, exam: &mut Listing) {
-        let (baseline, before) = (self.trees.baseline, &self.before);
-        let is_made = |path: &[u8]| !baseline.0.contains_key(path) && before.builds(path);
-        let made = exam.0.keys().filter(|path| is_made(path) && lock_file(path).is_none());
-        for path in made.cloned().collect::<Vec<_>>() {
+        let baseline = self.trees.baseline;
+        let is_made = |path: &[u8]| self.before.builds(path) || self.is_set_up(path);
+        let added = exam.0.keys().filter(|path| !baseline.0.contains_key(*path) && lock_file(path).is_none());
+        for path in added.filter(|path| is_made(path)).cloned().collect::<Vec<_>>() {
             exam.0.remove(&path);
-            self.say(&format!("`{}` is what the build makes, and counts for nothing", shown(&path_text(&path))));
+            let path = shown(&path_text(&path));
+            self.say(&format!("`{path}` is what setup or build make, and counts for nothing"));
         }
     }
 
