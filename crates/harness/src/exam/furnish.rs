@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use contract::sandbox::{Attempt, SetupRecord};
 use tree::Listing;
-use untrusted_fs::is_there_beneath;
 
 use super::Examiner;
 use super::ages::Ages;
@@ -33,14 +32,6 @@ impl Examiner<'_> {
             Some(Made::Failed(why)) => Some(format!("the environment could not be set up: {why}")),
             None => None,
         })
-    }
-
-    /// True for a path at which setup of the baseline makes something, or inside a folder that it makes.
-    pub(super) fn is_set_up(&self, path: &[u8]) -> bool {
-        let Some(layer) = &self.furnished.layer else { return false };
-        let folders = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at]);
-        let mut new = folders.filter(|folder| !self.trees.baseline.has_below(folder)).chain([path]);
-        new.any(|path| is_there_beneath(&layer.files, path))
     }
 
     /// The layers under a judged tree. Setup runs again where it sees another tree than the baseline's.

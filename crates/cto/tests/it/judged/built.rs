@@ -197,7 +197,10 @@ fn a_compilers_record_of_what_it_has_built_counts_for_nothing() {
         environment[step] = json!([compile]);
         let row = |name, does, status| Row { files: &files, ..typescript(name, environment.clone(), does, status, "") };
         check(&row("good", &good, "pass"));
-        check(&row("wrong", &wrong, "fail"));
+        let otherwise = format!("{good} && echo '// ours' >> dist/add.js");
+        for (name, does, status) in [("wrong", &wrong, "fail"), ("otherwise", &otherwise, "pass")] {
+            check(&Row { coverage: &["product_not_rebuilt"], ..row(name, does, status) });
+        }
     }
 }
 
