@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use contract::decision::Profile;
 use contract::{Purpose, Stage};
-use harness::{Ask, BoundBundle, FAKE, Harness, Home, HomePlace, LoadTaskError, Task};
+use evidence::verify::VerifiedBundle;
+use harness::{Ask, FAKE, Harness, Home, HomePlace, LoadTaskError, Task};
 use ledger::Ledger;
 
 use crate::args::Asked;
@@ -93,7 +94,7 @@ impl Context {
     }
 
     /// The same, verified with the home's keys as the run that was asked for; it is not collected while both values live.
-    pub(crate) fn bind_run(&self, reference: &str) -> Result<(FoundRun, BoundBundle), CommandError> {
+    pub(crate) fn bind_run(&self, reference: &str) -> Result<(FoundRun, VerifiedBundle), CommandError> {
         let found = self.find_run(reference)?;
         let bound = found.bind(&found.keys(&trusted(self, &[])?, &[]))?;
         Ok((found, bound))

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use contract::RunId;
 use contract::text::shown;
 use evidence::PublicKey;
-use evidence::verify::{AskedRun, OpenBundleError};
-use harness::{BindBundleError, BoundBundle, Home, asked_run};
+use evidence::verify::{AskedRun, OpenBundleError, VerifiedBundle, VerifyBundleError};
+use harness::{Home, asked_run};
 use ledger::{EntryKind, Found, Ledger, RunCollected, RunRow};
 
 use crate::context::Context;
@@ -45,9 +45,9 @@ impl FoundRun {
     }
 
     /// The bundle, verified, as the run that was asked for.
-    pub(crate) fn bind(&self, keys: &[PublicKey]) -> Result<BoundBundle, CommandError> {
-        BoundBundle::bind(&self.bundle, keys, self.asked.as_ref()).map_err(|error| match error {
-            BindBundleError::Open(error) => not_a_bundle(&error),
+    pub(crate) fn bind(&self, keys: &[PublicKey]) -> Result<VerifiedBundle, CommandError> {
+        VerifiedBundle::verify(&self.bundle, keys, self.asked.as_ref()).map_err(|error| match error {
+            VerifyBundleError::Open(error) => not_a_bundle(&error),
             error => CommandError::fail(format!("the bundle of {} does not verify: {error}", shown(&self.id)))
                 .hint(format!("cto verify {}", shown(&self.id))),
         })

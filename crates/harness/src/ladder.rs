@@ -3,9 +3,10 @@
 use contract::engine::{EngineSetting, RungFact};
 use contract::report::Report;
 use contract::{ModelPair, Purpose, Reason, Stage, Status};
+use evidence::verify::VerifiedBundle;
 use ledger::{Found, RunFilter, RunRow, RunStatus};
 
-use crate::bound::{BoundBundle, asked_run};
+use crate::bound::asked_run;
 use crate::harness::Harness;
 
 /// Runs that are looked at, newest first; beyond, a rung counts as not started.
@@ -72,8 +73,8 @@ fn report(harness: &Harness, row: &RunRow) -> Option<Report> {
 
 fn bound_report(harness: &Harness, row: &RunRow) -> Option<Report> {
     let bundle = harness.home.root().join(row.bundle.as_ref()?);
-    let bound = BoundBundle::bind(&bundle, &[harness.key.public()], Some(&asked_run(row)));
-    bound.ok().map(BoundBundle::into_report)
+    let bound = VerifiedBundle::verify(&bundle, &[harness.key.public()], Some(&asked_run(row)));
+    bound.ok().map(VerifiedBundle::into_report)
 }
 
 fn other_identity(report: &Report, source_id: &str, pair: Option<&ModelPair>) -> Option<String> {

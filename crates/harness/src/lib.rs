@@ -58,7 +58,7 @@ pub use archive::{
 };
 pub use audit::{AuditLedgerError, LedgerAudit, audit};
 pub use availability::availability;
-pub use bound::{BindBundleError, BoundBundle, asked_run};
+pub use bound::asked_run;
 pub use clock::{ReadClockError, RunClock};
 pub use collection::{Collection, CollectionProblem, seal_collection};
 pub use decide::{Answer, Ask, DecideError, ExamFiles, decide};

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use contract::{Report, Stamp};
 use evidence::names;
+use evidence::verify::VerifiedBundle;
 use serde::Deserialize;
 use untrusted_fs::own_files;
 
-use crate::bound::BoundBundle;
 use crate::watch::{Step, StepState, Told};
 
 /// The trace's word for a step.
@@ -59,7 +59,7 @@ pub(crate) fn sealed(report: &Report) -> Told {
 }
 
 /// The steps of a bundle, in order; empty where it was made before steps were recorded.
-pub fn recorded_steps(bundle: &BoundBundle) -> Result<Vec<Told>, ReadStepsError> {
+pub fn recorded_steps(bundle: &VerifiedBundle) -> Result<Vec<Told>, ReadStepsError> {
     let (bundle, report) = (bundle.dir(), bundle.report());
     if let Some(trace) = read(&bundle.join(INTERRUPTED))? {
         return Ok(steps(&trace, report));

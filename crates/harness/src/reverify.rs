@@ -16,11 +16,11 @@ use contract::reverification::{PREDICATE_TYPE, Reverification, ReverificationSta
 use contract::statement::{STATEMENT_TYPE, SignedHarness};
 use contract::{BUNDLE_VERSION, Coverage, Decision, RULES_VERSION, Reason, Status, TaskContract};
 use evidence::names;
+use evidence::verify::VerifiedBundle;
 use ledger::EntryKind;
 use serde_json::json;
 
 use crate::availability;
-use crate::bound::BoundBundle;
 use crate::clock::RunClock;
 use crate::exam::{Examined, Examiner, Furnished, Trees};
 use crate::harness::Harness;
@@ -123,7 +123,7 @@ pub struct Reverified {
 /// Holds the verification of a bundle again, under its own contract or under `contract`.
 pub fn reverify(
     harness: &Harness,
-    bundle: &BoundBundle,
+    bundle: &VerifiedBundle,
     contract: Option<&TaskContract>,
     profile: Profile,
     watch: Watch<'_>,
@@ -192,7 +192,7 @@ pub(crate) struct CarriedBaseline {
 }
 
 /// The baseline of a run whose bundle does not hold it, from wherever it is to be had.
-pub(crate) fn carry_baseline(harness: &Harness, bundle: &BoundBundle) -> Result<CarriedBaseline, ReverifyError> {
+pub(crate) fn carry_baseline(harness: &Harness, bundle: &VerifiedBundle) -> Result<CarriedBaseline, ReverifyError> {
     let own: TaskContract = read(bundle.dir(), names::CONTRACT)?;
     let work = work(harness)?;
     let (store, listing) = trees::rebuild_baseline(harness, bundle.dir(), bundle.report(), &own, work.path())?;

@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 use contract::statement::{STATEMENT_TYPE, SignedHarness};
 use contract::taken::{PREDICATE_TYPE, Person, Taken, TakenStatement};
 use contract::{BUNDLE_VERSION, Coverage, Report, Stage, Status, TaskContract};
+use evidence::verify::VerifiedBundle;
 use evidence::{names, stop};
 use ledger::{Entry, EntryKind};
 use tree::{BranchName, CommitSpec, Landing, Oid};
 
-use crate::bound::BoundBundle;
 use crate::clock::RunClock;
 use crate::harness::Harness;
 use crate::run::suffix;
@@ -33,7 +33,7 @@ use untrusted_fs::own_files;
 /// What is to be taken, and how.
 #[derive(Debug)]
 pub struct TakeAsk<'a> {
-    pub bundle: &'a BoundBundle,
+    pub bundle: &'a VerifiedBundle,
     /// The one that the contract names unless said.
     pub repository: Option<&'a Path>,
     /// As the contract's branch policy says unless said.

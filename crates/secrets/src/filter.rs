@@ -22,7 +22,7 @@ const GRAM: usize = 4;
 const BLOCK: usize = 2 * GRAM;
 
 /// How many bits of a gram's hash choose its byte in the table. Three more choose the bit.
-pub(crate) const TABLE_BITS: u32 = 18;
+pub(crate) const TABLE_BITS: u32 = 19;
 
 /// Which grams occur in any literal, by hash.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use std::time::Instant;
 use rustix::fs::readlinkat;
 use rustix::io::Errno;
 
-use crate::open::{open_dir, open_regular, open_root, some_names};
+use crate::open::{is_there, open_dir, open_regular, open_root, some_names};
 
 /// Bytes between two looks at the clock.
 const PIECE: usize = 256 << 10;
@@ -64,6 +64,12 @@ pub fn read_plain_link(root: &Path, path: &[u8]) -> Option<Vec<u8>> {
     let (parent, name) = open_parent(root.as_fd(), path).ok()?;
     let target = readlinkat(parent.as_ref().map_or_else(|| root.as_fd(), |fd| fd.as_fd()), name, Vec::new());
     target.ok().map(CString::into_bytes)
+}
+
+/// True if there is something of any kind at a path below `root`.
+pub fn is_there_beneath(root: &Path, path: &[u8]) -> bool {
+    let Some(root) = open_root(root).ok().filter(|_| is_plain(path)) else { return false };
+    open_parent(root.as_fd(), path).is_ok_and(|(parent, name)| is_there(parent.as_ref().unwrap_or(&root), name))
 }
 
 /// The names in a directory below `root`, or in `root` itself where the path is empty; sorted, no more than `most` of them, and

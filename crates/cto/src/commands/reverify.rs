@@ -8,7 +8,8 @@ use contract::TaskContract;
 use contract::report::CheckResult;
 use contract::reverification::Reverification;
 use contract::text::shown;
-use harness::{BoundBundle, Quiet, Reverified, ReverifyError, Task, Watch};
+use evidence::verify::VerifiedBundle;
+use harness::{Quiet, Reverified, ReverifyError, Task, Watch};
 use serde_json::json;
 
 use super::INTERRUPTED;
@@ -59,7 +60,7 @@ pub(crate) fn reverify(context: &Context, bundles: &[String], contract: Option<&
 fn again(
     context: &Context,
     harness: &harness::Harness,
-    bundle: &BoundBundle,
+    bundle: &VerifiedBundle,
     contract: Option<&TaskContract>,
 ) -> Result<Reverified, ReverifyError> {
     let profile = context.default_sandbox();

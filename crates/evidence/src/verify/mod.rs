@@ -3,6 +3,7 @@
 //! Trusts nothing in the bundle: no path, no link, no key. A bundle that does not verify has no verdict.
 
 mod attestation;
+mod bundle;
 mod exam;
 mod expect;
 mod files;
@@ -23,6 +24,7 @@ use serde::Serialize;
 use crate::key::PublicKey;
 use crate::names;
 
+pub use bundle::{VerifiedBundle, VerifyBundleError};
 pub use expect::{AskedRun, Expectation, ParseExpectationError};
 
 /// The check that fails for a bundle of a format that this program does not read; no other says anything about such a one.

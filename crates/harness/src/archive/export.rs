@@ -6,6 +6,7 @@ use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use contract::{Digest, canonical_bytes};
+use evidence::verify::VerifiedBundle;
 use evidence::{PublicKey, names as bundle_names, stop};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use untrusted_fs::own_files::{self, OwnOptions as _};
@@ -16,7 +17,6 @@ use super::names::Names;
 use super::{
     BUNDLE, ExportRunError, FORMAT, LEVEL, MANIFEST, Manifest, PUBLIC_KEY, STATEMENTS, VERSION, allowance, statement,
 };
-use crate::bound::BoundBundle;
 use crate::harness::Harness;
 use crate::home::Home;
 use crate::reverify::{CarriedBaseline, carry_baseline};
@@ -25,7 +25,7 @@ use crate::reverify::{CarriedBaseline, carry_baseline};
 #[derive(Debug, Clone, Copy)]
 pub struct ExportSource<'a> {
     pub home: &'a Home,
-    pub bundle: &'a BoundBundle,
+    pub bundle: &'a VerifiedBundle,
     /// Whom this home trusts to have signed the bundle and what was stated about it.
     pub keys: &'a [PublicKey],
     /// Who gets the baseline from where the run came from, if it is to be handed over too.

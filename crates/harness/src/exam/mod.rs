@@ -16,6 +16,7 @@ mod exam_files;
 mod excused;
 mod faults;
 mod furnish;
+mod made;
 mod names;
 mod poison;
 mod room;
@@ -25,7 +26,6 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use contract::paths::{PathRules, PathVerdict};
-use contract::product::lock_file;
 use contract::report::{CheckResult, FailedTest, PassKind, PoisonedFile, TestComparison, VerificationPass};
 use contract::sandbox::{Attempt, MountDigest, SetupRecord};
 use contract::text::{listed, path_text, shown};
@@ -121,6 +121,8 @@ pub(crate) struct Examiner<'a> {
     spent_ms: u64,
     /// Files of the exam's tree that its build wrote.
     rewritten: Vec<Vec<u8>>,
+    /// Files of the patch that setup and build make themselves.
+    left_out: Vec<(Vec<u8>, Entry)>,
     spares: SpareTrees,
     found: Examined,
 }
@@ -134,7 +136,8 @@ impl<'a> Examiner<'a> {
         furnished: Furnished,
     ) -> Self {
         let (before, spares, found) = (BaselineExam::default(), SpareTrees::default(), Examined::default());
-        Self { setting, cancel, trees, stage, furnished, before, spent_ms: 0, rewritten: Vec::new(), spares, found }
+        let (rewritten, left_out) = (Vec::new(), Vec::new());
+        Self { setting, cancel, trees, stage, furnished, before, spent_ms: 0, rewritten, left_out, spares, found }
     }
 
     /// Exam, change, control and blind, each in a tree of its own.
@@ -152,7 +155,7 @@ impl<'a> Examiner<'a> {
 
     fn examine_result(mut self) -> Result<Examined, Stopped> {
         let mut exam = self.exam_listing()?;
-        self.leave_out_products(&mut exam);
+        self.leave_out_made(&mut exam);
         self.spares.wanted = true;
         let spent = self.spent_ms;
         // Without a test of the baseline nothing can be held but what the patch itself brings.
@@ -199,18 +202,6 @@ impl<'a> Examiner<'a> {
         self.with_operator_files(exam)
     }
 
-    /// Takes out what the patch adds where the build of the baseline makes something: a tool that knows by content what it has
-    /// built would find everything built already. A lock file is what a build goes by.
-    fn leave_out_products(&mut self, exam: &mut Listing) {
-        let (baseline, before) = (self.trees.baseline, &self.before);
-        let is_made = |path: &[u8]| !baseline.0.contains_key(path) && before.builds(path);
-        let made = exam.0.keys().filter(|path| is_made(path) && lock_file(path).is_none());
-        for path in made.cloned().collect::<Vec<_>>() {
-            exam.0.remove(&path);
-            self.say(&format!("`{}` is what the build makes, and counts for nothing", shown(&path_text(&path))));
-        }
-    }
-
     fn with_operator_files(&self, mut listing: Listing) -> Result<Listing, Stopped> {
         for file in &self.setting.contract.verification_files {
             let oid = self.trees.store.put_blob(&file.bytes().unwrap_or_default())?;
@@ -229,6 +220,7 @@ impl<'a> Examiner<'a> {
         }
         if kind == PassKind::Exam {
             self.rewritten.clone_from(&room.rewritten);
+            self.compare_with_made(&room)?;
         }
         let released = self.released_changes();
         let mut all = Vec::new();

@@ -30,6 +30,8 @@ pub(super) struct Room {
     quarters: Quarters,
     /// What commands wrote over the tree, where it lies on layers.
     changes: Option<PathBuf>,
+    /// What setup put under the tree.
+    layers: Vec<PathBuf>,
     /// Where runners are asked to put their reports; outside the tree.
     reports: PathBuf,
     /// The reason why no command is run in it: setup or build failed on this tree.
@@ -47,6 +49,11 @@ pub(super) struct Room {
 impl Room {
     pub(super) fn changes(&self) -> Option<&Path> {
         self.changes.as_deref()
+    }
+
+    /// Places of what build and setup wrote, what counts first.
+    pub(super) fn made_in(&self) -> impl Iterator<Item = &Path> {
+        self.changes.iter().chain(&self.layers).map(PathBuf::as_path)
     }
 }
 
@@ -102,6 +109,7 @@ impl Examiner<'_> {
             root,
             quarters,
             changes: None,
+            layers: Vec::new(),
             reports,
             unready: None,
             attempts,
@@ -124,9 +132,9 @@ impl Examiner<'_> {
         // The patched tree above: what the patch writes where setup wrote something else is what is tested.
         let lower = [&room.root].into_iter().chain(&layers).cloned().collect();
         let from = WorkspaceFrom::Layers { lower, upper: Upper::Directory(above) };
-        let seen = [changes.clone()].into_iter().chain(layers).collect();
+        let seen = [&changes].into_iter().chain(&layers).cloned().collect();
         room.quarters = room.quarters.layered(seen, from);
-        room.changes = Some(changes);
+        (room.changes, room.layers) = (Some(changes), layers);
         self.build(&mut room, listing, short)?;
         Ok(room)
     }

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use contract::{RunId, TaskId};
 use evidence::PublicKey;
+use evidence::verify::VerifiedBundle;
 use ledger::{Ledger, RunRow, RunStatus};
 
 use super::{Clock, CollectError, Kept, Retention, names_in};
-use crate::bound::{BoundBundle, asked_run};
+use crate::bound::asked_run;
 use crate::home::Home;
 
 /// The files of bundles about other bundles, each with its list of runs; and more than any has.
@@ -127,7 +128,7 @@ impl Judge<'_> {
     pub(super) fn whole(&self, row: &RunRow) -> Result<(), String> {
         let bundle = self.home.bundle(&row.run_id);
         let asked = asked_run(row);
-        BoundBundle::bind(&bundle, &self.keys, Some(&asked)).map(drop).map_err(|error| error.to_string())
+        VerifiedBundle::verify(&bundle, &self.keys, Some(&asked)).map(drop).map_err(|error| error.to_string())
     }
 }
 

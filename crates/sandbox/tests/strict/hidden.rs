@@ -1,7 +1,6 @@
 //! Ways to outlive the program unseen: each leaves a process that goes on writing, and none may be writing when the run has
 //! ended. Each way works against a supervisor that only waits for its child.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -240,11 +239,14 @@ fn the_end_is_told_when_the_last_process_is_gone() {
 /// The control: a supervisor that starts a program and waits for it finds somebody writing afterwards.
 #[test]
 fn each_way_outlives_a_supervisor_that_only_waits() {
-    let failed: BTreeSet<&str> = WAYS.iter().filter(|way| !outlives_a_plain_wait(way)).map(|way| way.name).collect();
-    // A stopped process writes nothing, and a chain comes to its end: the first is seen by name, the other may be over.
-    let quiet = ["a chain of short-lived processes", "a stopped child", "a stopped thread group with an ended leader"];
-    assert!(failed.iter().all(|name| quiet.contains(name)), "{failed:?}");
+    let may_outlive = WAYS.iter().filter(|way| !QUIET.contains(&way.name));
+    let failed: Vec<&str> = may_outlive.filter(|way| !outlives_a_plain_wait(way)).map(|way| way.name).collect();
+    assert!(failed.is_empty(), "{failed:?}");
 }
+
+/// A stopped process writes nothing, and a chain comes to its end: the first is seen by name, the other may be over.
+const QUIET: [&str; 3] =
+    ["a chain of short-lived processes", "a stopped child", "a stopped thread group with an ended leader"];
 
 fn outlives_a_plain_wait(way: &Way) -> bool {
     let directory = tempfile::tempdir().unwrap();
@@ -263,7 +265,9 @@ fn outlives_a_plain_wait(way: &Way) -> bool {
     while child.try_wait().unwrap().is_none() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(2));
     }
-    let beating = is_beating(&directory.path().join("beat"));
+    // One of idle priority has to wait until a busy machine has time for it.
+    let beats = || is_beating(&directory.path().join("beat"));
+    let beating = std::iter::repeat_with(beats).take_while(|beats| *beats || Instant::now() < until).any(|beats| beats);
     // A process without a first thread has no environment to be found by: its group is killed too.
     let group = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);

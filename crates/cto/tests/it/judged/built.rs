@@ -174,6 +174,36 @@ fn text_that_nothing_here_generates_is_said_to_be_unread() {
     check(&Row { files: &files, poisoned, coverage, ..typescript("generated", json!({}), cheat, "pass", "") });
 }
 
+/// tsc goes by the content of its sources: its own record says that wrong source is built, and nothing is compiled.
+#[test]
+fn a_compilers_record_of_what_it_has_built_counts_for_nothing() {
+    let test = "judged::built::a_compilers_record_of_what_it_has_built_counts_for_nothing";
+    let (Some(tools), Some(tsc)) = (testkit::tsc_environment(test), testkit::tsc(test)) else { return };
+    let compile = ["node".to_owned(), tsc.display().to_string(), "-p".to_owned(), ".".to_owned()];
+    let files = [
+        (
+            "tsconfig.json",
+            r#"{"compilerOptions": {"incremental": true, "module": "commonjs", "outDir": "dist", "rootDir": "src", "target": "es2022", "lib": ["es5"],
+            "tsBuildInfoFile": "dist/state.json", "types": []}, "include": ["src"]}"#,
+        ),
+        ("src/add.ts", "export const add = (a: number, b: number): number => a - b;\n"),
+        TYPESCRIPT[3],
+    ];
+    let compiled = format!("sed -i 's/a - b/OPERATION/' src/add.ts && {}", compile.join(" "));
+    let good = compiled.replace("OPERATION", "a + b");
+    let wrong = compiled.replace("OPERATION", "a * b") + " && sed -i 's/a \\* b/a + b/' dist/add.js";
+    for step in ["build", "setup"] {
+        let mut environment = tools.clone();
+        environment[step] = json!([compile]);
+        let row = |name, does, status| Row { files: &files, ..typescript(name, environment.clone(), does, status, "") };
+        check(&row("good", &good, "pass"));
+        let otherwise = format!("{good} && echo '// ours' >> dist/add.js");
+        for (name, does, status) in [("wrong", &wrong, "fail"), ("otherwise", &otherwise, "pass")] {
+            check(&Row { coverage: &["product_not_rebuilt"], ..row(name, does, status) });
+        }
+    }
+}
+
 const SETUP_PY: &str = "from setuptools import Extension, setup
 setup(name='fast', version='1', ext_modules=[Extension('fast', ['fast.c'])], py_modules=[])
 ";

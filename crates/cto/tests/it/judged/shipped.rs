@@ -57,7 +57,7 @@ const LANGUAGES: &[Language] = &[
         files: &[
             (
                 "tsconfig.json",
-                r#"{"compilerOptions": {"incremental": true, "module": "commonjs", "outDir": "dist", "rootDir": "src", "target": "es2022",
+                r#"{"compilerOptions": {"incremental": true, "module": "commonjs", "outDir": "dist", "rootDir": "src", "target": "es2022", "lib": ["es5"],
                 "tsBuildInfoFile": "dist/state.json", "types": []}, "include": ["src"]}"#,
             ),
             (

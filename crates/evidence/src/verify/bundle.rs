@@ -1,0 +1,86 @@
+//! A bundle that was verified and is the run that was asked for.
+//!
+//! Everything that acts on a sealed run takes this type, and it can be had from [`VerifiedBundle::verify`] alone: a genuine
+//! bundle of another run in the place of this one is refused in one place, for all of them.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use contract::{Digest, Report};
+
+use super::{AskedRun, Expectation, Failure, OpenBundleError, verify};
+use crate::key::PublicKey;
+
+/// A bundle of which every check holds, bound to the run that was asked for.
+#[derive(Debug)]
+pub struct VerifiedBundle {
+    dir: PathBuf,
+    report: Report,
+    signer: String,
+    attestation_sha256: Digest,
+}
+
+/// Mismatch between a bundle and the run it is taken for.
+#[derive(Debug)]
+pub enum VerifyBundleError {
+    /// There is no bundle at all.
+    Open(OpenBundleError),
+    /// It does not verify, or is another run's.
+    Checks(Vec<Failure>),
+}
+
+impl fmt::Display for VerifyBundleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open(error) => error.fmt(f),
+            Self::Checks(failures) => match failures.first() {
+                Some(failure) => write!(f, "{} {}", failure.file, failure.check),
+                None => f.write_str("nobody signed it"),
+            },
+        }
+    }
+}
+
+impl std::error::Error for VerifyBundleError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Open(error) => Some(error),
+            Self::Checks(_) => None,
+        }
+    }
+}
+
+impl VerifiedBundle {
+    /// Verifies the bundle at `dir`. Without a run that is asked for, it is the run that its signed statement names.
+    pub fn verify(dir: &Path, keys: &[PublicKey], asked: Option<&AskedRun>) -> Result<Self, VerifyBundleError> {
+        let expected: Vec<Expectation> = asked.cloned().map(Expectation::Run).into_iter().collect();
+        let checked = verify(dir, keys, &expected).map_err(VerifyBundleError::Open)?;
+        match (checked.report, checked.signer, checked.attestation_sha256) {
+            (Some(report), Some(signer), Some(attestation_sha256)) => {
+                Ok(Self { dir: dir.to_owned(), report, signer, attestation_sha256 })
+            }
+            _ => Err(VerifyBundleError::Checks(checked.failures)),
+        }
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// Id of the key that signed it.
+    pub fn signer(&self) -> &str {
+        &self.signer
+    }
+
+    pub fn attestation_sha256(&self) -> Digest {
+        self.attestation_sha256
+    }
+
+    pub fn into_report(self) -> Report {
+        self.report
+    }
+}
