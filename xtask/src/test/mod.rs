@@ -14,6 +14,7 @@ mod select;
 mod work;
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -50,6 +51,7 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome<Counts> {
         println!("changed since {base}: {scope}");
         selection.scope = scope;
     }
+    let _alone = wait_for_other_runs()?;
     let environment = Environment::prepare()?;
     let Some(programs) = programs::build(&workspace)? else {
         println!("cargo test failed without naming a test: something did not build");
@@ -70,6 +72,18 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome<Counts> {
     }
     environment.tell_skips(&mut counts)?;
     Ok(counts)
+}
+
+/// Waits until no other run uses the same files; the lock goes with the value.
+fn wait_for_other_runs() -> Outcome<File> {
+    let path = cache()?.join("test.lock");
+    let failed = |error: std::io::Error| format!("cannot lock {}: {error}", path.display());
+    let file = File::create(&path).map_err(failed)?;
+    if file.try_lock().is_err() {
+        eprintln!("xtask: waiting for another run of the tests");
+        file.lock().map_err(failed)?;
+    }
+    Ok(file)
 }
 
 /// Variables of every test, and the files that they name.

@@ -1,4 +1,4 @@
-//! Which tests are wanted: filters as libtest has them, packages, targets, and the scope of a change.
+//! Selection of tests: filters as libtest has them, packages, targets, and the scope of a change.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(15 * 60);
 const MOST_PATIENCE: usize = 3;
 
 /// Time for what tests leave to go by itself, such as the removal of a shared folder.
-const LEFTOVER_PATIENCE: Duration = Duration::from_secs(10);
+const LEFTOVER_PATIENCE: Duration = Duration::from_secs(60);
 
 /// A job that was run, with the times it took.
 pub(super) struct FinishedJob {
@@ -65,7 +65,7 @@ pub(super) fn run_jobs(
     let crew = Crew {
         environment,
         show_output,
-        folder: empty_folder(&format!("output-{}", std::process::id()))?,
+        folder: empty_folder("output")?,
         workers: workers(std::thread::available_parallelism().map_or(1, std::num::NonZero::get)),
         all: jobs.len(),
         start: Instant::now(),
