@@ -264,6 +264,11 @@ impl Decision {
         self.missing_gates.is_empty() && self.not_evaluated.is_empty()
     }
 
+    /// True if all that could be judged passed, and facts of a later phase are not gathered.
+    pub fn is_pending(&self) -> bool {
+        self.missing_gates.is_empty() && !self.not_evaluated.is_empty()
+    }
+
     /// The ecosystems the exam set is made for; all of them where nobody looked.
     pub fn ecosystems(&self) -> &[Ecosystem] {
         self.inputs.target.as_ref().map_or(Ecosystem::ALL, |target| &target.ecosystems)

@@ -13,11 +13,39 @@ mod rules;
 mod tests;
 
 use contract::decision::{Decision, DeniedBackend, Escalation, Inputs, NotPromoted, Refusal};
-use contract::{BUNDLE_VERSION, Gate, MutationMode, RULES_VERSION, Reason, TaskContract, canonical_digest};
+use contract::{BUNDLE_VERSION, Gate, MutationMode, RULES_VERSION, Reason, RunId, TaskContract, canonical_digest};
 
-/// The proof that every gate passed.
+/// The proof that every gate passed, for one run. Only [`judge`] makes one; it is neither made up, nor changed, nor used twice:
+///
+/// ```compile_fail,E0451
+/// fn admit(run_id: contract::RunId, decision: contract::Decision) -> gate::Admission {
+///     gate::Admission { run_id, decision }
+/// }
+/// ```
+///
+/// ```compile_fail,E0616
+/// fn admit_another(mut admission: gate::Admission, other: contract::RunId) -> gate::Admission {
+///     admission.run_id = other;
+///     admission
+/// }
+/// ```
+///
+/// ```compile_fail,E0382
+/// fn admit_twice(admission: gate::Admission) -> [gate::Admission; 2] {
+///     [admission, admission]
+/// }
+/// ```
+///
+/// What may be done with one:
+///
+/// ```
+/// fn look(admission: &gate::Admission) -> (&contract::RunId, &contract::Decision) {
+///     (admission.run_id(), admission.decision())
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Admission {
+    run_id: RunId,
     decision: Decision,
 }
 
@@ -36,6 +64,11 @@ pub enum Judged {
 }
 
 impl Admission {
+    /// The only run that it admits.
+    pub fn run_id(&self) -> &RunId {
+        &self.run_id
+    }
+
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
@@ -57,15 +90,15 @@ impl Judged {
     }
 }
 
-/// Judges a request.
-pub fn judge(contract: &TaskContract, inputs: Inputs) -> Result<Judged, serde_json::Error> {
+/// Judges the request of a run.
+pub fn judge(run_id: &RunId, contract: &TaskContract, inputs: Inputs) -> Result<Judged, serde_json::Error> {
     let decision = decide(contract, inputs)?;
-    Ok(if !decision.missing_gates.is_empty() {
-        Judged::Refused(Refused { decision })
-    } else if decision.not_evaluated.is_empty() {
-        Judged::Admitted(Admission { decision })
-    } else {
+    Ok(if decision.is_pending() {
         Judged::Pending(decision)
+    } else if decision.is_eligible() {
+        Judged::Admitted(Admission { run_id: run_id.clone(), decision })
+    } else {
+        Judged::Refused(Refused { decision })
     })
 }
 

@@ -3,9 +3,19 @@
 use contract::baseline_exam::BaselineExamFacts;
 use contract::decision::{Inputs, Profile, SettingFacts, TargetFacts};
 use contract::task::{ForbiddenAction, RiskClass, TaskContract};
-use contract::{Digest, Gate, MutationMode, Purpose, Stage, Stamp};
+use contract::{Digest, Gate, MutationMode, Purpose, RunId, Stage, Stamp};
 
-use crate::{Judged, decide, judge};
+use crate::{Judged, decide};
+
+/// Judges the request of some run.
+pub(crate) fn judge(contract: &TaskContract, inputs: Inputs) -> Result<Judged, serde_json::Error> {
+    let run_id = RunId::new("20260101T000000Z", &contract.task_id, "abcd").unwrap();
+    let judged = crate::judge(&run_id, contract, inputs)?;
+    if let Judged::Admitted(admission) = &judged {
+        assert_eq!(*admission.run_id(), run_id, "an admission names its run");
+    }
+    Ok(judged)
+}
 
 pub(crate) fn contract() -> TaskContract {
     let written = r#"

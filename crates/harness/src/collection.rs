@@ -73,7 +73,7 @@ fn collect<T: Serialize>(
 ) -> Result<Sealed, Stopped> {
     let evidence: Evidence<'_> = match run.decide()? {
         Decided::Preflight(mut admitted) => {
-            let run = &mut admitted.run;
+            let run = admitted.run_mut();
             let at = run.clock.now();
             run.draft.write_json(file, document, at)?;
             if let Some(CollectionProblem { reason, text }) = wrong {

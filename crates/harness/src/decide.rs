@@ -91,13 +91,15 @@ pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Resu
         // Neither does asking start a command of the baseline.
         baseline_exam: None,
     };
-    let first = gate::judge(&task.contract, inputs(None)).map_err(DecideError::Encode)?;
-    let Judged::Pending(_) = first else { return Ok(Answer { decision: first.decision().clone(), exam: None }) };
+    let first = gate::decide(&task.contract, inputs(None)).map_err(DecideError::Encode)?;
+    if !first.is_pending() {
+        return Ok(Answer { decision: first, exam: None });
+    }
     let Target { facts, copy } =
         inspect(harness, task, ask.sandbox, scratch).map_err(|error| DecideError::Scratch(error.to_string()))?;
     let exam = copy.and_then(|copy| exam_files(task, &facts, &copy.baseline.listing));
-    let judged = gate::judge(&task.contract, inputs(Some(facts))).map_err(DecideError::Encode)?;
-    Ok(Answer { decision: judged.decision().clone(), exam })
+    let decision = gate::decide(&task.contract, inputs(Some(facts))).map_err(DecideError::Encode)?;
+    Ok(Answer { decision, exam })
 }
 
 fn exam_files(task: &Task, facts: &TargetFacts, baseline: &Listing) -> Option<ExamFiles> {
@@ -116,14 +118,37 @@ pub(crate) enum Decided<'a> {
 
 /// A run whose decision is a refusal.
 pub(crate) struct RefusedRun<'a> {
-    pub(crate) run: Run<'a>,
-    pub(crate) refused: Refused,
+    run: Run<'a>,
+    refused: Refused,
 }
 
-/// A run whose decision is an admission.
+impl<'a> RefusedRun<'a> {
+    pub(crate) fn into_parts(self) -> (Run<'a>, Refused) {
+        (self.run, self.refused)
+    }
+}
+
+/// A run whose decision is an admission of this very run.
 pub(crate) struct AdmittedRun<'a> {
-    pub(crate) run: Run<'a>,
-    pub(crate) admission: Admission,
+    run: Run<'a>,
+    admission: Admission,
+}
+
+impl<'a> AdmittedRun<'a> {
+    fn new(run: Run<'a>, admission: Admission) -> Result<Self, Stopped> {
+        match admission.run_id() == run.id() {
+            true => Ok(Self { run, admission }),
+            false => Err(Stopped::Impossible("an admission names another run")),
+        }
+    }
+
+    pub(crate) fn run_mut(&mut self) -> &mut Run<'a> {
+        &mut self.run
+    }
+
+    pub(crate) fn into_parts(self) -> (Run<'a>, Admission) {
+        (self.run, self.admission)
+    }
 }
 
 impl<'a> Run<'a> {
@@ -169,11 +194,11 @@ impl<'a> Run<'a> {
         match (judged, target) {
             (Judged::Admitted(admission), Some(target)) => {
                 self.step(Step::Gates, StepState::Ended, &detail)?;
-                Ok(Decided::Admitted(AdmittedRun { run: self, admission }, Box::new(target)))
+                Ok(Decided::Admitted(AdmittedRun::new(self, admission)?, Box::new(target)))
             }
             (Judged::Admitted(admission), None) => {
                 self.step(Step::Gates, StepState::Ended, &detail)?;
-                Ok(Decided::Preflight(AdmittedRun { run: self, admission }))
+                Ok(Decided::Preflight(AdmittedRun::new(self, admission)?))
             }
             (Judged::Refused(refused), _) => {
                 self.close_link()?;
@@ -271,7 +296,7 @@ impl<'a> Run<'a> {
         };
         let inputs = self.clean(names::DECISION, inputs)?;
         let _ = self.journal().note_inputs(&inputs);
-        let judged = gate::judge(&self.task.contract, inputs)?;
+        let judged = gate::judge(self.id(), &self.task.contract, inputs)?;
         let decision = judged.decision();
         let data = json!({"missing": decision.missing_gates, "not_evaluated": decision.not_evaluated, "passed": decision.passed_gates, "phase": phase});
         self.trace("preflight.judged", data)?;

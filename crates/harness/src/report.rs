@@ -28,9 +28,12 @@ use crate::{model, posture, proof, replay};
 
 use compose::{compose, duration_ms, source_status};
 
-/// Material of a bundle: a refused decision, gates alone (stage 1), a run that was blocked after its gates, a verified run,
-/// or what an interrupted one left. Nothing else.
-pub(crate) enum Evidence<'a> {
+/// Material of a bundle. Only a step that ends a run can make it, from its own result.
+pub(crate) struct Evidence<'a>(Material<'a>);
+
+/// A refused decision, gates alone (stage 1), a run that was blocked after its gates, a verified run, or what an interrupted
+/// one left. Nothing else.
+enum Material<'a> {
     Refused(Run<'a>, Refused),
     Preflight(Run<'a>, Admission),
     Blocked(Run<'a>, Blocked),
@@ -39,32 +42,35 @@ pub(crate) enum Evidence<'a> {
 }
 
 impl<'a> From<Remains<'a>> for Evidence<'a> {
-    fn from(Remains { run }: Remains<'a>) -> Self {
-        Self::Interrupted(run)
+    fn from(remains: Remains<'a>) -> Self {
+        Self(Material::Interrupted(remains.into_run()))
     }
 }
 
 impl<'a> From<RefusedRun<'a>> for Evidence<'a> {
-    fn from(RefusedRun { run, refused }: RefusedRun<'a>) -> Self {
-        Self::Refused(run, refused)
+    fn from(refused: RefusedRun<'a>) -> Self {
+        let (run, refused) = refused.into_parts();
+        Self(Material::Refused(run, refused))
     }
 }
 
 impl<'a> From<AdmittedRun<'a>> for Evidence<'a> {
-    fn from(AdmittedRun { run, admission }: AdmittedRun<'a>) -> Self {
-        Self::Preflight(run, admission)
+    fn from(admitted: AdmittedRun<'a>) -> Self {
+        let (run, admission) = admitted.into_parts();
+        Self(Material::Preflight(run, admission))
     }
 }
 
 impl<'a> From<BlockedRun<'a>> for Evidence<'a> {
-    fn from(BlockedRun { run, blocked }: BlockedRun<'a>) -> Self {
-        Self::Blocked(run, blocked)
+    fn from(blocked: BlockedRun<'a>) -> Self {
+        let (run, blocked) = blocked.into_parts();
+        Self(Material::Blocked(run, blocked))
     }
 }
 
 impl<'a> From<Verified<'a>> for Evidence<'a> {
-    fn from(Verified { run }: Verified<'a>) -> Self {
-        Self::Verified(run)
+    fn from(verified: Verified<'a>) -> Self {
+        Self(Material::Verified(verified.into_run()))
     }
 }
 
@@ -88,27 +94,27 @@ const NEEDS_ENGINE: &[EventKind] = &[
 impl<'a> Evidence<'a> {
     /// Completes the artifacts every bundle has, the last events, and composes the report.
     pub(crate) fn report(self) -> Result<Reported<'a>, Stopped> {
-        let mut run = match self {
-            Self::Refused(mut run, refused) => {
+        let mut run = match self.0 {
+            Material::Refused(mut run, refused) => {
                 without_engine(&mut run, "the decision is a refusal; nothing was verified")?;
                 run.trace("refused", json!({"decision_id": refused.decision().decision_id}))?;
                 run
             }
-            Self::Preflight(mut run, admission) => {
+            Material::Preflight(mut run, admission) => {
                 without_engine(&mut run, "stage 1 checks the gates and starts no engine")?;
                 run.trace("preflight.passed", json!({"decision_id": admission.decision().decision_id}))?;
                 run
             }
-            Self::Blocked(mut run, Blocked { why, .. }) => {
+            Material::Blocked(mut run, Blocked { why, .. }) => {
                 let why = format!("the engine was not started: {}", shown(&why));
                 without_engine(&mut run, &why)?;
                 run
             }
-            Self::Interrupted(mut run) => {
+            Material::Interrupted(mut run) => {
                 complete_interrupted(&mut run)?;
                 run
             }
-            Self::Verified(mut run) => {
+            Material::Verified(mut run) => {
                 judge_again(&mut run)?;
                 run
             }

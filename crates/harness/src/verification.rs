@@ -16,7 +16,13 @@ use crate::watch::{Step, StepState};
 
 /// A run whose result was verified, or whose findings say why it was not.
 pub(crate) struct Verified<'a> {
-    pub(crate) run: Run<'a>,
+    run: Run<'a>,
+}
+
+impl<'a> Verified<'a> {
+    pub(crate) fn into_run(self) -> Run<'a> {
+        self.run
+    }
 }
 
 impl<'a> Captured<'a> {

@@ -11,7 +11,21 @@ use contract::{Digest, Report};
 use super::{AskedRun, Expectation, Failure, OpenBundleError, verify};
 use crate::key::PublicKey;
 
-/// A bundle of which every check holds, bound to the run that was asked for.
+/// A bundle of which every check holds, bound to the run that was asked for. Nobody else can make one:
+///
+/// ```compile_fail,E0451
+/// use evidence::verify::VerifiedBundle;
+///
+/// fn trust(dir: std::path::PathBuf, other: VerifiedBundle) -> VerifiedBundle {
+///     VerifiedBundle { dir, ..other }
+/// }
+/// ```
+///
+/// ```compile_fail,E0616
+/// fn replace(bundle: &mut evidence::verify::VerifiedBundle, report: contract::Report) {
+///     bundle.report = report;
+/// }
+/// ```
 #[derive(Debug)]
 pub struct VerifiedBundle {
     dir: PathBuf,

@@ -8,8 +8,8 @@ use contract::record::{DecisionStatus, Found, ModelAdmission, ProviderClass, Pro
 use contract::{Digest, Stage};
 
 use super::admission_status;
-use crate::tests::{contract, inputs};
-use crate::{Judged, judge};
+use crate::Judged;
+use crate::tests::{contract, inputs, judge};
 
 fn admission() -> ModelAdmission {
     ModelAdmission {

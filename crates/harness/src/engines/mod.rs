@@ -88,8 +88,14 @@ pub(crate) struct Blocked {
 
 /// A run that goes no further, whatever was found out before. Its engine was not started.
 pub(crate) struct BlockedRun<'a> {
-    pub(crate) run: Run<'a>,
-    pub(crate) blocked: Blocked,
+    run: Run<'a>,
+    blocked: Blocked,
+}
+
+impl<'a> BlockedRun<'a> {
+    pub(crate) fn into_parts(self) -> (Run<'a>, Blocked) {
+        (self.run, self.blocked)
+    }
 }
 
 /// What preparing comes to.
@@ -146,7 +152,7 @@ impl Ready {
 impl<'a> AdmittedRun<'a> {
     /// Announces the copy and the plan and builds the sandbox. Only an admitted run has one.
     pub(crate) fn prepare(self, target: Target) -> Result<Prepared<'a>, Stopped> {
-        let Self { mut run, admission } = self;
+        let (mut run, admission) = self.into_parts();
         let Some(copy) = target.copy else { return Err(Stopped::Impossible("an admitted run has no copy")) };
         run.step(Step::Workspace, StepState::Began, "")?;
         let files = announce(&mut run, &copy)?;

@@ -33,7 +33,13 @@ const ADOPTING: Duration = Duration::from_secs(600);
 
 /// A run that somebody else began and that is over.
 pub(crate) struct Remains<'a> {
-    pub(crate) run: Run<'a>,
+    run: Run<'a>,
+}
+
+impl<'a> Remains<'a> {
+    pub(crate) fn into_run(self) -> Run<'a> {
+        self.run
+    }
 }
 
 /// What a run is made of beside its own folder.

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::Findings;
-use crate::Outcome;
-use crate::process::{cache, cargo, is_there, output, program, run};
+use crate::process::{cache, cargo, output, program, run};
+use crate::{Outcome, tools};
 
 pub(super) const KINGFISHER: &str = "kingfisher 2.14.0, one job, no validation";
 pub(super) const DETECT_SECRETS: &str = "detect-secrets 1.5.0";
@@ -17,10 +17,10 @@ pub(super) struct Peers {
     pub(super) detect_secrets: Option<PathBuf>,
 }
 
-/// ripgrep's program: the one of this machine, or one that cargo builds. Of the other scanners that people use, gitleaks and
+/// ripgrep's program: the one of this machine, Debian's where we may install it, or one that cargo builds. Of the other scanners that people use, gitleaks and
 /// the current trufflehog could not be had from the registries of packages, so they are not measured.
 pub(super) fn ripgrep() -> Outcome<PathBuf> {
-    if is_there("rg") {
+    if tools::need("rg", "ripgrep").is_ok() {
         return Ok("rg".into());
     }
     let folder = cache()?.join("ripgrep");
