@@ -32,7 +32,10 @@ pub enum Expectation {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not an expectation: contract=<digest>, baseline=<commit>, signer=<key id>, max-age=<N>(s|m|h|d), coverage=empty", contract::text::shown(.0))]
+#[error(
+    "`{}` is not an expectation: contract=<digest>, baseline=<commit>, signer=<key id>, max-age=<N>(s|m|h|d), coverage=empty",
+    contract::text::shown(.0)
+)]
 pub struct ParseExpectationError(String);
 
 impl FromStr for Expectation {
