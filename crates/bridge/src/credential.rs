@@ -54,40 +54,31 @@ impl fmt::Debug for Credential {
 }
 
 /// A credential that cannot be had. Says neither the value nor where it lies.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum FetchCredentialError {
+    #[error("the credential cannot be read: {0}")]
     Unreadable(io::ErrorKind),
     /// Group or others can read its file, or it is another user's.
+    #[error("others than you can read the file of the credential: chmod 600 FILE")]
     Exposed,
+    #[error("the credential is empty")]
     Empty,
     /// Not a token file of a shape we know.
+    #[error("the token file has no access token")]
     Shape,
     /// The login has run out: log in again.
+    #[error("the login has expired: log in again")]
     Expired,
     /// It holds a byte that cannot stand in a header.
+    #[error("the credential holds a byte that no header can carry")]
     Unprintable,
     /// The caller's source failed.
+    #[error("the credential source failed: {0}")]
     Source(String),
     /// Whoever is told of each credential takes no more.
+    #[error("the credential source gave too many different values")]
     TooMany,
 }
-
-impl fmt::Display for FetchCredentialError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable(kind) => write!(f, "the credential cannot be read: {kind}"),
-            Self::Exposed => f.write_str("others than you can read the file of the credential: chmod 600 FILE"),
-            Self::Empty => f.write_str("the credential is empty"),
-            Self::Shape => f.write_str("the token file has no access token"),
-            Self::Expired => f.write_str("the login has expired: log in again"),
-            Self::Unprintable => f.write_str("the credential holds a byte that no header can carry"),
-            Self::TooMany => f.write_str("the credential source gave too many different values"),
-            Self::Source(text) => write!(f, "the credential source failed: {text}"),
-        }
-    }
-}
-
-impl std::error::Error for FetchCredentialError {}
 
 impl Credential {
     /// Whether getting it can wait for something.

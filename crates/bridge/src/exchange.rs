@@ -55,16 +55,9 @@ pub(crate) async fn answer(
 }
 
 /// The connection is closed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the bridge does not answer any more")]
 pub(crate) struct ClosedError;
-
-impl std::fmt::Display for ClosedError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the bridge does not answer any more")
-    }
-}
-
-impl std::error::Error for ClosedError {}
 
 /// What the engine gets.
 #[derive(Debug)]

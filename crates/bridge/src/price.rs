@@ -1,7 +1,5 @@
 //! What tokens cost: a table the operator edits, in whole micro-units for a million tokens.
 
-use std::fmt;
-
 use serde::Deserialize;
 
 use crate::usage::Tokens;
@@ -32,22 +30,13 @@ pub struct Price {
 }
 
 /// A price table that cannot be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ReadPricesError {
-    Json(serde_json::Error),
+    #[error("the price table cannot be read: {0}")]
+    Json(#[source] serde_json::Error),
+    #[error("the price table has {provider}/{model} twice")]
     Twice { provider: String, model: String },
 }
-
-impl fmt::Display for ReadPricesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Json(error) => write!(f, "the price table cannot be read: {error}"),
-            Self::Twice { provider, model } => write!(f, "the price table has {provider}/{model} twice"),
-        }
-    }
-}
-
-impl std::error::Error for ReadPricesError {}
 
 impl PriceTable {
     pub fn read(json: &[u8]) -> Result<Self, ReadPricesError> {

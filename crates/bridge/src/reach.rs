@@ -1,36 +1,27 @@
 //! Looking whether the server of a provider is there, without asking it anything.
 
-use std::fmt;
 use std::io;
 use std::time::Duration;
 
 use crate::upstream::{ConnectUpstreamError, Connector, Endpoint, PrepareTlsError, Proxy, Trust, tls};
 
 /// An endpoint to which no connection can be made. Names no address.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ReachEndpointError {
+    #[error(transparent)]
     Tls(PrepareTlsError),
-    Runtime(io::Error),
+    #[error("no connection can be tried: {0}")]
+    Runtime(#[source] io::Error),
+    #[error("no connection: it takes too long")]
     Late,
+    #[error(transparent)]
     Connect(ConnectFault),
 }
 
 /// The fault of a connection, as the bridge tells it.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 pub struct ConnectFault(ConnectUpstreamError);
-
-impl fmt::Display for ReachEndpointError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tls(error) => error.fmt(f),
-            Self::Runtime(error) => write!(f, "no connection can be tried: {error}"),
-            Self::Late => f.write_str("no connection: it takes too long"),
-            Self::Connect(ConnectFault(error)) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for ReachEndpointError {}
 
 /// Connects as the bridge would, through the proxy and with TLS where they are set, and hangs up.
 pub fn check_reach(

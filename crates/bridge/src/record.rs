@@ -152,35 +152,20 @@ impl fmt::Debug for Replay {
 }
 
 /// A recording that cannot be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ReadRecordingError {
-    Io(io::Error),
+    #[error("the recording cannot be read: {0}")]
+    Io(#[source] io::Error),
+    #[error("the recording is too large")]
     TooLarge,
-    Line {
-        number: usize,
-    },
-    Version {
-        number: usize,
-    },
+    #[error("line {number} of the recording cannot be read")]
+    Line { number: usize },
+    #[error("line {number} of the recording is of another version")]
+    Version { number: usize },
     /// The key is not that of the request beside it.
-    Key {
-        number: usize,
-    },
+    #[error("line {number} of the recording does not fit its key")]
+    Key { number: usize },
 }
-
-impl fmt::Display for ReadRecordingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io(error) => write!(f, "the recording cannot be read: {error}"),
-            Self::TooLarge => f.write_str("the recording is too large"),
-            Self::Line { number } => write!(f, "line {number} of the recording cannot be read"),
-            Self::Version { number } => write!(f, "line {number} of the recording is of another version"),
-            Self::Key { number } => write!(f, "line {number} of the recording does not fit its key"),
-        }
-    }
-}
-
-impl std::error::Error for ReadRecordingError {}
 
 impl Replay {
     pub fn read(from: impl Read, redact: Redact) -> Result<Self, ReadRecordingError> {

@@ -2,7 +2,6 @@
 //!
 //! The caller is synchronous and keeps a [`Bridge`]; everything asynchronous lives and dies on the bridge's thread.
 
-use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
@@ -31,27 +30,18 @@ use crate::upstream::PrepareTlsError;
 use crate::wire::Wire;
 
 /// A bridge that cannot start.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum StartBridgeError {
     /// The upstream's host is not one of the network class.
+    #[error("the upstream is not one of the admission's network class")]
     HostNotInClass,
+    #[error(transparent)]
     Tls(PrepareTlsError),
-    Listener(io::Error),
-    Thread(io::Error),
+    #[error("the bridge cannot use its listener: {0}")]
+    Listener(#[source] io::Error),
+    #[error("the bridge cannot start its thread: {0}")]
+    Thread(#[source] io::Error),
 }
-
-impl fmt::Display for StartBridgeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::HostNotInClass => f.write_str("the upstream is not one of the admission's network class"),
-            Self::Tls(error) => error.fmt(f),
-            Self::Listener(error) => write!(f, "the bridge cannot use its listener: {error}"),
-            Self::Thread(error) => write!(f, "the bridge cannot start its thread: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for StartBridgeError {}
 
 /// What a bridge did in all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

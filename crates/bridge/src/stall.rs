@@ -79,6 +79,8 @@ impl<T: Write + Unpin> Write for Unstalled<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use bytes::Bytes;
     use hyper::server::conn::http1;
     use hyper::service::service_fn;
@@ -87,7 +89,7 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     use super::*;
-    use crate::stream::{Body, Never};
+    use crate::stream::Body;
     use crate::whole::WholeBody;
 
     /// The HTTP layer holds what a connection does not take, and calls nothing flushed before it is.
@@ -103,7 +105,7 @@ mod tests {
             let sent = asked.try_send(seen.flushes());
             async move {
                 assert!(sent.is_ok());
-                Ok::<_, Never>(Response::new(Body::Whole(WholeBody::of(Bytes::from(vec![b'a'; ANSWER])))))
+                Ok::<_, Infallible>(Response::new(Body::Whole(WholeBody::of(Bytes::from(vec![b'a'; ANSWER])))))
             }
         });
         let serving = tokio::spawn(http1::Builder::new().serve_connection(io, service));

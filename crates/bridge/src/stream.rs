@@ -2,6 +2,7 @@
 //! words when something is wrong.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -29,23 +30,12 @@ pub(crate) enum Body {
     Stream(Box<StreamBody>),
 }
 
-/// A stream cannot fail half-way: what goes wrong becomes its last event.
-#[derive(Debug)]
-pub(crate) enum Never {}
-
-impl std::fmt::Display for Never {
-    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match *self {}
-    }
-}
-
-impl std::error::Error for Never {}
-
 impl HttpBody for Body {
     type Data = Bytes;
-    type Error = Never;
+    /// A stream cannot fail half-way: what goes wrong becomes its last event.
+    type Error = Infallible;
 
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Never>>> {
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match self.get_mut() {
             Self::Whole(body) => Poll::Ready(body.next().map(|bytes| Ok(Frame::data(bytes)))),
             Self::Stream(stream) => stream.poll_bytes(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes)))),

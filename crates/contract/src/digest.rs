@@ -57,16 +57,9 @@ impl fmt::Debug for Digest {
 }
 
 /// Text that is not 64 lower-case hex digits.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a digest is 64 lower-case hex digits")]
 pub struct ParseDigestError;
-
-impl fmt::Display for ParseDigestError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a digest is 64 lower-case hex digits")
-    }
-}
-
-impl std::error::Error for ParseDigestError {}
 
 impl FromStr for Digest {
     type Err = ParseDigestError;

@@ -18,19 +18,12 @@ pub struct TaskId(String);
 pub struct RunId(String);
 
 /// Text that cannot be an identifier.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is not {rule}", crate::text::shown(.text))]
 pub struct ParseIdError {
     text: String,
     rule: &'static str,
 }
-
-impl fmt::Display for ParseIdError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not {}", crate::text::shown(&self.text), self.rule)
-    }
-}
-
-impl std::error::Error for ParseIdError {}
 
 /// Begins the mark of a run.
 const MARK: &str = "run-";

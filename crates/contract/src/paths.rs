@@ -5,26 +5,18 @@
 mod pattern;
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use pattern::Pattern;
 
 use crate::exam::{is_configuration, is_test_data};
 
 /// A glob that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is not a glob: {problem}", crate::text::shown(.glob))]
 pub struct ParseGlobError {
     pub glob: String,
     pub problem: String,
 }
-
-impl fmt::Display for ParseGlobError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not a glob: {}", crate::text::shown(&self.glob), self.problem)
-    }
-}
-
-impl std::error::Error for ParseGlobError {}
 
 /// Whether a glob without a slash means the root or any depth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -77,21 +77,12 @@ impl<'de> Deserialize<'de> for Stamp {
 struct ExactStamp(Stamp);
 
 /// Text that no document of ours has for a moment.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 enum ReadStampError {
+    #[error("a time is RFC 3339 in UTC with microseconds, such as 2026-11-15T02:39:55.000000Z")]
     Inexact,
-    Parse(jiff::Error),
-}
-
-impl fmt::Display for ReadStampError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Inexact => {
-                f.write_str("a time is RFC 3339 in UTC with microseconds, such as 2026-11-15T02:39:55.000000Z")
-            }
-            Self::Parse(error) => error.fmt(f),
-        }
-    }
+    #[error("{0}")]
+    Parse(#[source] jiff::Error),
 }
 
 impl FromStr for ExactStamp {

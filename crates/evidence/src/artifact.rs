@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -18,19 +17,13 @@ use crate::chain::{self, Head};
 use crate::names;
 
 /// An artifact that could not be written.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}: {error}", contract::text::shown(.name))]
 pub struct WriteArtifactError {
     pub name: String,
+    #[source]
     pub error: io::Error,
 }
-
-impl fmt::Display for WriteArtifactError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot write {}: {}", contract::text::shown(&self.name), self.error)
-    }
-}
-
-impl std::error::Error for WriteArtifactError {}
 
 /// What is known of a finished artifact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

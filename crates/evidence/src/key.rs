@@ -41,34 +41,19 @@ impl fmt::Debug for HarnessKey {
 }
 
 /// Why a key could not be had.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ReadKeyError {
-    Io(PathBuf, io::Error),
+    #[error("cannot read or write the key {0}: {1}")]
+    Io(PathBuf, #[source] io::Error),
     /// Neither an OpenSSH ed25519 line nor a PEM of an ed25519 key.
+    #[error("{0} is not an ed25519 key: expected an OpenSSH line (`ssh-ed25519 AAAA...`) or PEM")]
     Format(PathBuf),
-    Random(getrandom::Error),
+    #[error("cannot get random bytes for a key: {0}")]
+    Random(#[source] getrandom::Error),
     /// Others have a hand in it.
+    #[error(transparent)]
     Exposed(Exposed),
 }
-
-impl fmt::Display for ReadKeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io(path, error) => write!(f, "cannot read or write the key {}: {error}", path.display()),
-            Self::Format(path) => {
-                write!(
-                    f,
-                    "{} is not an ed25519 key: expected an OpenSSH line (`ssh-ed25519 AAAA...`) or PEM",
-                    path.display()
-                )
-            }
-            Self::Random(error) => write!(f, "cannot get random bytes for a key: {error}"),
-            Self::Exposed(exposed) => exposed.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for ReadKeyError {}
 
 impl PublicKey {
     /// An OpenSSH public key line, or PEM (`BEGIN PUBLIC KEY`).

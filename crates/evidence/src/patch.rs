@@ -4,21 +4,12 @@
 //! always begin with a space, `+`, `-` or `\`, and lines of a binary hunk hold no spaces, so a line that begins with
 //! `diff --git ` is always a header.
 
-use std::fmt;
-
 /// A header that our own writer would not have written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} is not a readable patch header")]
 pub struct ReadPatchError {
     pub line: usize,
 }
-
-impl fmt::Display for ReadPatchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {} is not a readable patch header", self.line)
-    }
-}
-
-impl std::error::Error for ReadPatchError {}
 
 /// The paths of a patch in its order, each once.
 pub fn changed_paths(patch: &[u8]) -> Result<Vec<Vec<u8>>, ReadPatchError> {

@@ -1,7 +1,6 @@
 //! Files and folders in which nobody but their owner may have a hand, by the rule that ssh has for its own: no key that group or
 //! others can read, no folder or file on which evidence rests that group or others can write, none of another user's.
 
-use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
@@ -24,17 +23,23 @@ pub enum Privacy {
 }
 
 /// Something that others have a hand in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path} {problem}")]
 pub struct Exposed {
     pub path: PathBuf,
+    #[source]
     problem: Exposure,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum Exposure {
+    #[error("is a symbolic link, so that another place decides what it is")]
     Link,
+    #[error("is not a {0}")]
     Kind(&'static str),
+    #[error("belongs to user {owner}, and you are user {user}")]
     Owner { owner: u32, user: u32 },
+    #[error("can be {} by others than you (mode {mode:04o})", .wanted.breach())]
     Mode { mode: u32, wanted: Privacy },
 }
 
@@ -42,6 +47,11 @@ impl Privacy {
     /// The permissions that group and others must not have.
     fn forbidden(self) -> u32 {
         if self == Self::Secret { 0o077 } else { 0o022 }
+    }
+
+    /// The use that others can make of what is not private.
+    fn breach(self) -> &'static str {
+        if self == Self::Secret { "read" } else { "written" }
     }
 
     fn is_folder(self) -> bool {
@@ -64,23 +74,6 @@ impl Exposed {
         }
     }
 }
-
-impl fmt::Display for Exposed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.display();
-        match &self.problem {
-            Exposure::Link => write!(f, "{path} is a symbolic link, so that another place decides what it is"),
-            Exposure::Kind(wanted) => write!(f, "{path} is not a {wanted}"),
-            Exposure::Owner { owner, user } => write!(f, "{path} belongs to user {owner}, and you are user {user}"),
-            Exposure::Mode { mode, wanted } => {
-                let done = if *wanted == Privacy::Secret { "read" } else { "written" };
-                write!(f, "{path} can be {done} by others than you (mode {mode:04o})")
-            }
-        }
-    }
-}
-
-impl std::error::Error for Exposed {}
 
 /// Refuses a path in which others have a hand; what is not there is nobody's.
 pub fn require_private(path: &Path, wanted: Privacy) -> Result<(), Exposed> {

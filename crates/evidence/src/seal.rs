@@ -2,7 +2,6 @@
 //! `harness-runs/` is always whole.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,38 +18,17 @@ use crate::key::HarnessKey;
 use crate::{dsse, names, render, stop};
 
 /// Why a bundle could not be sealed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum SealBundleError {
-    Write(WriteArtifactError),
-    Encode(serde_json::Error),
+    #[error(transparent)]
+    Write(#[from] WriteArtifactError),
+    #[error("cannot encode the report: {0}")]
+    Encode(#[from] serde_json::Error),
     /// The last event is not `run.completed`.
+    #[error("the last event is not run.completed")]
     NotCompleted,
-    Sync(PathBuf, io::Error),
-}
-
-impl fmt::Display for SealBundleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Write(error) => error.fmt(f),
-            Self::Encode(error) => write!(f, "cannot encode the report: {error}"),
-            Self::NotCompleted => f.write_str("the last event is not run.completed"),
-            Self::Sync(path, error) => write!(f, "cannot make {} durable: {error}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for SealBundleError {}
-
-impl From<WriteArtifactError> for SealBundleError {
-    fn from(error: WriteArtifactError) -> Self {
-        Self::Write(error)
-    }
-}
-
-impl From<serde_json::Error> for SealBundleError {
-    fn from(error: serde_json::Error) -> Self {
-        Self::Encode(error)
-    }
+    #[error("cannot make {0} durable: {1}")]
+    Sync(PathBuf, #[source] io::Error),
 }
 
 /// Who signs, and where the ledger stood when the run started.

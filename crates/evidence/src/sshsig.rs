@@ -1,7 +1,5 @@
 //! Signatures as `ssh-keygen -Y sign` makes them (SSHSIG), by ed25519 keys.
 
-use std::fmt;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256, Sha512};
@@ -15,30 +13,21 @@ const VERSION: u32 = 1;
 const KEY_TYPE: &[u8] = b"ssh-ed25519";
 
 /// Why a signature does not hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum VerifySignatureError {
     /// Not an SSHSIG in its armour.
+    #[error("it is no SSH signature")]
     Shape,
     /// Made by another kind of key than ed25519.
+    #[error("it was made by a key that is not ed25519")]
     KeyType,
     /// Made for another purpose.
+    #[error("it was made for another purpose")]
     Namespace,
     /// Of other bytes, or forged.
+    #[error("it is not a signature of this file")]
     Signature,
 }
-
-impl fmt::Display for VerifySignatureError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Shape => "it is no SSH signature",
-            Self::KeyType => "it was made by a key that is not ed25519",
-            Self::Namespace => "it was made for another purpose",
-            Self::Signature => "it is not a signature of this file",
-        })
-    }
-}
-
-impl std::error::Error for VerifySignatureError {}
 
 /// Whose signature of a message this is, if it is one for this namespace. Whether that key may sign is not its matter.
 pub fn verify_signature(armoured: &str, message: &[u8], namespace: &str) -> Result<PublicKey, VerifySignatureError> {

@@ -12,7 +12,6 @@ mod names;
 mod read;
 mod statement;
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -72,89 +71,61 @@ pub struct Manifest {
 }
 
 /// Why a run cannot be put into an archive.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ExportRunError {
     /// The bundle, or what was stated about it, does not verify.
+    #[error("{0} does not verify, so it is not exported")]
     Verify(String),
     /// A file that an archive cannot carry.
-    Unfit {
-        name: String,
-        why: &'static str,
-    },
+    #[error("an archive cannot carry `{}`: {why}", contract::text::shown(.name))]
+    Unfit { name: String, why: &'static str },
+    #[error("{0} exists already")]
     Exists(PathBuf),
     /// The place it is to go to.
-    Place(PathBuf, io::Error),
-    Read(PathBuf, io::Error),
-    Encode(serde_json::Error),
+    #[error("cannot write {0}: {1}")]
+    Place(PathBuf, #[source] io::Error),
+    #[error("cannot read {0}: {1}")]
+    Read(PathBuf, #[source] io::Error),
+    #[error("cannot encode the archive's first file: {0}")]
+    Encode(#[source] serde_json::Error),
     /// It was asked for and is not to be had.
+    #[error(transparent)]
     Baseline(crate::reverify::ReverifyError),
 }
 
-impl fmt::Display for ExportRunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Verify(what) => write!(f, "{what} does not verify, so it is not exported"),
-            Self::Unfit { name, why } => {
-                write!(f, "an archive cannot carry `{}`: {why}", contract::text::shown(name))
-            }
-            Self::Exists(path) => write!(f, "{} exists already", path.display()),
-            Self::Place(path, error) => write!(f, "cannot write {}: {error}", path.display()),
-            Self::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
-            Self::Encode(error) => write!(f, "cannot encode the archive's first file: {error}"),
-            Self::Baseline(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for ExportRunError {}
-
 /// Why an archive was not taken in. Nothing of it is kept.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ImportArchiveError {
     /// It is something else.
+    #[error("{0} is not an archive of a run: {1}")]
     NotAnArchive(PathBuf, String),
     /// It is damaged, or made to harm: the file of it that shows so, and how.
-    Refused {
-        name: String,
-        why: String,
-    },
+    #[error("`{}` {why}", contract::text::shown(.name))]
+    Refused { name: String, why: String },
     /// It is whole, and its bundle does not verify with the keys that were given.
+    #[error("its bundle does not verify{}", describe_first(.0))]
     DoesNotVerify(Vec<Failure>),
     /// This home has another run of that name.
-    Another {
-        run_id: RunId,
-        found: String,
-    },
-    Read(PathBuf, io::Error),
-    Write(PathBuf, io::Error),
+    #[error("{run_id} is here already, and it is another: {found}")]
+    Another { run_id: RunId, found: String },
+    #[error("cannot read {0}: {1}")]
+    Read(PathBuf, #[source] io::Error),
+    #[error("cannot write {0}: {1}")]
+    Write(PathBuf, #[source] io::Error),
+    #[error(transparent)]
     Home(crate::home::OpenHomeError),
-    Ledger(String),
+    #[error("{0}")]
+    Ledger(#[source] crate::cause::ErrorCause),
 }
 
-impl fmt::Display for ImportArchiveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotAnArchive(path, why) => write!(f, "{} is not an archive of a run: {why}", path.display()),
-            Self::Refused { name, why } => write!(f, "`{}` {why}", contract::text::shown(name)),
-            Self::DoesNotVerify(failures) => {
-                let first = failures.first().map(|failure| {
-                    format!(
-                        ": {} {}, expected {}, found {}",
-                        failure.file, failure.check, failure.expected, failure.found
-                    )
-                });
-                write!(f, "its bundle does not verify{}", first.unwrap_or_default())
-            }
-            Self::Another { run_id, found } => write!(f, "{run_id} is here already, and it is another: {found}"),
-            Self::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
-            Self::Write(path, error) => write!(f, "cannot write {}: {error}", path.display()),
-            Self::Home(error) => error.fmt(f),
-            Self::Ledger(error) => f.write_str(error),
-        }
-    }
+/// The first of the failed checks, to stand behind a sentence.
+fn describe_first(failures: &[Failure]) -> String {
+    let first = failures.first().map(|failure| {
+        let Failure { file, check, expected, found, .. } = failure;
+        format!(": {file} {check}, expected {expected}, found {found}")
+    });
+    first.unwrap_or_default()
 }
-
-impl std::error::Error for ImportArchiveError {}
 
 fn refused(name: &str, why: impl Into<String>) -> ImportArchiveError {
     ImportArchiveError::Refused { name: name.to_owned(), why: why.into() }

@@ -38,29 +38,14 @@ pub struct LedgerAudit {
 }
 
 /// Why a ledger could not be checked.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum AuditLedgerError {
+    #[error(transparent)]
     Home(OpenHomeError),
-    Ledger(ReadLedgerError),
-    Bundles(io::Error),
-}
-
-impl std::fmt::Display for AuditLedgerError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Home(error) => error.fmt(f),
-            Self::Ledger(error) => error.fmt(f),
-            Self::Bundles(error) => write!(f, "cannot list the bundles: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for AuditLedgerError {}
-
-impl From<ReadLedgerError> for AuditLedgerError {
-    fn from(error: ReadLedgerError) -> Self {
-        Self::Ledger(error)
-    }
+    #[error(transparent)]
+    Ledger(#[from] ReadLedgerError),
+    #[error("cannot list the bundles: {0}")]
+    Bundles(#[source] io::Error),
 }
 
 /// Checks the ledger of a home; None where there is none and nothing speaks of one.

@@ -3,7 +3,6 @@
 //! Nothing is ever laid out from it. What it holds becomes a listing, and the id of that listing's tree is what a run was signed
 //! for; whatever else may be wrong with a tar makes another tree.
 
-use std::fmt;
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path};
@@ -19,36 +18,15 @@ const LONGEST: u64 = 4096;
 const MOST_FILES: usize = 1_000_000;
 
 /// Why a baseline cannot be written or read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum CarryBaselineError {
-    Io(io::Error),
-    Tree(tree::TreeError),
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Tree(#[from] tree::TreeError),
     /// This path, and what is with it.
+    #[error("`{}` {}", contract::text::path_text(.0), .1)]
     Unfit(Vec<u8>, &'static str),
-}
-
-impl fmt::Display for CarryBaselineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io(error) => error.fmt(f),
-            Self::Tree(error) => error.fmt(f),
-            Self::Unfit(path, why) => write!(f, "`{}` {why}", contract::text::path_text(path)),
-        }
-    }
-}
-
-impl std::error::Error for CarryBaselineError {}
-
-impl From<io::Error> for CarryBaselineError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl From<tree::TreeError> for CarryBaselineError {
-    fn from(error: tree::TreeError) -> Self {
-        Self::Tree(error)
-    }
 }
 
 /// Writes every file of a listing; the same bytes for the same tree.

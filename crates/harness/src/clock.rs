@@ -14,16 +14,9 @@ pub struct RunClock {
 }
 
 /// The wall clock is set to a moment that cannot be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the system clock is before 1970 or beyond the year 9999")]
 pub struct ReadClockError;
-
-impl std::fmt::Display for ReadClockError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the system clock is before 1970 or beyond the year 9999")
-    }
-}
-
-impl std::error::Error for ReadClockError {}
 
 impl RunClock {
     #[expect(clippy::disallowed_methods, reason = "the one door to the wall clock")]

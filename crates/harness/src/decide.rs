@@ -39,24 +39,15 @@ pub struct Ask {
 }
 
 /// Why `decide` could not answer at all.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum DecideError {
+    #[error(transparent)]
     Clock(crate::clock::ReadClockError),
-    Encode(serde_json::Error),
-    Scratch(String),
+    #[error("{0}")]
+    Encode(#[source] serde_json::Error),
+    #[error("cannot look at the target: {0}")]
+    Scratch(#[source] tree::TreeError),
 }
-
-impl std::fmt::Display for DecideError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Clock(error) => error.fmt(f),
-            Self::Encode(error) => error.fmt(f),
-            Self::Scratch(error) => write!(f, "cannot look at the target: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for DecideError {}
 
 /// The Eligibility Decision, and what else was seen on the way.
 #[derive(Debug)]
@@ -95,8 +86,7 @@ pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Resu
     if !first.is_pending() {
         return Ok(Answer { decision: first, exam: None });
     }
-    let Target { facts, copy } =
-        inspect(harness, task, ask.sandbox, scratch).map_err(|error| DecideError::Scratch(error.to_string()))?;
+    let Target { facts, copy } = inspect(harness, task, ask.sandbox, scratch).map_err(DecideError::Scratch)?;
     let exam = copy.and_then(|copy| exam_files(task, &facts, &copy.baseline.listing));
     let decision = gate::decide(&task.contract, inputs(Some(facts))).map_err(DecideError::Encode)?;
     Ok(Answer { decision, exam })
@@ -231,7 +221,8 @@ impl<'a> Run<'a> {
             ..self.ask.clone()
         };
         let watch = Watch { cancel: self.watch.cancel, observer: &Quiet };
-        let sealed = govern(self.harness, self.task, &ask, watch).map_err(Stopped::baseline)?.sealed;
+        let sealed =
+            govern(self.harness, self.task, &ask, watch).map_err(|error| Stopped::Baseline(error.into()))?.sealed;
         self.check_cancelled()?;
         let reason = sealed.report.blocker_reasons.first().copied();
         let run = BaselineRun { run_id: sealed.report.run_id.clone(), status: sealed.report.status, reason };

@@ -11,7 +11,6 @@ mod lock;
 mod remove;
 
 use std::convert::Infallible;
-use std::fmt;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -179,30 +178,21 @@ pub struct Swept {
 }
 
 /// Why a collection could not be made.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum CollectError {
+    #[error(transparent)]
     Clock(ReadClockError),
+    #[error(transparent)]
     Home(OpenHomeError),
+    #[error(transparent)]
     ReadLedger(ledger::ReadLedgerError),
+    #[error(transparent)]
     Ledger(ledger::AppendEntryError),
-    Io(PathBuf, io::Error),
+    #[error("cannot clear {0}: {1}")]
+    Io(PathBuf, #[source] io::Error),
+    #[error("interrupted by a signal")]
     Interrupted,
 }
-
-impl fmt::Display for CollectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Clock(error) => error.fmt(f),
-            Self::Home(error) => error.fmt(f),
-            Self::ReadLedger(error) => error.fmt(f),
-            Self::Ledger(error) => error.fmt(f),
-            Self::Io(path, error) => write!(f, "cannot clear {}: {error}", path.display()),
-            Self::Interrupted => f.write_str("interrupted by a signal"),
-        }
-    }
-}
-
-impl std::error::Error for CollectError {}
 
 /// When it is, and what counts as old.
 #[derive(Debug, Clone, Copy)]

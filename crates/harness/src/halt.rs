@@ -102,27 +102,18 @@ fn read(record: &Path) -> io::Result<Halt> {
 }
 
 /// Why the switch is not where it was to be.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum HaltError {
+    #[error(transparent)]
     Clock(ReadClockError),
-    Record(PathBuf, io::Error),
-    Home(OpenHomeError),
+    #[error("cannot change {0}: {1}")]
+    Record(PathBuf, #[source] io::Error),
+    #[error("the kill switch is set, and the ledger cannot be told: {0}")]
+    Home(#[source] OpenHomeError),
     /// The switch is set or still set; the ledger does not say so.
-    Ledger(ledger::AppendEntryError),
+    #[error("the kill switch is set, and the ledger cannot be told: {0}")]
+    Ledger(#[source] ledger::AppendEntryError),
 }
-
-impl fmt::Display for HaltError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Clock(error) => error.fmt(f),
-            Self::Record(path, error) => write!(f, "cannot change {}: {error}", path.display()),
-            Self::Home(error) => write!(f, "the kill switch is set, and the ledger cannot be told: {error}"),
-            Self::Ledger(error) => write!(f, "the kill switch is set, and the ledger cannot be told: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for HaltError {}
 
 /// What setting the switch came to.
 #[derive(Debug)]

@@ -1,6 +1,5 @@
 //! What every run has in common: the home, the key, the ledger, the programs and settings of this machine.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -45,28 +44,17 @@ pub struct Harness {
 }
 
 /// Why the harness could not be made ready.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum OpenHarnessError {
+    #[error(transparent)]
     Home(OpenHomeError),
+    #[error(transparent)]
     Git(tree::TreeError),
+    #[error("git {} is too old: {} or newer is needed", .0, tree::GitVersion::OLDEST)]
     GitTooOld(tree::GitVersion),
+    #[error(transparent)]
     Host(GatherHostError),
 }
-
-impl fmt::Display for OpenHarnessError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Home(error) => error.fmt(f),
-            Self::Git(error) => error.fmt(f),
-            Self::GitTooOld(version) => {
-                write!(f, "git {version} is too old: {} or newer is needed", tree::GitVersion::OLDEST)
-            }
-            Self::Host(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for OpenHarnessError {}
 
 impl OpenHarnessError {
     pub fn remedy(&self) -> String {

@@ -1,6 +1,5 @@
 //! `CTO_HOME`: where runs, keys and the ledger live, and nothing else does.
 
-use std::fmt;
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -34,40 +33,25 @@ pub struct Home {
 }
 
 /// Why a home cannot be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum OpenHomeError {
+    #[error("there is no home at {0}")]
     Missing(PathBuf),
+    #[error("{0} is not a directory, so it cannot be the home")]
     NotADirectory(PathBuf),
     /// Others have a hand in it, or in something that evidence rests on.
-    Exposed(Exposed),
+    #[error("{0}; nothing is signed or read there")]
+    Exposed(#[source] Exposed),
     /// On a file system of another machine.
+    #[error("{0} is on a network file system ({1}), where locks and renames do not hold")]
     Network(PathBuf, &'static str),
-    Io(PathBuf, io::Error),
+    #[error("cannot use {0} as the home: {1}")]
+    Io(PathBuf, #[source] io::Error),
+    #[error(transparent)]
     Ledger(ledger::OpenLedgerError),
+    #[error(transparent)]
     Key(ReadKeyError),
 }
-
-impl fmt::Display for OpenHomeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing(path) => write!(f, "there is no home at {}", path.display()),
-            Self::NotADirectory(path) => write!(f, "{} is not a directory, so it cannot be the home", path.display()),
-            Self::Exposed(exposed) => write!(f, "{exposed}; nothing is signed or read there"),
-            Self::Network(path, kind) => {
-                write!(
-                    f,
-                    "{} is on a network file system ({kind}), where locks and renames do not hold",
-                    path.display()
-                )
-            }
-            Self::Io(path, error) => write!(f, "cannot use {} as the home: {error}", path.display()),
-            Self::Ledger(error) => error.fmt(f),
-            Self::Key(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for OpenHomeError {}
 
 impl OpenHomeError {
     fn of_key(error: ReadKeyError) -> Self {

@@ -139,33 +139,12 @@ pub(crate) fn write_aside(file: &Path, bytes: &[u8]) {
 }
 
 /// Why the facts could not be had.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum GatherHostError {
-    Io(io::Error),
-    Git(tree::TreeError),
-}
-
-impl std::fmt::Display for GatherHostError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Io(error) => write!(f, "cannot look at the own executable: {error}"),
-            Self::Git(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for GatherHostError {}
-
-impl From<io::Error> for GatherHostError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl From<tree::TreeError> for GatherHostError {
-    fn from(error: tree::TreeError) -> Self {
-        Self::Git(error)
-    }
+    #[error("cannot look at the own executable: {0}")]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Git(#[from] tree::TreeError),
 }
 
 /// The boot this machine is in; part of what the ledger says of a run, so that a restart can be told from a kill.

@@ -13,6 +13,7 @@ use contract::{Digest, RunId, Stamp};
 use ledger::{FIRST_EPOCH, OpenRun};
 use untrusted_fs::own_files::OwnPath as _;
 
+use crate::cause::ErrorCause;
 use crate::clock::{ReadClockError, RunClock};
 use crate::harness::Harness;
 use crate::home::Home;
@@ -47,16 +48,15 @@ pub(crate) enum Belongs {
 }
 
 /// Finds out to whom an open run belongs, and takes over one whose lease has lapsed.
-pub(crate) fn belongs(harness: &Harness, run: &OpenRun) -> Result<Belongs, String> {
+pub(crate) fn belongs(harness: &Harness, run: &OpenRun) -> Result<Belongs, ErrorCause> {
     let owner = harness.instance;
     let Some(lease) = run.lease else { return Ok(Belongs::Here(None)) };
     if lease.owner == owner || !harness.home.shares_ledger() {
         return Ok(Belongs::Here(Some(HeldLease { owner: lease.owner, epoch: lease.epoch })));
     }
-    let now = RunClock::start().map_err(|error| error.to_string())?.started();
+    let now = RunClock::start()?.started();
     let taken = harness.ledger().lease_taken_over(&run.row.run_id, owner, now, now.after(harness.lease));
-    let taken = taken.map_err(|error| error.to_string())?;
-    Ok(taken.map_or(Belongs::Elsewhere, |epoch| Belongs::TakenOver(HeldLease { owner, epoch })))
+    Ok(taken?.map_or(Belongs::Elsewhere, |epoch| Belongs::TakenOver(HeldLease { owner, epoch })))
 }
 
 /// True where another instance has the run by now, or has sealed it.

@@ -1,7 +1,6 @@
 //! A command in the sandbox that engines get, for people who want to look around. No contract is fulfilled and nothing is
 //! recorded: what it writes over the folder is gone afterwards.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -14,6 +13,7 @@ use gate::conduct::judge_conduct;
 use sandbox::{Access, Applied, Upper, WorkspaceFrom};
 
 use crate::availability;
+use crate::cause::ErrorCause;
 use crate::clock::RunClock;
 use crate::harness::Harness;
 use crate::posture::Cells;
@@ -54,29 +54,24 @@ pub struct Looked {
 }
 
 /// Why nothing was run.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum LookError {
+    #[error("{}", .0.text)]
     Unavailable(Shortfall),
+    #[error("`{0}` is not to be found in the sandbox")]
     NotFound(String),
-    Failed(String),
+    #[error("{0}")]
+    Failed(#[source] ErrorCause),
 }
-
-impl fmt::Display for LookError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unavailable(shortfall) => f.write_str(&shortfall.text),
-            Self::NotFound(program) => write!(f, "`{program}` is not to be found in the sandbox"),
-            Self::Failed(problem) => f.write_str(problem),
-        }
-    }
-}
-
-impl std::error::Error for LookError {}
 
 impl From<Stopped> for LookError {
     fn from(stopped: Stopped) -> Self {
-        Self::Failed(stopped.to_string())
+        keep_cause(stopped)
     }
+}
+
+fn keep_cause(error: impl Into<ErrorCause>) -> LookError {
+    LookError::Failed(error.into())
 }
 
 /// The limits and the empty environment of a contract that says nothing.
@@ -93,17 +88,16 @@ pub fn look_around(
     if let (_, Some(shortfall)) = availability::profiles(harness, Profile::Strict) {
         return Err(LookError::Unavailable(shortfall));
     }
-    let failed = |error: &dyn fmt::Display| LookError::Failed(error.to_string());
     let plain = || load_contract("sandbox", PLAIN.as_bytes(), &|_| Err(String::new()));
     let contract = match &look.contract {
         Some(contract) => contract.clone(),
-        None => plain().map_err(|errors| failed(&format!("{errors:?}")))?,
+        None => plain().map_err(|errors| keep_cause(format!("{errors:?}")))?,
     };
-    let clock = RunClock::start().map_err(|error| failed(&error))?;
-    let letters = suffix().map_err(|error| failed(&error))?;
-    let run_id = RunId::new(&clock.started().compact(), &contract.task_id, &letters).map_err(|error| failed(&error))?;
-    let work = Work::make(&harness.home, "look").map_err(|error| failed(&error))?;
-    let canary = canary().map_err(|error| failed(&error))?;
+    let clock = RunClock::start().map_err(keep_cause)?;
+    let letters = suffix().map_err(keep_cause)?;
+    let run_id = RunId::new(&clock.started().compact(), &contract.task_id, &letters).map_err(keep_cause)?;
+    let work = Work::make(&harness.home, "look").map_err(keep_cause)?;
+    let canary = canary().map_err(keep_cause)?;
     let setting = Setting {
         harness,
         contract: &contract,
@@ -130,12 +124,11 @@ fn run(
     let program = look.argv.first().cloned().unwrap_or_default();
     let mut spec = setting.spec(&look.argv, None, &quarters, look.wall).ok_or(LookError::NotFound(program))?;
     spec.stdin = look.stdin.clone();
-    let supervise = |error: sandbox::SuperviseError| LookError::Failed(error.to_string());
-    let stage = setting.harness.supervisor.prepare().map_err(supervise)?;
+    let stage = setting.harness.supervisor.prepare().map_err(keep_cause)?;
     let mut watch = sandbox::Watch { cancel: Some(cancel), stop: None, on_line: Some(on_line), on_tick: None };
-    let confined = stage.confine(spec).map_err(supervise)?;
+    let confined = stage.confine(spec).map_err(keep_cause)?;
     let before = confined.applied().clone();
-    let ended = confined.start(&mut watch).map_err(supervise)?;
+    let ended = confined.start(&mut watch).map_err(keep_cause)?;
     let mut cells = Cells::default();
     cells.add("sandbox", &ended)?;
     let attempts = cells.last().map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default();

@@ -1,12 +1,13 @@
 //! Repositories that the operator's records and configuration name. No engine is told of one of them before it is admitted to it.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use contract::source;
 use contract::text::shown;
 use untrusted_fs::own_files::{self, OwnPath as _};
+
+use crate::cause::ErrorCause;
 
 /// The field of a target admission that names its repository.
 const FIELD: &str = "target_repository_path";
@@ -23,20 +24,16 @@ pub struct NamedRepositories {
 }
 
 /// A record whose repository nobody can look for.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{} cannot be read, and an engine may be told of the repository it names: {why}",
+    shown(&.file.display().to_string())
+)]
 pub(crate) struct ReadTargetError {
     file: PathBuf,
-    why: String,
+    #[source]
+    why: ErrorCause,
 }
-
-impl fmt::Display for ReadTargetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let file = shown(&self.file.display().to_string());
-        write!(f, "{file} cannot be read, and an engine may be told of the repository it names: {}", self.why)
-    }
-}
-
-impl std::error::Error for ReadTargetError {}
 
 impl NamedRepositories {
     /// Every path that is named, as it is written and as the file system resolves it.
@@ -56,7 +53,7 @@ impl NamedRepositories {
         };
         let names = own_files::read_dir(folder)
             .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>())
-            .map_err(|error| ReadTargetError { file: folder.clone(), why: error.to_string() })?;
+            .map_err(|error| ReadTargetError { file: folder.clone(), why: error.into() })?;
         Ok(names.into_iter().filter(|file| is_record(file)).chain(self.admission_files.iter().cloned()).collect())
     }
 }
@@ -66,8 +63,8 @@ fn is_record(file: &Path) -> bool {
 }
 
 /// The repository of a target admission; none in a record that is not filled in.
-fn target_path(file: &Path) -> Result<Option<PathBuf>, String> {
-    let text = own_files::read_to_string(file).map_err(|error| error.to_string())?;
+fn target_path(file: &Path) -> Result<Option<PathBuf>, ErrorCause> {
+    let text = own_files::read_to_string(file)?;
     let source::Reading { node, problems } = source::read(&file.display().to_string(), &text);
     let node = node.filter(|_| problems.is_empty()).ok_or("it is neither JSON nor YAML")?;
     let Some(named) = node.get(FIELD).map(source::Node::to_value) else { return Ok(None) };
@@ -75,7 +72,7 @@ fn target_path(file: &Path) -> Result<Option<PathBuf>, String> {
         None if named.is_null() => Ok(None),
         Some("") => Ok(None),
         Some(path) if path.starts_with('/') => Ok(Some(PathBuf::from(path))),
-        _ => Err(format!("`{FIELD}` is no absolute path")),
+        _ => Err(format!("`{FIELD}` is no absolute path").into()),
     }
 }
 

@@ -7,7 +7,6 @@
 mod remains;
 mod restored;
 
-use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,6 +22,7 @@ use evidence::seal::Sealed;
 use ledger::{Entry, EntryKind, OpenRun};
 use serde::Deserialize;
 
+use crate::cause::ErrorCause;
 use crate::clock::RunClock;
 use crate::decide::Ask;
 use crate::gc::seize;
@@ -63,25 +63,16 @@ pub struct Recovered {
 }
 
 /// Why recovery could not finish.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum RecoverError {
-    Io(PathBuf, io::Error),
-    Ledger(String),
+    #[error("cannot look at {0}: {1}")]
+    Io(PathBuf, #[source] io::Error),
+    #[error("{0}")]
+    Ledger(#[source] ErrorCause),
     /// The run could not be sealed; it stays where it is.
-    Seal(String, String),
+    #[error("run {0} cannot be sealed now: {1}")]
+    Seal(String, #[source] ErrorCause),
 }
-
-impl fmt::Display for RecoverError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io(path, error) => write!(f, "cannot look at {}: {error}", path.display()),
-            Self::Ledger(error) => f.write_str(error),
-            Self::Seal(run, error) => write!(f, "run {run} cannot be sealed now: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for RecoverError {}
 
 /// The intent of a run, as the ledger has it.
 #[derive(Deserialize)]
@@ -106,7 +97,7 @@ pub fn recover(harness: &Harness) -> Result<Recovered, RecoverError> {
         let tried = recover_active(harness, &run_id, &mut done);
         done.note_failure(&run_id, tried);
     }
-    let open = harness.ledger().runs_open().map_err(|error| RecoverError::Ledger(error.to_string()))?;
+    let open = harness.ledger().runs_open().map_err(|error| RecoverError::Ledger(error.into()))?;
     for run in open {
         if !harness.home.active_run(&run.row.run_id).own_exists() {
             let tried = recover_vanished(harness, &run, &mut done);
@@ -204,7 +195,7 @@ impl Dead<'_> {
 
 /// The lease that this home still has on a run of its own.
 fn own_lease(harness: &Harness, run_id: &RunId) -> Result<Option<HeldLease>, RecoverError> {
-    let lease = harness.ledger().lease(run_id).map_err(|error| RecoverError::Ledger(error.to_string()))?;
+    let lease = harness.ledger().lease(run_id).map_err(|error| RecoverError::Ledger(error.into()))?;
     Ok(lease.map(|lease| HeldLease { owner: lease.owner, epoch: lease.epoch }))
 }
 
@@ -271,7 +262,7 @@ fn remove_all(dir: &Path) -> Result<(), RecoverError> {
 }
 
 fn entries(harness: &Harness, run_id: &RunId) -> Result<Vec<Entry>, RecoverError> {
-    harness.ledger().run_entries(run_id).map_err(|error| RecoverError::Ledger(error.to_string()))
+    harness.ledger().run_entries(run_id).map_err(|error| RecoverError::Ledger(error.into()))
 }
 
 /// A bundle that is in place but not in the ledger, because the run died between the two.
@@ -281,12 +272,12 @@ fn record_bundle(harness: &Harness, run_id: &RunId) -> Result<bool, RecoverError
         return Ok(false);
     }
     let sealed = read_sealed(&dir).map_err(|error| RecoverError::Io(dir, error))?;
-    let now = RunClock::start().map_err(|error| RecoverError::Ledger(error.to_string()))?.now();
+    let now = RunClock::start().map_err(|error| RecoverError::Ledger(error.into()))?.now();
     let lease = own_lease(harness, run_id)?;
     harness
         .ledger()
         .run_sealed(&ledger_entry(&sealed, now, lease))
-        .map_err(|error| RecoverError::Ledger(error.to_string()))?;
+        .map_err(|error| RecoverError::Ledger(error.into()))?;
     remove_work(&harness.home, run_id);
     Journal::of(&harness.home, run_id).remove();
     Ok(true)
@@ -323,20 +314,20 @@ fn wait_for_bundle(harness: &Harness, run_id: &RunId) -> Result<Sealed, RecoverE
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    Err(RecoverError::Seal(run_id.to_string(), "another process holds it".to_owned()))
+    Err(RecoverError::Seal(run_id.to_string(), "another process holds it".into()))
 }
 
 /// Makes the bundle of a dead run.
 fn seal_dead(harness: &Harness, run_id: &RunId, dead: Dead<'_>) -> Result<Sealed, RecoverError> {
-    let failed = |error: String| RecoverError::Seal(run_id.to_string(), error);
+    let failed = |error: ErrorCause| RecoverError::Seal(run_id.to_string(), error);
     sandbox::sweep(&(MARKER.to_owned(), run_id.mark()));
     Reserve::release(&harness.home, run_id);
     let entries = entries(harness, run_id)?;
     let started = entries
         .iter()
         .find(|entry| entry.is(EntryKind::RunStarted))
-        .ok_or_else(|| failed("the ledger has no intent of it".to_owned()))?;
-    let intent: Intent = serde_json::from_value(started.body.clone()).map_err(|error| failed(error.to_string()))?;
+        .ok_or_else(|| failed("the ledger has no intent of it".into()))?;
+    let intent: Intent = serde_json::from_value(started.body.clone()).map_err(|error| failed(error.into()))?;
     let engine_intent = entries.iter().find(|entry| entry.is(EntryKind::EngineStarting));
     let same_boot = intent.detail.boot_id == crate::host::boot_id();
     let why = dead.cause(same_boot);
@@ -358,7 +349,7 @@ fn seal_dead(harness: &Harness, run_id: &RunId, dead: Dead<'_>) -> Result<Sealed
     let sealed = scene.remains(run_id, started, engine_intent, old, &why, &dead);
     let sealed = sealed
         .and_then(|remains| Evidence::from(remains).report()?.seal(SealedBy::Recover))
-        .map_err(|error| failed(error.to_string()))?;
+        .map_err(|error| failed(error.into()))?;
     if let Some((dir, _)) = &dead.left {
         remove_all(dir)?;
     }

@@ -1,6 +1,5 @@
 //! The steps of a recorded run, as they were told while it went on.
 
-use std::fmt;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -24,19 +23,13 @@ const LARGEST: u64 = 64 << 20;
 const MOST: usize = 10_000;
 
 /// Why there are no steps to show.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {path}: {error}")]
 pub struct ReadStepsError {
     path: PathBuf,
+    #[source]
     error: io::Error,
 }
-
-impl fmt::Display for ReadStepsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot read {}: {}", self.path.display(), self.error)
-    }
-}
-
-impl std::error::Error for ReadStepsError {}
 
 #[derive(Deserialize)]
 struct Line {

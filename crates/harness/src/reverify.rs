@@ -4,7 +4,6 @@
 mod trees;
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -21,11 +20,13 @@ use ledger::EntryKind;
 use serde_json::json;
 
 use crate::availability;
+use crate::baseline::CarryBaselineError;
+use crate::cause::ErrorCause;
 use crate::clock::RunClock;
 use crate::exam::{Examined, Examiner, Furnished, Trees};
 use crate::harness::Harness;
 use crate::run::{Stopped, canary, suffix};
-use crate::stated::{self, StateError};
+use crate::stated;
 use crate::supervise::Setting;
 use crate::verification::altered_files;
 use crate::watch::Watch;
@@ -44,71 +45,75 @@ const FOUND_AGAIN: &[Reason] = &[
 ];
 
 /// Why a verification cannot be held again.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ReverifyError {
     /// The run came to no result that could be verified.
+    #[error("the run came to no result, so that there is nothing to verify again")]
     NoResult,
     /// The bundle cannot give the baseline and neither can the repository it came from.
-    NoBaseline(String),
+    #[error("the baseline is not to be had: {0}")]
+    NoBaseline(#[source] FindBaselineError),
     /// The trees are not those the bundle speaks of.
-    AnotherTree {
-        what: &'static str,
-        expected: String,
-        found: String,
-    },
+    #[error("the {what} cannot be built again: expected tree {expected}, found {found}")]
+    AnotherTree { what: &'static str, expected: String, found: String },
     /// The contract is for another task.
-    AnotherTask {
-        expected: String,
-        found: String,
-    },
-    Read(PathBuf, String),
+    #[error("the contract is for task `{found}`, the run was for `{expected}`")]
+    AnotherTask { expected: String, found: String },
+    #[error("cannot read {0}: {1}")]
+    Read(PathBuf, #[source] ErrorCause),
+    #[error(transparent)]
     Clock(crate::clock::ReadClockError),
     /// The sandbox it is to be held in cannot be had.
+    #[error("{} ({})", .0.text, .0.remedy)]
     Sandbox(Shortfall),
+    #[error("interrupted by a signal")]
     Interrupted,
     /// A secret was taken out of the patch.
+    #[error(
+        "its patch is redacted: without the secret that stood in it, it does not make the result that was verified"
+    )]
     Redacted,
-    Failed(String),
+    #[error("cannot make a folder to work in: {0}")]
+    Work(#[source] io::Error),
+    #[error("{0}")]
+    Failed(#[source] ErrorCause),
 }
-
-impl fmt::Display for ReverifyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Redacted => f.write_str(
-                "its patch is redacted: without the secret that stood in it, it does not make the result that was verified",
-            ),
-            Self::NoResult => f.write_str("the run came to no result, so that there is nothing to verify again"),
-            Self::NoBaseline(why) => write!(f, "the baseline is not to be had: {why}"),
-            Self::AnotherTree { what, expected, found } => {
-                write!(f, "the {what} cannot be built again: expected tree {expected}, found {found}")
-            }
-            Self::AnotherTask { expected, found } => {
-                write!(f, "the contract is for task `{found}`, the run was for `{expected}`")
-            }
-            Self::Read(path, problem) => write!(f, "cannot read {}: {problem}", path.display()),
-            Self::Clock(error) => error.fmt(f),
-            Self::Sandbox(shortfall) => write!(f, "{} ({})", shortfall.text, shortfall.remedy),
-            Self::Interrupted => f.write_str("interrupted by a signal"),
-            Self::Failed(problem) => f.write_str(problem),
-        }
-    }
-}
-
-impl std::error::Error for ReverifyError {}
 
 impl From<Stopped> for ReverifyError {
     fn from(stopped: Stopped) -> Self {
         match stopped {
             Stopped::Cancelled => Self::Interrupted,
-            other => Self::Failed(other.to_string()),
+            other => Self::Failed(other.into()),
         }
     }
 }
 
 impl From<tree::TreeError> for ReverifyError {
     fn from(error: tree::TreeError) -> Self {
-        Self::Failed(error.to_string())
+        Self::Failed(error.into())
     }
+}
+
+fn keep_cause(error: impl Into<ErrorCause>) -> ReverifyError {
+    ReverifyError::Failed(error.into())
+}
+
+/// Reason why a baseline is not to be had.
+#[derive(Debug, thiserror::Error)]
+pub enum FindBaselineError {
+    #[error("it cannot be carried: {0}")]
+    Carry(#[source] ErrorCause),
+    #[error("the bundle holds none and the contract names no repository")]
+    NoRepository,
+    #[error("the report names no commit")]
+    NoCommit,
+    #[error("{repository} does not give commit {commit}: {error}")]
+    NoSuchCommit {
+        repository: String,
+        commit: tree::Oid,
+        #[source]
+        error: ErrorCause,
+    },
 }
 
 /// A re-verification and where its statement lies.
@@ -142,13 +147,13 @@ pub fn reverify(
     let clock = RunClock::start().map_err(ReverifyError::Clock)?;
     let work = work(harness)?;
     let rebuilt = trees::rebuild(harness, bundle, report, &own, work.path())?;
-    let rules = contract.path_rules(decision.ecosystems()).map_err(|error| ReverifyError::Failed(error.to_string()))?;
+    let rules = contract.path_rules(decision.ecosystems()).map_err(keep_cause)?;
     let Rebuilt { store, baseline, result } = &rebuilt;
     let changes = tree::changes(baseline, result);
     if let (_, Some(shortfall)) = availability::profiles(harness, profile) {
         return Err(ReverifyError::Sandbox(shortfall));
     }
-    let canary = canary().map_err(|error| ReverifyError::Failed(error.to_string()))?;
+    let canary = canary().map_err(keep_cause)?;
     let setting = Setting { harness, contract, run_id: &report.run_id, work: work.path(), profile, canary: &canary };
     let mut examined = Examined::default();
     if contract.verification_commands.is_empty() {
@@ -159,7 +164,7 @@ pub fn reverify(
         let trees = Trees { store, baseline, result, rules: &rules };
         examined = Examiner::new(setting, watch.cancel, trees, None, furnished).examine()?;
         let patch = own_files::read(bundle.join(names::PATCH));
-        let patch = patch.map_err(|error| ReverifyError::Read(bundle.join(names::PATCH), error.to_string()))?;
+        let patch = patch.map_err(|error| ReverifyError::Read(bundle.join(names::PATCH), error.into()))?;
         examined.note_altered(&altered_files(&patch, &rules));
     }
     let found = crate::result::judged(&rules, &changes).into_iter().map(|(reason, text)| (reason, text, names::PATCH));
@@ -178,7 +183,7 @@ pub fn reverify(
     // What the exam's programs said goes into both.
     let mut censor = crate::scan::censor(&canary);
     let clean = censor.document(EntryKind::EvidenceReverified.name(), &reverification);
-    let clean = clean.map_err(|error| ReverifyError::Failed(error.to_string()))?;
+    let clean = clean.map_err(keep_cause)?;
     let reverification = clean.unwrap_or(reverification);
     let log = censor.bytes(names::TEST_LOG, &log).into_owned();
     let statement = record(harness, bundle, &reverification)?;
@@ -196,26 +201,25 @@ pub(crate) fn carry_baseline(harness: &Harness, bundle: &VerifiedBundle) -> Resu
     let own: TaskContract = read(bundle.dir(), names::CONTRACT)?;
     let work = work(harness)?;
     let (store, listing) = trees::rebuild_baseline(harness, bundle.dir(), bundle.report(), &own, work.path())?;
-    let failed = |error: &dyn fmt::Display| ReverifyError::NoBaseline(format!("it cannot be carried: {error}"));
+    let failed = |error: CarryBaselineError| ReverifyError::NoBaseline(FindBaselineError::Carry(error.into()));
     let path = work.path().join(names::BASELINE);
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&path);
-    let mut file = io::BufWriter::new(file.map_err(|error| failed(&error))?);
-    crate::baseline::write(&listing, &mut store.reader(), &mut file).map_err(|error| failed(&error))?;
-    file.flush().map_err(|error| failed(&error))?;
-    let found = crate::baseline::tree_id(&path).map_err(|error| failed(&error))?;
+    let mut file = io::BufWriter::new(file.map_err(|error| failed(error.into()))?);
+    crate::baseline::write(&listing, &mut store.reader(), &mut file).map_err(failed)?;
+    file.flush().map_err(|error| failed(error.into()))?;
+    let found = crate::baseline::tree_id(&path).map_err(failed)?;
     trees::same("baseline", &listing.tree_id().to_string(), found)?;
     Ok(CarriedBaseline { path, _work: work })
 }
 
 fn work(harness: &Harness) -> Result<Work, ReverifyError> {
-    Work::make(&harness.home, "reverify")
-        .map_err(|error| ReverifyError::Failed(format!("cannot make a folder to work in: {error}")))
+    Work::make(&harness.home, "reverify").map_err(ReverifyError::Work)
 }
 
 fn read<T: serde::de::DeserializeOwned>(bundle: &Path, name: &str) -> Result<T, ReverifyError> {
     let path = bundle.join(name);
-    let bytes = own_files::read(&path).map_err(|error| ReverifyError::Read(path.clone(), error.to_string()))?;
-    serde_json::from_slice(&bytes).map_err(|error| ReverifyError::Read(path, error.to_string()))
+    let bytes = own_files::read(&path).map_err(|error| ReverifyError::Read(path.clone(), error.into()))?;
+    serde_json::from_slice(&bytes).map_err(|error| ReverifyError::Read(path, error.into()))
 }
 
 /// What stands against the run now: what was found again, and of the old what nobody can find out again. Under another
@@ -262,7 +266,7 @@ impl Held<'_> {
             rules_version: RULES_VERSION.to_owned(),
             run_id: report.run_id.clone(),
             task_id: report.task_id.clone(),
-            contract_digest: contract.digest().map_err(|error| ReverifyError::Failed(error.to_string()))?,
+            contract_digest: contract.digest().map_err(keep_cause)?,
             another_contract,
             baseline_tree: report.baseline_tree.clone().unwrap_or_default(),
             result_tree: report.result_tree.clone().unwrap_or_default(),
@@ -284,8 +288,7 @@ impl Held<'_> {
 
 /// Writes the signed statement beside the bundles and tells the ledger.
 fn record(harness: &Harness, bundle: &Path, reverification: &Reverification) -> Result<PathBuf, ReverifyError> {
-    let failed = |error: StateError| ReverifyError::Failed(error.to_string());
-    let end = suffix().map_err(|error| ReverifyError::Failed(error.to_string()))?;
+    let end = suffix().map_err(keep_cause)?;
     let name = format!("reverified-{}-{end}", reverification.reverified_at.compact());
     let stated = stated::state(harness, bundle, &reverification.run_id, &name, |subject| ReverificationStatement {
         kind: STATEMENT_TYPE.to_owned(),
@@ -293,7 +296,7 @@ fn record(harness: &Harness, bundle: &Path, reverification: &Reverification) -> 
         predicate_type: PREDICATE_TYPE.to_owned(),
         predicate: reverification.clone(),
     });
-    let stated = stated.map_err(failed)?;
+    let stated = stated.map_err(keep_cause)?;
     let body = json!({
         "attestation_sha256": stated.attestation_sha256,
         "contract_digest": reverification.contract_digest,
@@ -305,6 +308,6 @@ fn record(harness: &Harness, bundle: &Path, reverification: &Reverification) -> 
     });
     let (kind, time) = (EntryKind::EvidenceReverified, reverification.reverified_at);
     let appended = harness.ledger().append(kind, Some(&reverification.run_id), time, &body);
-    appended.map_err(|error| ReverifyError::Failed(error.to_string()))?;
+    appended.map_err(keep_cause)?;
     Ok(stated.path)
 }

@@ -1,7 +1,6 @@
 //! A run that has started: its id, its lock, its intent in the ledger and its growing bundle.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
@@ -18,6 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use untrusted_fs::own_files::OwnPath as _;
 
+use crate::cause::ErrorCause;
 use crate::clock::RunClock;
 use crate::decide::Ask;
 use crate::engines::Equipped;
@@ -38,102 +38,57 @@ use crate::task::Task;
 use crate::watch::{Step, StepState, Told, Watch};
 
 /// Why a run did not even start: nothing is left behind.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum OpenRunError {
+    #[error(transparent)]
     Clock(crate::clock::ReadClockError),
-    Io(PathBuf, io::Error),
+    #[error("cannot start a run in {0}: {1}")]
+    Io(PathBuf, #[source] io::Error),
+    #[error(transparent)]
     Home(OpenHomeError),
+    #[error(transparent)]
     Ledger(ledger::AppendEntryError),
+    #[error(transparent)]
     ReadLedger(ledger::ReadLedgerError),
-    Encode(serde_json::Error),
+    #[error("cannot encode the contract: {0}")]
+    Encode(#[source] serde_json::Error),
     /// What a person wrote would put a secret into every bundle.
+    #[error(
+        "`{}` of the contract looks like a secret ({}), and a contract is kept in every bundle",
+        contract::text::shown(&.0.field), .0.rule
+    )]
     Secret(ContractSecret),
 }
 
-impl fmt::Display for OpenRunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Clock(error) => error.fmt(f),
-            Self::Io(path, error) => write!(f, "cannot start a run in {}: {error}", path.display()),
-            Self::Home(error) => error.fmt(f),
-            Self::Ledger(error) => error.fmt(f),
-            Self::ReadLedger(error) => error.fmt(f),
-            Self::Encode(error) => write!(f, "cannot encode the contract: {error}"),
-            Self::Secret(ContractSecret { field, rule }) => {
-                let field = contract::text::shown(field);
-                write!(
-                    f,
-                    "`{field}` of the contract looks like a secret ({rule}), and a contract is kept in every bundle"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for OpenRunError {}
-
 /// Why a run that had started could not go on. It is sealed all the same, as interrupted.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum Stopped {
+    #[error("interrupted by a signal")]
     Cancelled,
+    #[error("stopped by `cto halt`{}", .0.because())]
     Halted(Halted),
-    Write(WriteArtifactError),
-    Tree(tree::TreeError),
-    Io(PathBuf, io::Error),
-    Supervise(sandbox::SuperviseError),
-    Ledger(ledger::AppendEntryError),
-    Encode(serde_json::Error),
-    Seal(evidence::seal::SealBundleError),
-    Globs(contract::paths::ParseGlobError),
+    #[error(transparent)]
+    Write(#[from] WriteArtifactError),
+    #[error(transparent)]
+    Tree(#[from] tree::TreeError),
+    #[error("{0}: {1}")]
+    Io(PathBuf, #[source] io::Error),
+    #[error(transparent)]
+    Supervise(#[from] sandbox::SuperviseError),
+    #[error(transparent)]
+    Ledger(#[from] ledger::AppendEntryError),
+    #[error("{0}")]
+    Encode(#[from] serde_json::Error),
+    #[error(transparent)]
+    Seal(#[from] evidence::seal::SealBundleError),
+    #[error(transparent)]
+    Globs(#[from] contract::paths::ParseGlobError),
     /// The run that this one is compared with.
-    Baseline(String),
+    #[error("the fake engine's run could not be held: {0}")]
+    Baseline(#[source] ErrorCause),
     /// A state that the steps before exclude: a fault of the harness's own.
+    #[error("a fault of the harness: {0}")]
     Impossible(&'static str),
-}
-
-impl Stopped {
-    pub(crate) fn baseline(error: crate::spine::GovernError) -> Self {
-        Self::Baseline(format!("the fake engine's run could not be held: {error}"))
-    }
-}
-
-impl fmt::Display for Stopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Cancelled => f.write_str("interrupted by a signal"),
-            Self::Halted(halted) => write!(f, "stopped by `cto halt`{}", halted.because()),
-            Self::Write(error) => error.fmt(f),
-            Self::Tree(error) => error.fmt(f),
-            Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
-            Self::Supervise(error) => error.fmt(f),
-            Self::Ledger(error) => error.fmt(f),
-            Self::Encode(error) => error.fmt(f),
-            Self::Seal(error) => error.fmt(f),
-            Self::Globs(error) => error.fmt(f),
-            Self::Baseline(error) => f.write_str(error),
-            Self::Impossible(what) => write!(f, "a fault of the harness: {what}"),
-        }
-    }
-}
-
-macro_rules! stopped_from {
-    ($($variant:ident $error:ty,)*) => {
-        $(impl From<$error> for Stopped {
-            fn from(error: $error) -> Self {
-                Self::$variant(error)
-            }
-        })*
-    };
-}
-
-stopped_from! {
-    Write WriteArtifactError,
-    Tree tree::TreeError,
-    Supervise sandbox::SuperviseError,
-    Ledger ledger::AppendEntryError,
-    Encode serde_json::Error,
-    Seal evidence::seal::SealBundleError,
-    Globs contract::paths::ParseGlobError,
 }
 
 /// A run in progress. Moves from step to step; whoever holds it holds the run's lock.

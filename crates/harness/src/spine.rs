@@ -1,6 +1,5 @@
 //! The path of data, on one screen: contract, decision, copy, run, result, verification, report, bundle, ledger entry.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use contract::RunId;
@@ -45,31 +44,20 @@ pub struct Outcome {
 }
 
 /// Why there is no bundle to show.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum GovernError {
     /// It never started: nothing is left behind.
+    #[error(transparent)]
     Open(OpenRunError),
     /// It started and could not be sealed now; the next command tries again.
+    #[error(transparent)]
     Seal(RecoverError),
     /// Another instance took it over and seals it. Evidence of this one is kept apart and counts for nothing.
+    #[error(
+        "run {run_id} lost its lease, and another instance on the same ledger has sealed it; its own evidence lies in {kept}"
+    )]
     Late { run_id: RunId, kept: PathBuf },
 }
-
-impl fmt::Display for GovernError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Open(error) => error.fmt(f),
-            Self::Seal(error) => error.fmt(f),
-            Self::Late { run_id, kept } => write!(
-                f,
-                "run {run_id} lost its lease, and another instance on the same ledger has sealed it; its own evidence lies in {}",
-                kept.display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for GovernError {}
 
 /// Runs a task and seals what came of it. A run that cannot go on is sealed all the same, as interrupted.
 pub fn govern(harness: &Harness, task: &Task, ask: &Ask, watch: Watch<'_>) -> Result<Outcome, GovernError> {

@@ -1,7 +1,6 @@
 //! Signed statements about a sealed run, made after its seal. Each is a file of its own beside the bundles, about the
 //! attestation by digest; the bundle is never touched.
 
-use std::fmt;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -29,22 +28,13 @@ pub(crate) struct Stated {
 }
 
 /// Why a statement could not be made.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum StateError {
-    Io(PathBuf, io::Error),
-    Encode(serde_json::Error),
+    #[error("cannot write a statement: {0}: {1}")]
+    Io(PathBuf, #[source] io::Error),
+    #[error("cannot encode a statement: {0}")]
+    Encode(#[source] serde_json::Error),
 }
-
-impl fmt::Display for StateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io(path, error) => write!(f, "cannot write a statement: {}: {error}", path.display()),
-            Self::Encode(error) => write!(f, "cannot encode a statement: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for StateError {}
 
 /// The folder for statements about a run, made where it is missing.
 pub(crate) fn folder(harness: &Harness, run: &RunId) -> Result<PathBuf, StateError> {

@@ -19,6 +19,7 @@ use evidence::{names, stop};
 use ledger::{Entry, EntryKind};
 use tree::{BranchName, CommitSpec, Landing, Oid};
 
+use crate::cause::ErrorCause;
 use crate::clock::RunClock;
 use crate::harness::Harness;
 use crate::run::suffix;
@@ -98,8 +99,8 @@ fn require_worth(report: &Report) -> Result<(), TakeError> {
 
 fn read<T: serde::de::DeserializeOwned>(bundle: &Path, name: &str) -> Result<T, TakeError> {
     let path = bundle.join(name);
-    let bytes = own_files::read(&path).map_err(|error| TakeError::Read(path.clone(), error.to_string()))?;
-    serde_json::from_slice(&bytes).map_err(|error| TakeError::Read(path, error.to_string()))
+    let bytes = own_files::read(&path).map_err(|error| TakeError::Read(path.clone(), error.into()))?;
+    serde_json::from_slice(&bytes).map_err(|error| TakeError::Read(path, error.into()))
 }
 
 /// Two who take the same run in this home do it one after the other, so that it is said once.
@@ -110,9 +111,9 @@ struct Lock {
 
 impl Lock {
     fn take(harness: &Harness, report: &Report) -> Result<Self, TakeError> {
-        let folder = stated::folder(harness, &report.run_id).map_err(|error| TakeError::Record(error.to_string()))?;
+        let folder = stated::folder(harness, &report.run_id).map_err(|error| TakeError::Record(error.into()))?;
         let held = own_files::open(&folder).and_then(|held| held.lock().map(|()| held));
-        let held = held.map_err(|error| TakeError::Record(format!("{}: {error}", folder.display())))?;
+        let held = held.map_err(|error| TakeError::Lock(folder.clone(), error))?;
         Ok(Self { folder, _held: held })
     }
 
@@ -191,7 +192,7 @@ impl Taking<'_> {
 
     fn is_recorded(&self, commit: Oid) -> Result<bool, TakeError> {
         let entries = self.harness.ledger().run_entries(&self.report.run_id);
-        let entries = entries.map_err(|error| TakeError::Record(error.to_string()))?;
+        let entries = entries.map_err(|error| TakeError::Record(error.into()))?;
         let (commit, branch) = (commit.to_string(), self.branch.as_str());
         let same = |entry: &Entry| entry.body["commit"] == commit && entry.body["branch"] == branch;
         Ok(entries.iter().any(|entry| entry.is(EntryKind::PatchTaken) && same(entry)))
@@ -222,12 +223,9 @@ impl Taking<'_> {
 
     /// Writes the signed statement beside the bundles and tells the ledger.
     fn record(&self, commit: Oid, author: Person, clock: RunClock) -> Result<(Taken, PathBuf), TakeError> {
-        let failed = |error: &dyn std::fmt::Display| TakeError::NotRecorded {
-            branch: self.branch.clone(),
-            problem: error.to_string(),
-        };
+        let failed = |problem: ErrorCause| TakeError::NotRecorded { branch: self.branch.clone(), problem };
         let taken = self.taken(commit, author, clock);
-        let end = suffix().map_err(|error| failed(&error))?;
+        let end = suffix().map_err(|error| failed(error.into()))?;
         let name = format!("taken-{}-{end}", taken.taken_at.compact());
         let make = |subject| TakenStatement {
             kind: STATEMENT_TYPE.to_owned(),
@@ -236,12 +234,12 @@ impl Taking<'_> {
             predicate: taken.clone(),
         };
         let stated = stated::state(self.harness, self.bundle, &taken.run_id, &name, make);
-        let stated = stated.map_err(|error| failed(&error))?;
+        let stated = stated.map_err(|error| failed(error.into()))?;
         stop::here("take.stated");
         let body = entry_body(&taken, &stated);
         let kind = EntryKind::PatchTaken;
         let appended = self.harness.ledger().append(kind, Some(&taken.run_id), taken.taken_at, &body);
-        appended.map_err(|error| failed(&error))?;
+        appended.map_err(|error| failed(error.into()))?;
         Ok((taken, stated.path))
     }
 }

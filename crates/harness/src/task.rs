@@ -1,7 +1,6 @@
 //! What is to be run: a case or a contract, loaded and resolved.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -40,39 +39,30 @@ pub struct Task {
 }
 
 /// Why a task could not be loaded.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum LoadTaskError {
     /// What a person wrote is wrong, with every place.
+    #[error(transparent)]
     Invalid(Problems),
-    Unknown {
-        name: String,
-        suggestion: Option<String>,
-    },
-    Read(PathBuf, io::Error),
+    #[error(
+        "there is no case or contract file `{}`{}",
+        contract::text::shown(.name),
+        describe_suggestion(.suggestion.as_deref())
+    )]
+    Unknown { name: String, suggestion: Option<String> },
+    #[error("cannot read {}: {}", contract::text::shown(&.0.display().to_string()), .1)]
+    Read(PathBuf, #[source] io::Error),
     /// A contract names no repository to work on.
+    #[error("{0} names no repository to work on")]
     NoRepository(PathBuf),
     /// A baseline holds something a case cannot.
+    #[error("{0} cannot be part of a case: {1}")]
     Baseline(PathBuf, &'static str),
 }
 
-impl fmt::Display for LoadTaskError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Invalid(problems) => problems.fmt(f),
-            Self::Unknown { name, suggestion } => {
-                write!(f, "there is no case or contract file `{}`", contract::text::shown(name))?;
-                suggestion.as_ref().map_or(Ok(()), |other| write!(f, "; did you mean `{other}`?"))
-            }
-            Self::Read(path, error) => {
-                write!(f, "cannot read {}: {error}", contract::text::shown(&path.display().to_string()))
-            }
-            Self::NoRepository(path) => write!(f, "{} names no repository to work on", path.display()),
-            Self::Baseline(path, what) => write!(f, "{} cannot be part of a case: {what}", path.display()),
-        }
-    }
+fn describe_suggestion(other: Option<&str>) -> String {
+    other.map(|other| format!("; did you mean `{other}`?")).unwrap_or_default()
 }
-
-impl std::error::Error for LoadTaskError {}
 
 /// More than any case needs; keeps a mistaken path from being read into memory.
 const LARGEST_CASE: u64 = 256 << 20;

@@ -1,6 +1,5 @@
 //! Opening a ledger: made on first use with mode 0600, refused with a reason when it is not one we can use.
 
-use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -228,45 +227,40 @@ fn starts_like_sqlite(path: &Path) -> bool {
 }
 
 /// Why a ledger could not be opened.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenLedgerError {
     /// There is no file (or, when making one, no folder to make it in).
-    Missing {
-        path: PathBuf,
-    },
+    #[error("there is no ledger at {path}")]
+    Missing { path: PathBuf },
     /// The path names a folder.
-    Directory {
-        path: PathBuf,
-    },
+    #[error("the ledger {path} is a directory")]
+    Directory { path: PathBuf },
     /// The file is something else.
-    NotALedger {
-        path: PathBuf,
-    },
+    #[error("{path} is not a ledger")]
+    NotALedger { path: PathBuf },
     /// The file is a ledger or was one, and parts of it cannot be read.
-    Damaged {
-        path: PathBuf,
-    },
+    #[error("the ledger {path} is damaged")]
+    Damaged { path: PathBuf },
     /// A later version of this program wrote it.
-    NewerVersion {
-        path: PathBuf,
-        found: i32,
-        known: i32,
-    },
+    #[error("the ledger {path} has schema version {found}; this program knows {known}")]
+    NewerVersion { path: PathBuf, found: i32, known: i32 },
     /// It cannot be written, or read, where it lies.
-    ReadOnly {
-        path: PathBuf,
-    },
+    #[error("the ledger {path} cannot be opened for this use: no permission")]
+    ReadOnly { path: PathBuf },
     /// Others kept it locked for as long as we wait.
-    Busy {
-        path: PathBuf,
-    },
+    #[error("the ledger {path} is locked by other commands")]
+    Busy { path: PathBuf },
+    #[error("cannot open the ledger {path}: {error}")]
     Io {
         path: PathBuf,
+        #[source]
         error: io::Error,
     },
+    #[error("cannot open the ledger {path}: {error}")]
     Sqlite {
         path: PathBuf,
+        #[source]
         error: rusqlite::Error,
     },
 }
@@ -287,36 +281,6 @@ impl OpenLedgerError {
             }
             Self::Busy { .. } => "Try again when the other commands that use this home are done.",
             Self::Io { .. } | Self::Sqlite { .. } => "Check the disk and the permissions of the home folder.",
-        }
-    }
-}
-
-impl fmt::Display for OpenLedgerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing { path } => write!(f, "there is no ledger at {}", path.display()),
-            Self::Directory { path } => write!(f, "the ledger {} is a directory", path.display()),
-            Self::NotALedger { path } => write!(f, "{} is not a ledger", path.display()),
-            Self::Damaged { path } => write!(f, "the ledger {} is damaged", path.display()),
-            Self::NewerVersion { path, found, known } => {
-                write!(f, "the ledger {} has schema version {found}; this program knows {known}", path.display())
-            }
-            Self::ReadOnly { path } => {
-                write!(f, "the ledger {} cannot be opened for this use: no permission", path.display())
-            }
-            Self::Busy { path } => write!(f, "the ledger {} is locked by other commands", path.display()),
-            Self::Io { path, error } => write!(f, "cannot open the ledger {}: {error}", path.display()),
-            Self::Sqlite { path, error } => write!(f, "cannot open the ledger {}: {error}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for OpenLedgerError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io { error, .. } => Some(error),
-            Self::Sqlite { error, .. } => Some(error),
-            _ => None,
         }
     }
 }

@@ -1,7 +1,5 @@
 //! The `runs` table: one row for every run, made from its entries and nothing else, and the lists taken from it.
 
-use std::fmt;
-
 use contract::{Digest, Purpose, Reason, RunId, Stage, Stamp, Status, TaskId};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 use serde::de::value::Error as ValueError;
@@ -260,38 +258,14 @@ pub(crate) fn total(connection: &Connection) -> rusqlite::Result<u64> {
 }
 
 /// Why the ledger could not be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadLedgerError {
     /// This entry's body is not JSON: the file was changed by something else.
-    Entry {
-        seq: u64,
-    },
-    Sqlite(rusqlite::Error),
-}
-
-impl From<rusqlite::Error> for ReadLedgerError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
-}
-
-impl fmt::Display for ReadLedgerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Entry { seq } => write!(f, "ledger entry {seq} cannot be read: its body is not JSON"),
-            Self::Sqlite(error) => write!(f, "cannot read the ledger: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for ReadLedgerError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Entry { .. } => None,
-            Self::Sqlite(error) => Some(error),
-        }
-    }
+    #[error("ledger entry {seq} cannot be read: its body is not JSON")]
+    Entry { seq: u64 },
+    #[error("cannot read the ledger: {0}")]
+    Sqlite(#[from] rusqlite::Error),
 }
 
 #[cfg(test)]

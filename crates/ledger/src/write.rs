@@ -1,8 +1,6 @@
 //! Appending: every write is one immediate transaction, so that the head an entry is chained to is still the head when it
 //! is committed, and an entry and its row in `runs` are there together or not at all.
 
-use std::fmt;
-
 use contract::{Digest, Purpose, Reason, RunId, Stage, Stamp, Status, TaskId};
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
@@ -176,48 +174,38 @@ fn position_of(transaction: &Connection, seq: Option<u64>) -> rusqlite::Result<P
 pub const FIRST_EPOCH: u64 = 1;
 
 /// Why nothing was appended.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AppendEntryError {
     /// This kind has a method of its own, which also keeps the row in `runs`.
-    ReservedKind {
-        kind: EntryKind,
-    },
-    AlreadyStarted {
-        run_id: RunId,
-    },
-    NotStarted {
-        run_id: RunId,
-    },
-    NotSealed {
-        run_id: RunId,
-    },
+    #[error("ledger entries of kind {kind} are not appended by hand")]
+    ReservedKind { kind: EntryKind },
+    #[error("run {run_id} is in the ledger already")]
+    AlreadyStarted { run_id: RunId },
+    #[error("run {run_id} is not in the ledger")]
+    NotStarted { run_id: RunId },
+    #[error("run {run_id} is not sealed")]
+    NotSealed { run_id: RunId },
     /// The run was sealed before, with the attestation `recorded`.
-    AlreadySealed {
-        run_id: RunId,
-        recorded: Digest,
-    },
+    #[error("run {run_id} is sealed already, with attestation {recorded}")]
+    AlreadySealed { run_id: RunId, recorded: Digest },
     /// Another instance took the run over after its lease had lapsed.
-    LeaseLost {
-        run_id: RunId,
-        epoch: u64,
-        held: u64,
-    },
+    #[error("run {run_id} was taken over by another instance: its lease {epoch} has lapsed, and {held} holds")]
+    LeaseLost { run_id: RunId, epoch: u64, held: u64 },
     /// The body has no canonical form.
-    Body(serde_json::Error),
+    #[error("cannot write a ledger entry as canonical JSON: {0}")]
+    Body(#[from] serde_json::Error),
     /// Others kept the ledger locked for as long as we wait.
+    #[error("the ledger is locked by other commands")]
     Busy,
     /// The disk is full.
+    #[error("cannot append to the ledger: the disk is full")]
     Full,
     /// The ledger was opened to look only, or may no longer be written.
+    #[error("cannot append to the ledger: it is read-only")]
     ReadOnly,
-    Sqlite(rusqlite::Error),
-}
-
-impl From<serde_json::Error> for AppendEntryError {
-    fn from(error: serde_json::Error) -> Self {
-        Self::Body(error)
-    }
+    #[error("cannot append to the ledger: {0}")]
+    Sqlite(#[source] rusqlite::Error),
 }
 
 impl From<rusqlite::Error> for AppendEntryError {
@@ -227,41 +215,6 @@ impl From<rusqlite::Error> for AppendEntryError {
             Some(ErrorCode::DiskFull) => Self::Full,
             Some(ErrorCode::ReadOnly) => Self::ReadOnly,
             _ => Self::Sqlite(error),
-        }
-    }
-}
-
-impl fmt::Display for AppendEntryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ReservedKind { kind } => write!(f, "ledger entries of kind {kind} are not appended by hand"),
-            Self::AlreadyStarted { run_id } => write!(f, "run {run_id} is in the ledger already"),
-            Self::NotStarted { run_id } => write!(f, "run {run_id} is not in the ledger"),
-            Self::NotSealed { run_id } => write!(f, "run {run_id} is not sealed"),
-            Self::AlreadySealed { run_id, recorded } => {
-                write!(f, "run {run_id} is sealed already, with attestation {recorded}")
-            }
-            Self::LeaseLost { run_id, epoch, held } => {
-                write!(
-                    f,
-                    "run {run_id} was taken over by another instance: its lease {epoch} has lapsed, and {held} holds"
-                )
-            }
-            Self::Body(error) => write!(f, "cannot write a ledger entry as canonical JSON: {error}"),
-            Self::Busy => f.write_str("the ledger is locked by other commands"),
-            Self::Full => f.write_str("cannot append to the ledger: the disk is full"),
-            Self::ReadOnly => f.write_str("cannot append to the ledger: it is read-only"),
-            Self::Sqlite(error) => write!(f, "cannot append to the ledger: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for AppendEntryError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Body(error) => Some(error),
-            Self::Sqlite(error) => Some(error),
-            _ => None,
         }
     }
 }

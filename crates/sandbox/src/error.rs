@@ -1,24 +1,29 @@
 //! Why a supervised run could not begin, or did not come to an end. Everything else is an [`crate::Ended`].
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
 use crate::{ConfineFailure, Leftovers, Probe};
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum SuperviseError {
     /// The spec can never be run; `why` names the field.
+    #[error("the program cannot be supervised as asked: {why}")]
     BadSpec { why: String },
     /// No channel to the stage could be made.
+    #[error("could not open a channel to the supervising stage")]
     OpenChannel { source: io::Error },
     /// The supervising stage could not be started.
+    #[error("could not start the supervising stage {exe}")]
     StartStage { exe: PathBuf, source: io::Error },
     /// Directories whose growth is limited could not be looked at.
+    #[error("could not watch the size of {}", list_paths(.roots))]
     WatchDisk { roots: Vec<PathBuf>, source: io::Error },
     /// The confinement could not be built, or its probe found something open; the program was not started.
+    #[error("the program could not be confined: {}", .failure.text)]
     ConfineProgram { failure: ConfineFailure, probes: Vec<Probe> },
     /// The program was killed, and the kernel did not say that all of it is gone: nothing that it could touch may be read.
+    #[error("processes of the program did not end when they were killed{}", list_names(.leftovers))]
     StillAlive { leftovers: Leftovers },
 }
 
@@ -28,34 +33,12 @@ impl SuperviseError {
     }
 }
 
-impl fmt::Display for SuperviseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::BadSpec { why } => write!(f, "the program cannot be supervised as asked: {why}"),
-            Self::OpenChannel { .. } => f.write_str("could not open a channel to the supervising stage"),
-            Self::ConfineProgram { failure, .. } => write!(f, "the program could not be confined: {}", failure.text),
-            Self::WatchDisk { roots, .. } => {
-                let roots: Vec<_> = roots.iter().map(|root| root.display().to_string()).collect();
-                write!(f, "could not watch the size of {}", roots.join(", "))
-            }
-            Self::StillAlive { leftovers } if leftovers.names.is_empty() => {
-                f.write_str("processes of the program did not end when they were killed")
-            }
-            Self::StillAlive { leftovers } => {
-                write!(f, "processes of the program did not end when they were killed: {}", leftovers.names.join(", "))
-            }
-            Self::StartStage { exe, .. } => write!(f, "could not start the supervising stage {}", exe.display()),
-        }
-    }
+fn list_paths(paths: &[PathBuf]) -> String {
+    let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+    paths.join(", ")
 }
 
-impl std::error::Error for SuperviseError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::BadSpec { .. } | Self::ConfineProgram { .. } | Self::StillAlive { .. } => None,
-            Self::OpenChannel { source } | Self::StartStage { source, .. } | Self::WatchDisk { source, .. } => {
-                Some(source)
-            }
-        }
-    }
+fn list_names(leftovers: &Leftovers) -> String {
+    let names = &leftovers.names;
+    if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) }
 }

@@ -9,28 +9,47 @@ use crate::oid::Oid;
 use crate::source::SourceProblem;
 
 /// A failure of this crate.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum TreeError {
     /// The operating system refused something.
+    #[error("{doing} {path}: {source}")]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
     /// A git child ended badly; `stderr` holds its first lines.
-    Git { doing: &'static str, outcome: GitOutcome, stderr: String },
+    #[error("{doing}: git {outcome}: {stderr}")]
+    Git {
+        doing: &'static str,
+        #[source]
+        outcome: GitOutcome,
+        stderr: String,
+    },
     /// No git was found.
+    #[error("no git in {looked_in:?}")]
     NoGit { looked_in: Vec<PathBuf> },
     /// An object the store should hold is not there.
+    #[error("object {oid} is not in the store")]
     Missing { oid: Oid },
     /// Bytes that should have a known form do not.
+    #[error("malformed {what}: {detail}")]
     Malformed { what: &'static str, detail: String },
     /// A path that must not be written into a tree or a directory.
+    #[error("path \"{}\" {problem}", .path.escape_ascii())]
     Name { path: Vec<u8>, problem: &'static str },
     /// A limit of the caller was reached.
+    #[error("{limit} at \"{}\"", .path.escape_ascii())]
     Limit { limit: Limit, path: Vec<u8> },
     /// A layer bears a mark that no overlay of the harness leaves.
+    #[error("forged overlay mark {mark} at \"{}\"", .path.escape_ascii())]
     Mark { path: Vec<u8>, mark: &'static str },
     /// A checkout is not as it was built.
+    #[error("checkout damaged: {path} {problem}")]
     Damaged { path: PathBuf, problem: &'static str },
     /// A source repository that is at fault: it is refused, and nothing of ours is broken.
-    Source { path: PathBuf, problem: SourceProblem },
+    #[error("source repository {path}: {problem}")]
+    Source {
+        path: PathBuf,
+        #[source]
+        problem: SourceProblem,
+    },
 }
 
 /// The limits of a capture.
@@ -53,23 +72,6 @@ impl fmt::Display for Limit {
     }
 }
 
-impl fmt::Display for TreeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TreeError::Io { doing, path, source } => write!(f, "{doing} {}: {source}", path.display()),
-            TreeError::Git { doing, outcome, stderr } => write!(f, "{doing}: git {outcome}: {stderr}"),
-            TreeError::NoGit { looked_in } => write!(f, "no git in {looked_in:?}"),
-            TreeError::Missing { oid } => write!(f, "object {oid} is not in the store"),
-            TreeError::Malformed { what, detail } => write!(f, "malformed {what}: {detail}"),
-            TreeError::Name { path, problem } => write!(f, "path \"{}\" {problem}", path.escape_ascii()),
-            TreeError::Limit { limit, path } => write!(f, "{limit} at \"{}\"", path.escape_ascii()),
-            TreeError::Mark { path, mark } => write!(f, "forged overlay mark {mark} at \"{}\"", path.escape_ascii()),
-            TreeError::Damaged { path, problem } => write!(f, "checkout damaged: {} {problem}", path.display()),
-            TreeError::Source { path, problem } => write!(f, "source repository {}: {problem}", path.display()),
-        }
-    }
-}
-
 impl TreeError {
     /// Tells whether a directory could not be entered, or is none, whoever made it so.
     pub(crate) fn is_shut(&self) -> bool {
@@ -77,15 +79,6 @@ impl TreeError {
         let TreeError::Io { source, .. } = self else { return false };
         let is_link = source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
         is_link || matches!(source.kind(), NotADirectory | NotFound | PermissionDenied)
-    }
-}
-
-impl std::error::Error for TreeError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            TreeError::Io { source, .. } => Some(source),
-            _ => None,
-        }
     }
 }
 

@@ -110,19 +110,26 @@ impl std::fmt::Display for GitVersion {
 }
 
 /// The end of a git child that did not do what it was asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GitOutcome {
+    #[error("did not start ({0})")]
     NotStarted(String),
+    #[error("ended with exit status: {0}")]
     Exited(i32),
     /// Ended by a signal that a program brings on itself.
+    #[error("crashed with signal {0}")]
     Crashed(i32),
     /// Ended by somebody.
+    #[error("was killed")]
     Killed,
     /// Stopped by us after this time.
+    #[error("was stopped after {} s", .0.as_secs())]
     Late(Duration),
     /// Stopped by us because it wrote more bytes than this.
+    #[error("was stopped after {0} bytes")]
     TooMuch(usize),
     /// Its pipes or its status could not be read.
+    #[error("was lost ({0})")]
     Lost(String),
 }
 
@@ -133,20 +140,6 @@ impl GitOutcome {
             (Some(code), _) => GitOutcome::Exited(code),
             (_, Some(signal)) if !by_somebody.contains(&signal) => GitOutcome::Crashed(signal),
             _ => GitOutcome::Killed,
-        }
-    }
-}
-
-impl std::fmt::Display for GitOutcome {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            GitOutcome::NotStarted(why) => write!(f, "did not start ({why})"),
-            GitOutcome::Exited(code) => write!(f, "ended with exit status: {code}"),
-            GitOutcome::Crashed(signal) => write!(f, "crashed with signal {signal}"),
-            GitOutcome::Killed => f.write_str("was killed"),
-            GitOutcome::Late(time) => write!(f, "was stopped after {} s", time.as_secs()),
-            GitOutcome::TooMuch(most) => write!(f, "was stopped after {most} bytes"),
-            GitOutcome::Lost(why) => write!(f, "was lost ({why})"),
         }
     }
 }

@@ -12,7 +12,8 @@ use sha1::{Digest, Sha1};
 pub struct Oid(pub [u8; 20]);
 
 /// A string that is not forty lower-case hexadecimal digits.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not forty lower-case hexadecimal digits")]
 pub struct ParseOidError;
 
 impl Oid {
@@ -78,11 +79,3 @@ impl fmt::Debug for Oid {
         write!(f, "Oid({self})")
     }
 }
-
-impl fmt::Display for ParseOidError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not forty lower-case hexadecimal digits")
-    }
-}
-
-impl std::error::Error for ParseOidError {}

@@ -1,7 +1,6 @@
 //! The strict reader: RFC 8259 and no more, bounded depth and count, and for requests no key twice.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use super::{Entry, Kind, decode, plain};
 
@@ -20,19 +19,12 @@ pub(crate) enum Strictness {
 }
 
 /// Bytes that are not one JSON document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not JSON at byte {at}: {what}")]
 pub(crate) struct ReadJsonError {
     pub(crate) at: usize,
     pub(crate) what: &'static str,
 }
-
-impl fmt::Display for ReadJsonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "not JSON at byte {}: {}", self.at, self.what)
-    }
-}
-
-impl std::error::Error for ReadJsonError {}
 
 pub(super) fn read(bytes: &[u8], tape: &mut Vec<Entry>, strictness: Strictness) -> Result<(), ReadJsonError> {
     tape.clear();

@@ -34,16 +34,9 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
 ];
 
 /// Something the chat wire cannot carry, or an answer that is none of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct TranslateBodyError(pub(super) String);
-
-impl fmt::Display for TranslateBodyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for TranslateBodyError {}
 
 fn not_carried<T>(what: impl fmt::Display) -> Result<T, TranslateBodyError> {
     Err(TranslateBodyError(format!("It cannot carry {what}.")))

@@ -3,7 +3,6 @@
 //! Certificates are checked against the system's own bundle and against nothing the environment names, so that what was
 //! trusted is what the record says.
 
-use std::fmt;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::pin::Pin;
@@ -63,26 +62,17 @@ impl Proxy {
 }
 
 /// TLS cannot be set up.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum PrepareTlsError {
     /// The extra authorities are not PEM certificates.
+    #[error("the extra certificate authorities cannot be read")]
     ExtraCa,
     /// The system has no bundle and none was given.
+    #[error("the system has no certificate authorities")]
     NoAuthorities,
-    Rustls(rustls::Error),
+    #[error("TLS cannot be set up: {0}")]
+    Rustls(#[source] rustls::Error),
 }
-
-impl fmt::Display for PrepareTlsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ExtraCa => f.write_str("the extra certificate authorities cannot be read"),
-            Self::NoAuthorities => f.write_str("the system has no certificate authorities"),
-            Self::Rustls(error) => write!(f, "TLS cannot be set up: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for PrepareTlsError {}
 
 /// The client side of TLS: HTTP/1.1 only, certificates always checked.
 pub(crate) fn tls(trust: &Trust) -> Result<Arc<ClientConfig>, PrepareTlsError> {
@@ -117,23 +107,16 @@ fn certificates(pem: &[u8]) -> impl Iterator<Item = Result<CertificateDer<'stati
 }
 
 /// A connection that cannot be made. Names no address.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum ConnectUpstreamError {
+    #[error("no connection: {0}")]
     Tcp(io::ErrorKind),
+    #[error("no way through the proxy: {0}")]
     Proxy(&'static str),
+    #[error("the host has no name TLS could check")]
     Name,
+    #[error("no TLS: {0}")]
     Tls(String),
-}
-
-impl fmt::Display for ConnectUpstreamError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tcp(kind) => write!(f, "no connection: {kind}"),
-            Self::Proxy(what) => write!(f, "no way through the proxy: {what}"),
-            Self::Name => f.write_str("the host has no name TLS could check"),
-            Self::Tls(error) => write!(f, "no TLS: {error}"),
-        }
-    }
 }
 
 /// How connections to one endpoint are made.

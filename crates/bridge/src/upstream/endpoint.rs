@@ -21,29 +21,20 @@ impl fmt::Debug for Endpoint {
 }
 
 /// Text that is no address of a provider. Does not repeat the text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ParseEndpointError {
+    #[error("the upstream address must begin with http:// or https://")]
     Scheme,
     /// A name or a password in the address would end up where addresses go.
+    #[error("the upstream address must not hold a user or a password")]
     UserInfo,
+    #[error("the upstream address has no good host")]
     Host,
+    #[error("the upstream address has no good port")]
     Port,
+    #[error("the upstream address has no good path (no query, no fragment)")]
     Path,
 }
-
-impl fmt::Display for ParseEndpointError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Scheme => "the upstream address must begin with http:// or https://",
-            Self::UserInfo => "the upstream address must not hold a user or a password",
-            Self::Host => "the upstream address has no good host",
-            Self::Port => "the upstream address has no good port",
-            Self::Path => "the upstream address has no good path (no query, no fragment)",
-        })
-    }
-}
-
-impl std::error::Error for ParseEndpointError {}
 
 impl Endpoint {
     /// Its host, for the network class it belongs to.

@@ -1,7 +1,5 @@
 //! Where an answer's body ends: by length, by chunks, or by the end of the connection. Strict, and bounded everywhere.
 
-use std::fmt;
-
 use httparse::Header;
 
 /// Extensions and trailers carry nothing for us; more than this is not an answer.
@@ -9,25 +7,18 @@ const MAX_EXTENSION: u32 = 256;
 const MAX_TRAILERS: u32 = 8 * 1024;
 
 /// A body that does not follow its framing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FramingError {
+    #[error("a content-length that is no length")]
     Length,
+    #[error("a transfer-encoding other than chunked")]
     Encoding,
+    #[error("both a content-length and a transfer-encoding")]
     Both,
+    #[error("a malformed chunk")]
     Chunk,
+    #[error("malformed or endless trailers")]
     Trailers,
-}
-
-impl fmt::Display for FramingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Length => "a content-length that is no length",
-            Self::Encoding => "a transfer-encoding other than chunked",
-            Self::Both => "both a content-length and a transfer-encoding",
-            Self::Chunk => "a malformed chunk",
-            Self::Trailers => "malformed or endless trailers",
-        })
-    }
 }
 
 /// How far a body has been read.

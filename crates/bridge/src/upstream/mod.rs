@@ -44,24 +44,17 @@ thread_local! {
 }
 
 /// An answer that cannot be had or read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadUpstreamError {
+    #[error("the connection broke: {0}")]
     Io(io::ErrorKind),
     /// The connection ended before the answer did.
+    #[error("the connection ended early")]
     Cut,
+    #[error("{0}")]
     Head(&'static str),
+    #[error(transparent)]
     Framing(FramingError),
-}
-
-impl fmt::Display for ReadUpstreamError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io(kind) => write!(f, "the connection broke: {kind}"),
-            Self::Cut => f.write_str("the connection ended early"),
-            Self::Head(what) => f.write_str(what),
-            Self::Framing(error) => error.fmt(f),
-        }
-    }
 }
 
 /// The head of an answer.

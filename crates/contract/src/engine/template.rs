@@ -2,7 +2,6 @@
 //! part of an agent's configuration.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// Where a text goes; not everything may go everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,24 +33,16 @@ impl Place {
 pub type Values = BTreeMap<&'static str, String>;
 
 /// A name that stands for nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{{{name}}}` {}", describe_lack(*.known))]
 pub struct RenderError {
     name: String,
     known: bool,
 }
 
-impl fmt::Display for RenderError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, known } = self;
-        if *known {
-            write!(f, "`{{{name}}}` has no value here")
-        } else {
-            write!(f, "`{{{name}}}` is not a name that can stand here")
-        }
-    }
+fn describe_lack(known: bool) -> &'static str {
+    if known { "has no value here" } else { "is not a name that can stand here" }
 }
-
-impl std::error::Error for RenderError {}
 
 /// Puts values in the place of names.
 pub fn render(text: &str, place: Place, values: &Values) -> Result<String, RenderError> {

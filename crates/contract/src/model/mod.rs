@@ -26,16 +26,9 @@ pub struct ModelPair {
 }
 
 /// Text that is no `PROVIDER/MODEL`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a model is named PROVIDER/MODEL, in printable characters without spaces")]
 pub struct ParsePairError;
-
-impl fmt::Display for ParsePairError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a model is named PROVIDER/MODEL, in printable characters without spaces")
-    }
-}
-
-impl std::error::Error for ParsePairError {}
 
 impl ModelPair {
     /// Longer than any name in use.

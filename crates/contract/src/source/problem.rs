@@ -1,7 +1,5 @@
 //! What is wrong with a file, as data, as one line, and as a list of such.
 
-use std::fmt;
-
 use serde::Serialize;
 
 use super::node::Span;
@@ -112,7 +110,8 @@ impl Problem {
 
 /// Everything that is wrong with one file. What has a place on the page comes first, in order of place, then what is
 /// missing from the document as a whole.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", list_problems(.problems))]
 pub struct Problems {
     pub file: String,
     pub text: String,
@@ -133,13 +132,9 @@ impl Problems {
     }
 }
 
-impl fmt::Display for Problems {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.problems.iter().try_for_each(|problem| writeln!(f, "{}", problem.plain()))
-    }
+fn list_problems(problems: &[Problem]) -> String {
+    problems.iter().map(|problem| problem.plain() + "\n").collect()
 }
-
-impl std::error::Error for Problems {}
 
 /// A value as it may stand in a message: short, on one line, and without anything that moves a terminal's cursor.
 pub(super) fn shown(text: &str) -> String {

@@ -18,7 +18,8 @@ pub(super) fn typed<T: DeserializeOwned>(root: &Node) -> Result<T, Fatal> {
     })
 }
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
 struct Misfit {
     span: Option<Span>,
     message: String,
@@ -30,14 +31,6 @@ impl Misfit {
         Misfit { span: self.span.or(Some(span)), ..self }
     }
 }
-
-impl fmt::Display for Misfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Misfit {}
 
 impl de::Error for Misfit {
     fn custom<M: fmt::Display>(message: M) -> Misfit {

@@ -3,7 +3,6 @@
 //! Everything that acts on a sealed run takes this type, and it can be had from [`VerifiedBundle::verify`] alone: a genuine
 //! bundle of another run in the place of this one is refused in one place, for all of them.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use contract::{Digest, Report};
@@ -35,33 +34,20 @@ pub struct VerifiedBundle {
 }
 
 /// Mismatch between a bundle and the run it is taken for.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum VerifyBundleError {
     /// There is no bundle at all.
+    #[error(transparent)]
     Open(OpenBundleError),
     /// It does not verify, or is another run's.
+    #[error("{}", first_failure(.0))]
     Checks(Vec<Failure>),
 }
 
-impl fmt::Display for VerifyBundleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Open(error) => error.fmt(f),
-            Self::Checks(failures) => match failures.first() {
-                Some(failure) => write!(f, "{} {}", failure.file, failure.check),
-                None => f.write_str("nobody signed it"),
-            },
-        }
-    }
-}
-
-impl std::error::Error for VerifyBundleError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Open(error) => Some(error),
-            Self::Checks(_) => None,
-        }
-    }
+fn first_failure(failures: &[Failure]) -> String {
+    failures
+        .first()
+        .map_or_else(|| "nobody signed it".to_owned(), |failure| format!("{} {}", failure.file, failure.check))
 }
 
 impl VerifiedBundle {

@@ -1,6 +1,5 @@
 //! What a caller demands of a bundle beyond its being whole.
 
-use std::fmt;
 use std::str::FromStr;
 
 use contract::{Digest, Report, RunId, Stamp, Statement};
@@ -32,20 +31,12 @@ pub enum Expectation {
     Run(AskedRun),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{}` is not an expectation: contract=<digest>, baseline=<commit>, signer=<key id>, max-age=<N>(s|m|h|d), coverage=empty",
+    contract::text::shown(.0)
+)]
 pub struct ParseExpectationError(String);
-
-impl fmt::Display for ParseExpectationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = contract::text::shown(&self.0);
-        write!(
-            f,
-            "`{text}` is not an expectation: contract=<digest>, baseline=<commit>, signer=<key id>, max-age=<N>(s|m|h|d), coverage=empty"
-        )
-    }
-}
-
-impl std::error::Error for ParseExpectationError {}
 
 impl FromStr for Expectation {
     type Err = ParseExpectationError;

@@ -64,35 +64,18 @@ pub struct Checked {
 }
 
 /// The path is not a bundle at all.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum OpenBundleError {
+    #[error("{0} is not a bundle: it is not a directory")]
     NotADirectory(PathBuf),
+    #[error("{0} does not exist")]
     Missing(PathBuf),
     /// Neither a report nor an attestation in it.
+    #[error("{} is not a bundle: it has neither {} nor {}", .0.display(), names::REPORT, names::ATTESTATION)]
     NotABundle(PathBuf),
-    Read(PathBuf, io::Error),
+    #[error("cannot read {0}: {1}")]
+    Read(PathBuf, #[source] io::Error),
 }
-
-impl fmt::Display for OpenBundleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotADirectory(path) => write!(f, "{} is not a bundle: it is not a directory", path.display()),
-            Self::Missing(path) => write!(f, "{} does not exist", path.display()),
-            Self::NotABundle(path) => {
-                write!(
-                    f,
-                    "{} is not a bundle: it has neither {} nor {}",
-                    path.display(),
-                    names::REPORT,
-                    names::ATTESTATION
-                )
-            }
-            Self::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for OpenBundleError {}
 
 /// Collects checks as they are made.
 #[derive(Debug, Default)]

@@ -2,7 +2,6 @@
 //! Git itself is never asked, because the file may make it execute something.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// More is not read: a configuration that a person or git wrote is far smaller.
 pub(super) const BYTES_MAX: usize = 1024 * 1024;
@@ -23,18 +22,11 @@ pub(super) struct Key {
 pub(super) type Settings = BTreeMap<Key, Vec<Option<Vec<u8>>>>;
 
 /// The line on which the file stops being a configuration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} is no git configuration")]
 pub(super) struct ReadConfigError {
     pub(super) line: usize,
 }
-
-impl fmt::Display for ReadConfigError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "line {} is no git configuration", self.line)
-    }
-}
-
-impl std::error::Error for ReadConfigError {}
 
 pub(super) fn read(bytes: &[u8]) -> Result<Settings, ReadConfigError> {
     let mut reader = Reader { rest: bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes), line: 1, over: false };

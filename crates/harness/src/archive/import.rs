@@ -179,7 +179,7 @@ fn same_here(home: &Home, taken: &TakenIn) -> Result<Option<PathBuf>, ImportArch
     let ledger = home.ledger_to_read().map_err(ImportArchiveError::Home)?;
     if let Some(ledger) = ledger {
         let entries = ledger.run_entries(run_id);
-        let entries = entries.map_err(|error| ImportArchiveError::Ledger(error.to_string()))?;
+        let entries = entries.map_err(|error| ImportArchiveError::Ledger(error.into()))?;
         let of = |kind: EntryKind| entries.iter().find(|entry| entry.is(kind));
         match (of(EntryKind::RunStarted), of(EntryKind::EvidenceSealed)) {
             (Some(_), None) => return another("the ledger has it as a run that goes on".to_owned()),
@@ -201,8 +201,7 @@ fn same_here(home: &Home, taken: &TakenIn) -> Result<Option<PathBuf>, ImportArch
 }
 
 fn record(home: &Home, taken: &TakenIn) -> Result<(), ImportArchiveError> {
-    let failed = |error: &dyn std::fmt::Display| ImportArchiveError::Ledger(error.to_string());
-    let now = RunClock::start().map_err(|error| failed(&error))?.started();
+    let now = RunClock::start().map_err(|error| ImportArchiveError::Ledger(error.into()))?.started();
     let body = json!({
         "attestation_sha256": taken.attestation_sha256,
         "bundle": format!("imported/{}/{BUNDLE}", taken.report.run_id),
@@ -211,7 +210,8 @@ fn record(home: &Home, taken: &TakenIn) -> Result<(), ImportArchiveError> {
     });
     let ledger = home.ledger().map_err(ImportArchiveError::Home)?;
     let run_id = &taken.report.run_id;
-    ledger.append(EntryKind::EvidenceImported, Some(run_id), now, &body).map(drop).map_err(|error| failed(&error))
+    let appended = ledger.append(EntryKind::EvidenceImported, Some(run_id), now, &body);
+    appended.map(drop).map_err(|error| ImportArchiveError::Ledger(error.into()))
 }
 
 /// A folder to lay an archive out in. Goes with everything in it, and with the folders that were made for it, unless it is

@@ -1,7 +1,6 @@
 //! Engines as the harness keeps them: whole trees, read-only, under the digest of their manifest. Runs use these copies and no
 //! others, so that what was looked at is what runs.
 
-use std::fmt;
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _, symlink};
@@ -44,31 +43,16 @@ pub(crate) struct Kept {
 }
 
 /// Reason why a copy is not used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum CheckCopyError {
     /// It is not there.
+    #[error("it is not in the home any more")]
     Missing,
     /// It is not what its name says.
+    #[error("{0}")]
     Changed(String),
-    Io(io::Error),
-}
-
-impl fmt::Display for CheckCopyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing => f.write_str("it is not in the home any more"),
-            Self::Changed(how) => f.write_str(how),
-            Self::Io(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for CheckCopyError {}
-
-impl From<io::Error> for CheckCopyError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
+    #[error("{0}")]
+    Io(#[from] io::Error),
 }
 
 /// Where the copies lie.

@@ -8,7 +8,7 @@ use evidence::names;
 use tree::{Listing, Oid, Source, Store};
 use untrusted_fs::own_files::{self, OwnPath as _};
 
-use super::ReverifyError;
+use super::{FindBaselineError, ReverifyError};
 use crate::baseline;
 use crate::harness::Harness;
 
@@ -29,7 +29,7 @@ pub(super) fn rebuild(
     let Some(result_tree) = &report.result_tree else { return Err(ReverifyError::NoResult) };
     let (store, baseline) = rebuild_baseline(harness, bundle, report, contract, work)?;
     let path = bundle.join(names::PATCH);
-    let patch = own_files::read(&path).map_err(|error| ReverifyError::Read(path, error.to_string()))?;
+    let patch = own_files::read(&path).map_err(|error| ReverifyError::Read(path, error.into()))?;
     let result = if patch.is_empty() { baseline.clone() } else { store.apply_into(&baseline, &patch)? };
     same("result", result_tree, result.tree_id())?;
     store.put_listing(&result)?;
@@ -49,7 +49,7 @@ pub(super) fn rebuild_baseline(
     let baseline = match carried(bundle) {
         Some(archive) => {
             let read = baseline::read(&archive, |bytes| store.put_blob(bytes));
-            let listing = read.map_err(|error| ReverifyError::Read(archive, error.to_string()))?;
+            let listing = read.map_err(|error| ReverifyError::Read(archive, error.into()))?;
             store.put_listing(&listing)?;
             listing
         }
@@ -76,13 +76,15 @@ pub(super) fn same(what: &'static str, expected: &str, found: Oid) -> Result<(),
 /// The baseline from the repository the run was made on, if it still has that commit.
 fn fetch(store: &Store, report: &Report, contract: &TaskContract) -> Result<Listing, ReverifyError> {
     let repository = contract.source_repository.as_ref();
-    let repository = repository.ok_or_else(|| {
-        ReverifyError::NoBaseline("the bundle holds none and the contract names no repository".into())
-    })?;
+    let repository = repository.ok_or(ReverifyError::NoBaseline(FindBaselineError::NoRepository))?;
     let commit = report.baseline_commit.as_deref().and_then(|commit| commit.parse::<Oid>().ok());
-    let commit = commit.ok_or_else(|| ReverifyError::NoBaseline("the report names no commit".into()))?;
+    let commit = commit.ok_or(ReverifyError::NoBaseline(FindBaselineError::NoCommit))?;
     let missing = |error: tree::TreeError| {
-        ReverifyError::NoBaseline(format!("{repository} does not give commit {commit}: {error}"))
+        ReverifyError::NoBaseline(FindBaselineError::NoSuchCommit {
+            repository: repository.clone(),
+            commit,
+            error: error.into(),
+        })
     };
     let source = Source::open(Path::new(repository)).map_err(missing)?;
     source.fetch_commit_into(store, commit).map_err(missing)?;

@@ -1,115 +1,78 @@
 //! Why a patch is not taken, each with what a person can do about it.
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
 use contract::{Reason, Stage, Status};
 use tree::{BranchName, BranchNameProblem, Oid, TreeError};
 
-#[derive(Debug)]
+use crate::cause::ErrorCause;
+
+#[derive(Debug, thiserror::Error)]
 pub enum TakeError {
+    #[error("the verdict of the run is {}: {}", .0, list_codes(.1))]
     NotPass(Status, Vec<Reason>),
+    #[error(
+        "the run was of stage {0}, on a case's own files; from stage 3 on there is a repository to take the patch into"
+    )]
     Stage(Stage),
+    #[error(
+        "its patch is redacted: without the secret that stood in it, it does not make the result that was verified"
+    )]
     Redacted,
+    #[error("the run changed nothing, so that there is nothing to take")]
     NothingChanged,
+    #[error("the contract names no repository")]
     NoRepository,
     /// It cannot be read, or is of a kind that nothing is written into.
-    Repository(TreeError),
+    #[error("the repository cannot be used: {0}")]
+    Repository(#[source] TreeError),
+    #[error("{repository} does not give the baseline commit {commit}: {problem}")]
     NoBaseline {
         repository: PathBuf,
         commit: String,
-        problem: String,
+        #[source]
+        problem: ErrorCause,
     },
-    AnotherTree {
-        what: &'static str,
-        expected: String,
-        found: String,
-    },
+    #[error("the {what} cannot be built again: expected tree {expected}, found {found}")]
+    AnotherTree { what: &'static str, expected: String, found: String },
     /// What the contract's branch policy comes to is no branch's name.
+    #[error("the contract's branch policy makes `{name}`, which is no name of a branch: {problem}")]
     Policy {
         name: String,
+        #[source]
         problem: BranchNameProblem,
     },
+    #[error("git does not know who you are: {0} is not set")]
     NoIdentity(&'static str),
-    BranchExists {
-        branch: BranchName,
-        commit: Option<Oid>,
-    },
-    InTheWay {
-        branch: BranchName,
-        other: String,
-    },
-    Locked {
-        branch: BranchName,
-        lock: PathBuf,
-    },
+    #[error("branch {branch} is there already{}", describe_tip(*.commit))]
+    BranchExists { branch: BranchName, commit: Option<Oid> },
+    #[error("branch {branch} cannot be beside {other}: git keeps both under one name")]
+    InTheWay { branch: BranchName, other: String },
+    #[error("somebody else is at work on branch {branch}: {lock} is there")]
+    Locked { branch: BranchName, lock: PathBuf },
     /// The branch is there and nothing says so yet.
+    #[error("branch {branch} is made, but that it was taken could not be recorded: {problem}")]
     NotRecorded {
         branch: BranchName,
-        problem: String,
+        #[source]
+        problem: ErrorCause,
     },
-    Record(String),
-    Read(PathBuf, String),
-    Work(io::Error),
-    Write(TreeError),
+    #[error("cannot record that the patch is taken: {0}: {1}")]
+    Lock(PathBuf, #[source] io::Error),
+    #[error("cannot record that the patch is taken: {0}")]
+    Record(#[source] ErrorCause),
+    #[error("cannot read {0}: {1}")]
+    Read(PathBuf, #[source] ErrorCause),
+    #[error("cannot make a folder to work in: {0}")]
+    Work(#[source] io::Error),
+    #[error("cannot write into the repository: {0}")]
+    Write(#[source] TreeError),
+    #[error(transparent)]
     Git(TreeError),
+    #[error(transparent)]
     Clock(crate::clock::ReadClockError),
 }
-
-impl fmt::Display for TakeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotPass(status, reasons) => {
-                let codes: Vec<&str> = reasons.iter().map(|reason| reason.code()).collect();
-                write!(f, "the verdict of the run is {status}: {}", codes.join(", "))
-            }
-            Self::Stage(stage) => write!(
-                f,
-                "the run was of stage {stage}, on a case's own files; from stage 3 on there is a repository to take the patch into"
-            ),
-            Self::Redacted => f.write_str(
-                "its patch is redacted: without the secret that stood in it, it does not make the result that was verified",
-            ),
-            Self::NothingChanged => f.write_str("the run changed nothing, so that there is nothing to take"),
-            Self::NoRepository => f.write_str("the contract names no repository"),
-            Self::Repository(error) => write!(f, "the repository cannot be used: {error}"),
-            Self::NoBaseline { repository, commit, problem } => {
-                write!(f, "{} does not give the baseline commit {commit}: {problem}", repository.display())
-            }
-            Self::AnotherTree { what, expected, found } => {
-                write!(f, "the {what} cannot be built again: expected tree {expected}, found {found}")
-            }
-            Self::Policy { name, problem } => {
-                write!(f, "the contract's branch policy makes `{name}`, which is no name of a branch: {problem}")
-            }
-            Self::NoIdentity(missing) => write!(f, "git does not know who you are: {missing} is not set"),
-            Self::BranchExists { branch, commit: Some(commit) } => {
-                write!(f, "branch {branch} is there already, at {commit}, and is not this change")
-            }
-            Self::BranchExists { branch, commit: None } => {
-                write!(f, "branch {branch} is there already and is not simply a commit")
-            }
-            Self::InTheWay { branch, other } => {
-                write!(f, "branch {branch} cannot be beside {other}: git keeps both under one name")
-            }
-            Self::Locked { branch, lock } => {
-                write!(f, "somebody else is at work on branch {branch}: {} is there", lock.display())
-            }
-            Self::NotRecorded { branch, problem } => {
-                write!(f, "branch {branch} is made, but that it was taken could not be recorded: {problem}")
-            }
-            Self::Record(problem) => write!(f, "cannot record that the patch is taken: {problem}"),
-            Self::Read(path, problem) => write!(f, "cannot read {}: {problem}", path.display()),
-            Self::Work(error) => write!(f, "cannot make a folder to work in: {error}"),
-            Self::Write(error) => write!(f, "cannot write into the repository: {error}"),
-            Self::Git(error) => error.fmt(f),
-            Self::Clock(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for TakeError {}
 
 impl TakeError {
     /// What would help; `RUN` stands for the run.
@@ -129,9 +92,25 @@ impl TakeError {
             }
             Self::Locked { .. } => "wait for the other program; if there is none, remove that file",
             Self::NotRecorded { .. } => "free disk space or mend what is named, then run the same command again",
-            Self::Record(_) | Self::Read(..) | Self::Work(_) | Self::Write(_) | Self::Git(_) | Self::Clock(_) => {
-                "cto doctor"
-            }
+            Self::Lock(..)
+            | Self::Record(_)
+            | Self::Read(..)
+            | Self::Work(_)
+            | Self::Write(_)
+            | Self::Git(_)
+            | Self::Clock(_) => "cto doctor",
         }
     }
+}
+
+fn list_codes(reasons: &[Reason]) -> String {
+    let codes: Vec<&str> = reasons.iter().map(|reason| reason.code()).collect();
+    codes.join(", ")
+}
+
+fn describe_tip(commit: Option<Oid>) -> String {
+    commit.map_or_else(
+        || " and is not simply a commit".to_owned(),
+        |commit| format!(", at {commit}, and is not this change"),
+    )
 }

@@ -37,7 +37,7 @@ impl Scene {
         source.require_known_format(&settings).map_err(TakeError::Repository)?;
         let (base, before) = baseline(&source, &store, report)?;
         let path = ask.bundle.dir().join(names::PATCH);
-        let patch = own_files::read(&path).map_err(|error| TakeError::Read(path, error.to_string()))?;
+        let patch = own_files::read(&path).map_err(|error| TakeError::Read(path, error.into()))?;
         let after = store.apply_into(&before, &patch).map_err(TakeError::Git)?;
         same("result", report.result_tree.as_deref(), after.tree_id())?;
         store.put_listing(&after).map_err(TakeError::Git)?;
@@ -80,7 +80,7 @@ fn baseline(source: &Source, store: &Store, report: &Report) -> Result<(Oid, Lis
     let gone = |error: tree::TreeError| TakeError::NoBaseline {
         repository: source.root().to_owned(),
         commit: named.clone(),
-        problem: error.to_string(),
+        problem: error.into(),
     };
     let commit: Oid = named.parse().map_err(|_| TakeError::NothingChanged)?;
     source.fetch_commit_into(store, commit).map_err(gone)?;

@@ -3,7 +3,6 @@
 //! The table is checked by its own examples when it is first used. An entry that does not keep them is left out, since
 //! what it would find cannot be trusted; a test fails for it, so that no such entry ships.
 
-use std::fmt;
 use std::sync::LazyLock;
 
 use contract::claim::{Saying, Speech};
@@ -25,26 +24,17 @@ pub(super) struct Loaded {
 }
 
 /// An entry of the table that is not used.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum LoadPatternError {
+    #[error("pattern {0} is not a regular expression")]
     Expression(&'static str),
     /// It does not find what it should.
+    #[error("pattern {0} does not take {1:?}")]
     Misses(&'static str, &'static str),
     /// It finds what it should not.
+    #[error("pattern {0} takes {1:?}")]
     Takes(&'static str, &'static str),
 }
-
-impl fmt::Display for LoadPatternError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Expression(name) => write!(f, "pattern {name} is not a regular expression"),
-            Self::Misses(name, example) => write!(f, "pattern {name} does not take {example:?}"),
-            Self::Takes(name, example) => write!(f, "pattern {name} takes {example:?}"),
-        }
-    }
-}
-
-impl std::error::Error for LoadPatternError {}
 
 pub(super) fn load(pattern: Pattern) -> Result<Loaded, LoadPatternError> {
     let expression = |text: &str| Regex::new(text).map_err(|_| LoadPatternError::Expression(pattern.name));

@@ -11,38 +11,29 @@ const LONGEST: usize = 1000;
 pub struct BranchName(String);
 
 /// Why text is no branch's name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BranchNameProblem {
+    #[error("it is empty")]
     Empty,
+    #[error("it is too long")]
     TooLong,
+    #[error("git has another meaning for it")]
     Reserved,
+    #[error("it begins with `-`")]
     LeadingDash,
+    #[error("it holds {0:?}")]
     Character(char),
+    #[error("it holds `{0}`")]
     Sequence(&'static str),
+    #[error("it begins or ends with `/`, or holds `//`")]
     EmptyComponent,
+    #[error("a part of it begins with `.`")]
     DotComponent,
+    #[error("a part of it ends with `.lock`")]
     LockComponent,
+    #[error("it ends with `.`")]
     TrailingDot,
 }
-
-impl fmt::Display for BranchNameProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("it is empty"),
-            Self::TooLong => f.write_str("it is too long"),
-            Self::Reserved => f.write_str("git has another meaning for it"),
-            Self::LeadingDash => f.write_str("it begins with `-`"),
-            Self::Character(character) => write!(f, "it holds {character:?}"),
-            Self::Sequence(sequence) => write!(f, "it holds `{sequence}`"),
-            Self::EmptyComponent => f.write_str("it begins or ends with `/`, or holds `//`"),
-            Self::DotComponent => f.write_str("a part of it begins with `.`"),
-            Self::LockComponent => f.write_str("a part of it ends with `.lock`"),
-            Self::TrailingDot => f.write_str("it ends with `.`"),
-        }
-    }
-}
-
-impl std::error::Error for BranchNameProblem {}
 
 impl BranchName {
     pub fn parse(text: &str) -> Result<BranchName, BranchNameProblem> {

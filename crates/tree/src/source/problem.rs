@@ -1,7 +1,6 @@
 //! Faults of a source repository: the one error that lays the blame on it, in words that name what is wrong, and the command
 //! that helps. Trouble of our own (a full disk, no descriptors, no git) stays what it is.
 
-use std::fmt;
 use std::io;
 use std::path::Path;
 
@@ -13,71 +12,57 @@ use crate::git::GitOutcome;
 use crate::oid::Oid;
 
 /// Why a source repository is not read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SourceProblem {
+    #[error("there is nothing at this path")]
     Missing,
+    #[error("not the top of a git work tree")]
     NotARepository,
+    #[error("a bare repository has no work tree")]
     Bare,
+    #[error("its .git file points to a repository that does not point back (only linked worktrees are followed)")]
     GitFilePointsElsewhere,
+    #[error("{0} is a symbolic link")]
     SymlinkInside(&'static str),
     /// A socket, device or pipe where git would open a file and wait.
+    #[error("{0} is not a regular file")]
     SpecialFile(String),
+    #[error("reftable repositories are not supported")]
     Reftable,
+    #[error("SHA-256 repositories are not supported")]
     Sha256,
+    #[error("it borrows objects from another repository (objects/info/alternates)")]
     Alternates,
+    #[error("its index is split over two files, which is not supported")]
     SplitIndex,
+    #[error("HEAD has no commit yet")]
     UnbornHead,
+    #[error("unsafe reference {0:?}")]
     UnsafeReference(String),
     /// HEAD leads to a tag, a tree or a blob.
-    HeadIsNoCommit {
-        oid: Oid,
-        kind: &'static str,
-    },
+    #[error("HEAD names {oid}, which is a {kind} and no commit")]
+    HeadIsNoCommit { oid: Oid, kind: &'static str },
+    #[error("its configuration has {0:?}, a format that is not known")]
     UnknownFormat(String),
     /// The configuration file is not one that git reads.
+    #[error("its configuration cannot be read: {0}")]
     DamagedConfig(String),
+    #[error("its index is damaged: {0}")]
     DamagedIndex(String),
     /// A file or folder that the system does not give, with its word for why.
-    Unreadable {
-        file: String,
-        error: String,
-    },
+    #[error("{file} cannot be read: {error}")]
+    Unreadable { file: String, error: String },
     /// An object is absent, damaged, or not what its place says.
+    #[error("its content cannot be read: {0}")]
     DamagedContent(String),
     /// A partial clone that left out what the tree needs.
+    #[error("the content of {0} was left out when it was cloned")]
     NotFetched(String),
     /// A path that no work tree can hold.
+    #[error("{0}")]
     UnfitPath(String),
+    #[error("{0}")]
     TooLarge(String),
-}
-
-impl fmt::Display for SourceProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing => f.write_str("there is nothing at this path"),
-            Self::NotARepository => f.write_str("not the top of a git work tree"),
-            Self::Bare => f.write_str("a bare repository has no work tree"),
-            Self::GitFilePointsElsewhere => f.write_str(
-                "its .git file points to a repository that does not point back (only linked worktrees are followed)",
-            ),
-            Self::SymlinkInside(what) => write!(f, "{what} is a symbolic link"),
-            Self::SpecialFile(path) => write!(f, "{path} is not a regular file"),
-            Self::Reftable => f.write_str("reftable repositories are not supported"),
-            Self::Sha256 => f.write_str("SHA-256 repositories are not supported"),
-            Self::Alternates => f.write_str("it borrows objects from another repository (objects/info/alternates)"),
-            Self::SplitIndex => f.write_str("its index is split over two files, which is not supported"),
-            Self::UnbornHead => f.write_str("HEAD has no commit yet"),
-            Self::UnsafeReference(name) => write!(f, "unsafe reference {name:?}"),
-            Self::HeadIsNoCommit { oid, kind } => write!(f, "HEAD names {oid}, which is a {kind} and no commit"),
-            Self::UnknownFormat(setting) => write!(f, "its configuration has {setting:?}, a format that is not known"),
-            Self::DamagedConfig(why) => write!(f, "its configuration cannot be read: {why}"),
-            Self::DamagedIndex(why) => write!(f, "its index is damaged: {why}"),
-            Self::Unreadable { file, error } => write!(f, "{file} cannot be read: {error}"),
-            Self::DamagedContent(why) => write!(f, "its content cannot be read: {why}"),
-            Self::NotFetched(path) => write!(f, "the content of {path} was left out when it was cloned"),
-            Self::UnfitPath(why) | Self::TooLarge(why) => f.write_str(why),
-        }
-    }
 }
 
 impl SourceProblem {
