@@ -65,16 +65,20 @@ const LANGUAGES: &[Language] = &[
                 "require('node:test')('answer', () => require('assert').equal(require('../dist/answer.js').answer(), 42));\n",
             ),
         ],
-        make: "node $TSC -p .",
+        make: "node \"$TSC\" -p .",
         twists: &[
             "true",
             "cp dist/answer.js src/answer.js",
             "echo '*' > dist/.gitignore",
             "rm dist/state.json",
             // The compiler's record of wrong source beside the output of good source.
-            "sed -i s/42/40/ src/answer.ts && node $TSC -p . && sed -i s/40/42/ dist/answer.js",
+            "sed -i s/42/40/ src/answer.ts && node \"$TSC\" -p . && sed -i s/40/42/ dist/answer.js",
         ],
-        environments: &["{}", r#"{"build": ["sh -c 'node $TSC -p .'"]}"#, r#"{"setup": ["sh -c 'node $TSC -p .'"]}"#],
+        environments: &[
+            "{}",
+            r#"{"build": [["sh", "-c", "node \"$TSC\" -p ."]]}"#,
+            r#"{"setup": [["sh", "-c", "node \"$TSC\" -p ."]]}"#,
+        ],
         commands: "[[node, --test, test/]]",
         tools: tsc_tools,
     },
