@@ -351,3 +351,16 @@ pub(crate) fn with(more: Map<String, Value>, data: Value) -> Value {
     }
     Value::Object(all)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No input reaches one: the types of the steps before exclude them. What would be sealed must blame nobody's signal.
+    #[test]
+    fn an_impossible_state_is_called_a_fault_of_the_harness() {
+        let stopped = Stopped::Impossible("an admission names another run");
+        assert_eq!(stopped.to_string(), "a fault of the harness: an admission names another run");
+        assert_ne!(stopped.to_string(), Stopped::Cancelled.to_string());
+    }
+}
