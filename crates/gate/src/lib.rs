@@ -36,7 +36,7 @@ use contract::{BUNDLE_VERSION, Gate, MutationMode, RULES_VERSION, Reason, RunId,
 /// }
 /// ```
 ///
-/// What may be done with one:
+/// It can be looked at:
 ///
 /// ```
 /// fn look(admission: &gate::Admission) -> (&contract::RunId, &contract::Decision) {

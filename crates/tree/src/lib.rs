@@ -51,7 +51,7 @@ pub use land::{BranchName, BranchNameProblem, Landing};
 pub use listing::{Change, Entry, Listing, Mode, changes};
 pub use manifest::Manifest;
 pub use materialise::{FileAge, TREE_TIME, materialise, materialise_aged, rematerialise_aged};
-pub use name::folds_to_git;
+pub use name::{folders_above, folds_to_git};
 pub use oid::{Oid, ParseOidError};
 pub use patch::Proof;
 pub use plain::{PlainFile, plain_patch};

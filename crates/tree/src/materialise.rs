@@ -15,7 +15,7 @@ use crate::batch::WINDOW;
 use crate::error::{Doing, TreeError};
 use crate::fsdir::{Cursor, open_root};
 use crate::listing::{Entry, Listing, Mode};
-use crate::name::{leaf, parent};
+use crate::name::{folders_above, leaf, parent};
 use crate::oid::Oid;
 use crate::store::Store;
 
@@ -94,8 +94,7 @@ pub fn rematerialise_aged(
         let dir = cursor.at(parent(path)).doing_at("opening directory of", path)?;
         let flags = if entry.mode == Mode::Gitlink { AtFlags::REMOVEDIR } else { AtFlags::empty() };
         unlinkat(dir, leaf(path), flags).doing_at("removing", path)?;
-        let above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at]);
-        emptied.extend(above.filter(|folder| !to.has_below(folder)));
+        emptied.extend(folders_above(path).filter(|folder| !to.has_below(folder)));
     }
     // The deepest first. No tree has an empty directory, and a file may come in the place of one.
     for folder in emptied.into_iter().rev() {

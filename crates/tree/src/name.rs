@@ -50,6 +50,11 @@ pub(crate) fn parent(path: &[u8]) -> &[u8] {
     path.iter().rposition(|b| *b == b'/').map_or(b"", |slash| &path[..slash])
 }
 
+/// The folders that a path lies in, the outermost first.
+pub fn folders_above(path: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
+    path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at])
+}
+
 /// Goes down to `name`; the length to cut the path to afterwards.
 pub(crate) fn descend(path: &mut Vec<u8>, name: &[u8]) -> usize {
     let length = path.len();

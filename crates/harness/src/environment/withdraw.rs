@@ -11,7 +11,7 @@ use std::time::Duration;
 use contract::paths::PathRules;
 use contract::text::path_text;
 use rustix::fs::FileType;
-use tree::Listing;
+use tree::{Listing, folders_above};
 use untrusted_fs::{
     Bounds, Met, Next, kind, open_root, plain_names, read_plain, read_plain_link, remove_tree_at, walk,
 };
@@ -44,8 +44,7 @@ impl ExamFiles<'_> {
     }
 
     fn is_installed(&self, path: &[u8], base: &Path) -> bool {
-        let mut folders = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at]);
-        let Some(own) = folders.find(|folder| !self.baseline.has_below(folder)) else { return false };
+        let Some(own) = folders_above(path).find(|folder| !self.baseline.has_below(folder)) else { return false };
         let name = own.rsplit(|byte| *byte == b'/').next().unwrap_or(own);
         let is_plain = INSTALLED.contains(&name) || !self.rules.is_protected(&[own, b"/x"].concat());
         is_plain && !plain_names(base, own, 1).is_empty()

@@ -35,7 +35,9 @@ impl Examiner<'_> {
     fn with_added_data(&self, exam: &Listing) -> Listing {
         let Trees { baseline, result, .. } = self.trees;
         let mut with_data = exam.clone();
-        let added = result.0.iter().filter(|(path, _)| !baseline.0.contains_key(*path) && !exam.0.contains_key(*path));
+        let is_lacking = |path: &Vec<u8>| !baseline.0.contains_key(path) && !exam.0.contains_key(path);
+        // What setup and build make is not lacking, and must not be taken from the patch.
+        let added = result.0.iter().filter(|(path, _)| is_lacking(path) && !self.is_made(path));
         for (path, entry) in added.filter(|(path, entry)| is_test_data(path) && entry.mode == Mode::File) {
             put(&mut with_data, path.clone(), *entry);
         }

@@ -16,7 +16,7 @@ use contract::exam::is_configuration;
 use contract::paths::PathRules;
 use contract::text::path_text;
 use rustix::fs::FileType;
-use tree::Listing;
+use tree::{Listing, folders_above};
 use untrusted_fs::{Bounds, Entry, Met, Next, grant_owner, kind, open_root, read_beneath, remove_tree_at, walk};
 
 use super::Examiner;
@@ -88,7 +88,7 @@ struct Restoring<'a> {
     restored: Vec<String>,
     /// New files that run unasked or configure something, and stay.
     hooks: BTreeMap<String, Digest>,
-    /// What the build of the baseline leaves where the tree has nothing: files, and folders whole.
+    /// Files, and folders whole, that the build of the baseline leaves where the tree has nothing.
     made: BTreeSet<String>,
 }
 
@@ -180,8 +180,7 @@ impl Restoring<'_> {
 
 /// True for a path that is named or lies in a folder that is.
 pub(super) fn lies_in(named: &BTreeSet<String>, path: &[u8]) -> bool {
-    let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at).chain([path.len()]);
-    ends.into_iter().any(|end| named.contains(&path_text(&path[..end])))
+    folders_above(path).chain([path]).any(|path| named.contains(&path_text(path)))
 }
 
 /// The content of a plain file; nothing of any other kind.

@@ -7,7 +7,7 @@
 use contract::Coverage;
 use contract::product::lock_file;
 use contract::text::{path_text, shown};
-use tree::Listing;
+use tree::{Listing, folders_above};
 use untrusted_fs::{is_there_beneath, read_plain};
 
 use super::Examiner;
@@ -20,21 +20,24 @@ const LARGEST: u64 = 64 << 20;
 impl Examiner<'_> {
     /// Takes them out of the exam's tree. A lock file stays: setup and build go by it.
     pub(super) fn leave_out_made(&mut self, exam: &mut Listing) {
-        let baseline = self.trees.baseline;
-        let is_made = |path: &[u8]| self.before.builds(path) || self.is_set_up(path);
-        let added = exam.0.keys().filter(|path| !baseline.0.contains_key(*path) && lock_file(path).is_none());
-        for path in added.filter(|path| is_made(path)).cloned().collect::<Vec<_>>() {
+        let made = exam.0.keys().filter(|path| self.is_made(path) && lock_file(path).is_none());
+        for path in made.cloned().collect::<Vec<_>>() {
             if let Some(entry) = exam.0.remove(&path) {
                 self.left_out.push((path, entry));
             }
         }
     }
 
-    /// True for a path at which setup of the baseline makes something, or inside a folder that it makes.
+    /// True for a path that the baseline does not have and at which its setup or build make something, or inside a folder that
+    /// they make.
+    pub(super) fn is_made(&self, path: &[u8]) -> bool {
+        !self.trees.baseline.0.contains_key(path) && (self.before.builds(path) || self.is_set_up(path))
+    }
+
     fn is_set_up(&self, path: &[u8]) -> bool {
         let Some(layer) = &self.furnished.layer else { return false };
-        let folders = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at]);
-        let mut new = folders.filter(|folder| !self.trees.baseline.has_below(folder)).chain([path]);
+        let new_folders = folders_above(path).filter(|folder| !self.trees.baseline.has_below(folder));
+        let mut new = new_folders.chain([path]);
         new.any(|path| is_there_beneath(&layer.files, path))
     }
 

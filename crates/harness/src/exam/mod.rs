@@ -33,7 +33,7 @@ use contract::{Coverage, Reason};
 use sandbox::Stage;
 use testimony::compare::Weakness;
 use testimony::results::TestResults;
-use tree::{Entry, Listing, Mode, Store};
+use tree::{Entry, Listing, Mode, Store, folders_above};
 
 use crate::environment::Layer;
 use crate::posture::Cells;
@@ -325,9 +325,8 @@ impl<'a> Examiner<'a> {
 /// Puts a file of the exam where it belongs; whatever the patch put in its way, a file above it or a folder in its place,
 /// makes room.
 fn put(listing: &mut Listing, path: Vec<u8>, entry: Entry) {
-    let above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| path[..at].to_vec());
-    for name in above.collect::<Vec<_>>() {
-        listing.0.remove(&name);
+    for folder in folders_above(&path) {
+        listing.0.remove(folder);
     }
     let mut folder = path.clone();
     folder.push(b'/');

@@ -30,7 +30,7 @@ pub(super) struct Room {
     quarters: Quarters,
     /// What commands wrote over the tree, where it lies on layers.
     changes: Option<PathBuf>,
-    /// What setup put under the tree.
+    /// Layers that setup put under the tree.
     layers: Vec<PathBuf>,
     /// Where runners are asked to put their reports; outside the tree.
     reports: PathBuf,
@@ -42,7 +42,7 @@ pub(super) struct Room {
     pub(super) rewritten: Vec<Vec<u8>>,
     /// New files that the build left and that run unasked or configure something.
     pub(super) hooks: BTreeMap<String, Digest>,
-    /// What the build of the baseline left where the tree has nothing.
+    /// Files and folders that the build of the baseline left where the tree has nothing.
     pub(super) made: BTreeSet<String>,
 }
 

@@ -7,7 +7,7 @@ use contract::paths::{PathRules, PathSet, PathVerdict};
 use contract::product::{lock_file, marks_cache_folder};
 use contract::text::{path_text, shown};
 use evidence::names;
-use tree::{Change, Listing, Mode, Store, TreeError};
+use tree::{Change, Listing, Mode, Store, TreeError, folders_above};
 
 use crate::run::{Run, Stopped};
 use crate::target::Copy;
@@ -68,8 +68,7 @@ fn marked_folders(
 }
 
 fn lies_in(path: &[u8], folders: &HashSet<Vec<u8>>) -> bool {
-    let above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at]);
-    !folders.is_empty() && above.into_iter().any(|folder| folders.contains(folder))
+    !folders.is_empty() && folders_above(path).any(|folder| folders.contains(folder))
 }
 
 /// Puts lock files back that a tool wrote by itself: those that the contract does not allow to change and that no changed

@@ -204,6 +204,37 @@ fn a_compilers_record_of_what_it_has_built_counts_for_nothing() {
     }
 }
 
+/// A generator that goes by content and writes where tests keep their data: the exam fails without those files and is not held
+/// again with the patch's own.
+#[test]
+fn a_record_among_data_of_tests_counts_for_nothing() {
+    const GENERATOR: &str = "const fs = require('fs');
+const source = fs.readFileSync('src/half.txt', 'utf8');
+fs.mkdirSync('golden', {recursive: true});
+const known = fs.existsSync('golden/seal.txt') && fs.readFileSync('golden/seal.txt', 'utf8');
+if (known !== source) {
+  fs.writeFileSync('golden/answer.json', String(2 * Number(source)));
+  fs.writeFileSync('golden/seal.txt', source);
+}
+";
+    let files = [
+        ("tools/generate.js", GENERATOR),
+        ("src/half.txt", "20"),
+        (
+            "test/answer.test.js",
+            "require('node:test')('answer', () => require('assert').equal(require('../golden/answer.json'), 42));\n",
+        ),
+    ];
+    let row = |name, does, status| Row {
+        poisoned: &[],
+        files: &files,
+        ..typescript(name, json!({"build": [["node", "tools/generate.js"]]}), does, status, "")
+    };
+    check(&row("generated", "printf 21 > src/half.txt && node tools/generate.js", "pass"));
+    let cheat = "printf 22 > src/half.txt && node tools/generate.js && printf 42 > golden/answer.json";
+    check(&row("sealed", cheat, "fail"));
+}
+
 const SETUP_PY: &str = "from setuptools import Extension, setup
 setup(name='fast', version='1', ext_modules=[Extension('fast', ['fast.c'])], py_modules=[])
 ";

@@ -21,7 +21,7 @@ struct Language {
     twists: &'static [&'static str],
     environments: &'static [&'static str],
     commands: &'static str,
-    /// What a sandbox has to show; None where this machine lacks it.
+    /// Environment in which a sandbox shows its tools; None where this machine lacks them.
     tools: fn(&str) -> Option<Value>,
 }
 
