@@ -176,6 +176,33 @@ pub struct Verification {
     pub poisoned: Vec<PoisonedFile>,
 }
 
+impl Default for Verification {
+    fn default() -> Self {
+        Self { passes: Vec::new(), result: CheckResult::NotRun, poisoned: Vec::new() }
+    }
+}
+
+impl Verification {
+    /// All commands that were held; the result is theirs.
+    pub fn of(passes: Vec<VerificationPass>, poisoned: Vec<PoisonedFile>) -> Self {
+        let result = match passes.as_slice() {
+            [] => CheckResult::NotRun,
+            passes if passes.iter().all(|pass| pass.result == CheckResult::Pass) => CheckResult::Pass,
+            _ => CheckResult::Fail,
+        };
+        Self { passes, result, poisoned }
+    }
+
+    /// None where nothing was run.
+    pub fn tests_passed(&self) -> Option<bool> {
+        match self.result {
+            CheckResult::Pass => Some(true),
+            CheckResult::Fail => Some(false),
+            CheckResult::NotRun => None,
+        }
+    }
+}
+
 /// A changed source file and what became of the exam without it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PoisonedFile {

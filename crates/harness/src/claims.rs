@@ -5,35 +5,37 @@ use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 use contract::Reason;
-use contract::claim::{Saying, Speech};
+use contract::claim::{Claim, JudgedClaim, Saying, Speech};
+use contract::report::Verification;
 use evidence::names;
 use sandbox::Ended;
 use testimony::claims::{self, Seen};
 use tree::{FoundCommit, Oid};
 
-use crate::engines::Layered;
-use crate::run::Run;
+use crate::engines::{Equipped, Layered};
+use crate::run::RunFile;
+use crate::standing::Standing;
 
 /// Claimed commit ids, and whether each is a commit of the result; None where it cannot be told.
 pub(crate) type Commits = Vec<(String, Option<bool>)>;
 
 /// Whose words the engine's output is in.
-pub(crate) fn speech(run: &Run<'_>) -> Speech {
-    match &run.equipped {
+pub(crate) fn speech(run: &RunFile<'_>, equipped: Option<&Equipped>) -> Speech {
+    match equipped {
         Some(equipped) => equipped.engine.definition.events,
         None => run.task.fake.as_ref().and_then(|fake| fake.speaks).unwrap_or(Speech::Fake),
     }
 }
 
 /// Reads the claims in an engine's output, and in its log where it has one.
-pub(crate) fn hear(run: &mut Run<'_>, ended: &Ended, log: &[u8]) {
-    run.findings.claims = claims::extract(speech(run), &ended.stdout.text_bytes(), &ended.stderr.text_bytes(), log);
+pub(crate) fn hear(run: &RunFile<'_>, equipped: Option<&Equipped>, ended: &Ended, log: &[u8]) -> Vec<Claim> {
+    claims::extract(speech(run, equipped), &ended.stdout.text_bytes(), &ended.stderr.text_bytes(), log)
 }
 
 /// Looks claimed commits up while the workspace is still there. Its repository is the engine's own, so that only the
 /// claimed object itself is read, and by its digest.
-pub(crate) fn look_up(run: &Run<'_>, workspace: &Path, layers: Option<&Layered>, result: Oid) -> Commits {
-    let ids = run.findings.claims.iter().filter_map(|claim| match &claim.saying {
+pub(crate) fn look_up(claims: &[Claim], workspace: &Path, layers: Option<&Layered>, result: Oid) -> Commits {
+    let ids = claims.iter().filter_map(|claim| match &claim.saying {
         Saying::Commit(id) => Some(id),
         _ => None,
     });
@@ -59,16 +61,22 @@ pub(crate) fn look_up(run: &Run<'_>, workspace: &Path, layers: Option<&Layered>,
 }
 
 /// Judges every claim; a structured one that is contradicted is a blocker.
-pub(crate) fn judge(run: &mut Run<'_>, commits: Commits) {
+pub(crate) fn judge(
+    run: &mut RunFile<'_>,
+    claims: &[Claim],
+    changed_files: &[String],
+    verification: &Verification,
+    commits: Commits,
+) -> Vec<JudgedClaim> {
     let seen = Seen {
-        changed_files: run.findings.changed_files.clone(),
+        changed_files: changed_files.to_vec(),
         diff_required: run.task.contract.diff_required,
-        tests_passed: tests_passed(run),
+        tests_passed: tests_passed(&run.standing, verification),
         commits,
     };
-    run.findings.judged_claims = claims::judge(std::mem::take(&mut run.findings.claims), &seen);
+    let all = claims::judge(claims.to_vec(), &seen);
     let mut texts: Vec<(&str, String)> = Vec::new();
-    for judged in run.findings.judged_claims.iter().filter(|judged| judged.blocks()) {
+    for judged in all.iter().filter(|judged| judged.blocks()) {
         let said = judged.claim.saying.to_string();
         match texts.iter_mut().find(|(seen, _)| *seen == judged.seen) {
             Some((_, text)) => *text = format!("{text} and that {said}"),
@@ -77,13 +85,13 @@ pub(crate) fn judge(run: &mut Run<'_>, commits: Commits) {
     }
     let texts: Vec<String> = texts.iter().map(|(seen, text)| format!("{text}; {seen}")).collect();
     if !texts.is_empty() {
-        run.findings.block(Reason::ClaimContradicted, texts.join("; "), names::REPORT);
+        run.standing.block(Reason::ClaimContradicted, texts.join("; "), names::REPORT);
     }
+    all
 }
 
-/// Whether the tests pass, as far as it was seen: a check that ran out of time says neither.
-fn tests_passed(run: &Run<'_>) -> Option<bool> {
-    let shown =
-        [Reason::VerificationFailed, Reason::VerificationWeakened].iter().any(|reason| run.findings.has(*reason));
-    run.findings.tests_passed().filter(|passed| *passed || shown)
+/// True if the tests pass, as far as it was seen: a check that ran out of time says neither.
+fn tests_passed(standing: &Standing, verification: &Verification) -> Option<bool> {
+    let shown = [Reason::VerificationFailed, Reason::VerificationWeakened].iter().any(|reason| standing.has(*reason));
+    verification.tests_passed().filter(|passed| *passed || shown)
 }

@@ -1,6 +1,7 @@
 //! A bundle about other bundles: a matrix, a race, a repetition. Sealed like a run, by the same steps, without an engine.
 
 use contract::decision::Profile;
+use contract::report::CheckResult;
 use contract::statement::SealedBy;
 use contract::task::{ContractVersion, Environment, ForbiddenAction, Limits, RiskClass};
 use contract::{EventKind, MutationMode, Purpose, Reason, Stage, TaskContract, TaskId};
@@ -15,8 +16,8 @@ use crate::harness::Harness;
 use crate::model::ModelAsk;
 use crate::recover::seal_stopped;
 use crate::report::Evidence;
-use crate::run::{OpenRunError, Run, Stopped};
-use crate::spine::GovernError;
+use crate::run::{OpenRunError, RunFile, Stopped};
+use crate::spine::{self, GovernError};
 use crate::task::{Origin, Task};
 use crate::watch::{Quiet, Watch};
 
@@ -59,28 +60,28 @@ pub fn seal_collection<T: Serialize>(
     };
     let cancel = AtomicBool::new(false);
     let run =
-        Run::open(harness, &task, &ask, Watch { cancel: &cancel, observer: &Quiet }).map_err(GovernError::Open)?;
+        RunFile::open(harness, &task, &ask, Watch { cancel: &cancel, observer: &Quiet }).map_err(GovernError::Open)?;
     let run_id = run.id().clone();
     collect(run, collection.file, document, wrong)
         .or_else(|stopped| seal_stopped(harness, &run_id, &stopped).map_err(GovernError::Seal))
 }
 
 fn collect<T: Serialize>(
-    run: Run<'_>,
+    run: RunFile<'_>,
     file: &str,
     document: &T,
     wrong: Option<CollectionProblem>,
 ) -> Result<Sealed, Stopped> {
-    let evidence: Evidence<'_> = match run.decide()? {
+    let evidence: Evidence<'_> = match run.decide(&spine::hold_beside)? {
         Decided::Preflight(mut admitted) => {
             let run = admitted.run_mut();
             let at = run.clock.now();
             run.draft.write_json(file, document, at)?;
             if let Some(CollectionProblem { reason, text }) = wrong {
-                run.findings.block(reason, text, file);
+                run.standing.block(reason, text, file);
                 // The last event carries its own.
                 if reason.event() != EventKind::RunCompleted {
-                    run.event(reason.event(), json!({"result": run.findings.verification.result}))?;
+                    run.event(reason.event(), json!({"result": CheckResult::NotRun}))?;
                 }
             }
             admitted.into()

@@ -5,22 +5,22 @@ use std::path::Path;
 use contract::baseline_exam::BaselineExamFacts;
 use contract::decision::{BaselineRun, Inputs, Profile, SettingFacts, TargetFacts};
 use contract::model::AnswerFact;
-use contract::{Decision, EventKind, Gate, Purpose, Reason, Stage};
+use contract::{Decision, EventKind, Gate, Purpose, Reason, Report, Stage};
 use evidence::{names, stop};
 use gate::{Admission, Judged, Refused};
 use serde_json::json;
 use tree::Listing;
 
-use crate::engines::FAKE;
-use crate::environment;
-use crate::exam::{Examined, Examiner, Furnished, Trees};
+use crate::cause::ErrorCause;
+use crate::engines::{Equipped, FAKE};
+use crate::environment::{self, Layer};
+use crate::exam::{BaselineExam, Examined, Examiner, Furnished, Trees};
 use crate::harness::Harness;
 use crate::ladder;
-use crate::model::ModelAsk;
-use crate::run::{Run, Stopped};
+use crate::model::{ModelAsk, ModelSession};
+use crate::run::{RunFile, Stopped};
 use crate::scan::baseline_reader;
 use crate::settings::settings;
-use crate::spine::govern;
 use crate::target::{Copy, Target, inspect};
 use crate::task::{Origin, Task};
 use crate::watch::{Quiet, Step, StepState, Watch};
@@ -108,108 +108,194 @@ pub(crate) enum Decided<'a> {
 
 /// A run whose decision is a refusal.
 pub(crate) struct RefusedRun<'a> {
-    run: Run<'a>,
+    run: RunFile<'a>,
+    preparation: Preparation,
     refused: Refused,
 }
 
 impl<'a> RefusedRun<'a> {
-    pub(crate) fn into_parts(self) -> (Run<'a>, Refused) {
-        (self.run, self.refused)
+    pub(crate) fn into_parts(self) -> (RunFile<'a>, Preparation, Refused) {
+        (self.run, self.preparation, self.refused)
     }
 }
 
 /// A run whose decision is an admission of this very run.
 pub(crate) struct AdmittedRun<'a> {
-    run: Run<'a>,
+    run: RunFile<'a>,
+    preparation: Preparation,
     admission: Admission,
 }
 
 impl<'a> AdmittedRun<'a> {
-    fn new(run: Run<'a>, admission: Admission) -> Result<Self, Stopped> {
+    fn new(gathering: Gathering<'a>, admission: Admission) -> Result<Self, Stopped> {
+        let Gathering { run, preparation } = gathering;
         match admission.run_id() == run.id() {
-            true => Ok(Self { run, admission }),
+            true => Ok(Self { run, preparation, admission }),
             false => Err(Stopped::Impossible("an admission names another run")),
         }
     }
 
-    pub(crate) fn run_mut(&mut self) -> &mut Run<'a> {
+    pub(crate) fn run_mut(&mut self) -> &mut RunFile<'a> {
         &mut self.run
     }
 
-    pub(crate) fn into_parts(self) -> (Run<'a>, Admission) {
-        (self.run, self.admission)
+    pub(crate) fn into_parts(self) -> (RunFile<'a>, Preparation, Admission) {
+        (self.run, self.preparation, self.admission)
     }
 }
 
-impl<'a> Run<'a> {
+/// Everything that was found, made and asked before an engine may start.
+#[derive(Default)]
+pub(crate) struct Preparation {
+    /// The engine's program, where it is not part of the harness.
+    equipped: Option<Equipped>,
+    model: ModelSession,
+    /// The run that this one is held beside.
+    compared_with: Option<Report>,
+    /// What setup made of the baseline, where the contract has one.
+    layer: Option<Layer>,
+    baseline: Option<BaselineExam>,
+    baseline_log: Vec<u8>,
+}
+
+impl Preparation {
+    /// The preparation of a dead run, as far as it is known.
+    pub(crate) fn recovered(model: ModelSession) -> Self {
+        Self { model, ..Self::default() }
+    }
+
+    pub(crate) fn equipped(&self) -> Option<&Equipped> {
+        self.equipped.as_ref()
+    }
+
+    pub(crate) fn model(&self) -> &ModelSession {
+        &self.model
+    }
+
+    pub(crate) fn model_mut(&mut self) -> &mut ModelSession {
+        &mut self.model
+    }
+
+    pub(crate) fn compared_with(&self) -> Option<&Report> {
+        self.compared_with.as_ref()
+    }
+
+    pub(crate) fn layer(&self) -> Option<&Layer> {
+        self.layer.as_ref()
+    }
+
+    /// The layer and the exam of the baseline, for the exam of the result.
+    pub(crate) fn take_baseline(&mut self) -> (Option<Layer>, Option<BaselineExam>) {
+        (self.layer.take(), self.baseline.take())
+    }
+
+    /// What the commands of the baseline's exam printed.
+    pub(crate) fn take_baseline_log(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.baseline_log)
+    }
+}
+
+/// Governs another run of the same task to its end, for this one to be compared with.
+pub(crate) type HoldBeside<'b> = &'b dyn Fn(&Harness, &Task, &Ask, Watch<'_>) -> Result<Report, ErrorCause>;
+
+/// A run whose facts are being gathered.
+struct Gathering<'a> {
+    run: RunFile<'a>,
+    preparation: Preparation,
+}
+
+impl<'a> RunFile<'a> {
     /// Asks the gate, gathers what the next phase needs, asks again. Writes contract and decision before anything else.
-    pub(crate) fn decide(mut self) -> Result<Decided<'a>, Stopped> {
-        self.step(Step::Gates, StepState::Began, "")?;
-        self.event(EventKind::RunStarted, self.started_data())?;
-        let (settings, equipped) = settings(self.harness, self.task, self.ask, self.clock.started());
-        self.equipped = equipped;
+    pub(crate) fn decide(self, hold_beside: HoldBeside<'_>) -> Result<Decided<'a>, Stopped> {
+        Gathering { run: self, preparation: Preparation::default() }.decide(hold_beside)
+    }
+}
+
+impl<'a> Gathering<'a> {
+    fn decide(mut self, hold_beside: HoldBeside<'_>) -> Result<Decided<'a>, Stopped> {
+        self.run.step(Step::Gates, StepState::Began, "")?;
+        self.run.event(EventKind::RunStarted, self.run.started_data())?;
+        let (settings, equipped) = settings(self.run.harness, self.run.task, self.run.ask, self.run.clock.started());
+        self.preparation.equipped = equipped;
         let first = self.judge(&settings, Reached::default())?;
         let (judged, target) = match first {
             Judged::Pending(_) => {
-                self.prepare_stages()?;
-                stop::here("work.making");
-                self.make_work()?;
-                stop::here("work.made");
-                let mut target = inspect(self.harness, self.task, self.ask.sandbox, &self.work)?;
-                target.facts.baseline_run = self.run_baseline(&settings)?;
-                if let Some(copy) = &target.copy {
-                    self.draft.censor_mut().compare_with(baseline_reader(copy.baseline.store.clone(), copy.commit));
-                }
-                self.trace("preflight.target", json!(target.facts))?;
-                let mut reached = Reached { target: Some(&target.facts), ..Reached::default() };
-                let mut judged = self.judge(&settings, reached.clone())?;
-                if let Some(answer) = self.ask_model(&judged, &settings)? {
-                    reached.answer = Some(answer);
-                    judged = self.judge(&settings, reached.clone())?;
-                }
-                if let (Judged::Pending(_), Some(copy)) = (&judged, &target.copy) {
-                    reached.baseline_exam = Some(self.hold_baseline_exam(copy, &target.facts)?);
-                    judged = self.judge(&settings, reached)?;
-                }
+                let (judged, target) = self.judge_target(&settings, hold_beside)?;
                 (judged, Some(target))
             }
             judged => (judged, None),
         };
         stop::here("decision.made");
-        self.record_decision(judged.decision())?;
+        self.run.record_decision(judged.decision())?;
         stop::here("decision.recorded");
         let passed = judged.decision().passed_gates.len();
         let required = judged.decision().required_gates.len();
         let detail = format!("{passed} of {required}");
         match (judged, target) {
             (Judged::Admitted(admission), Some(target)) => {
-                self.step(Step::Gates, StepState::Ended, &detail)?;
+                self.run.step(Step::Gates, StepState::Ended, &detail)?;
                 Ok(Decided::Admitted(AdmittedRun::new(self, admission)?, Box::new(target)))
             }
             (Judged::Admitted(admission), None) => {
-                self.step(Step::Gates, StepState::Ended, &detail)?;
+                self.run.step(Step::Gates, StepState::Ended, &detail)?;
                 Ok(Decided::Preflight(AdmittedRun::new(self, admission)?))
             }
             (Judged::Refused(refused), _) => {
-                self.close_link()?;
-                self.step(Step::Gates, StepState::Refused, &detail)?;
-                self.record_refusal(refused.decision())?;
-                Ok(Decided::Refused(RefusedRun { run: self, refused }))
+                let Self { mut run, mut preparation } = self;
+                preparation.model.close(&mut run)?;
+                run.step(Step::Gates, StepState::Refused, &detail)?;
+                run.record_refusal(refused.decision())?;
+                Ok(Decided::Refused(RefusedRun { run, preparation, refused }))
             }
             // All facts were given, so nothing can be pending; treated as what it would be: not admitted.
             (Judged::Pending(_), _) => Err(Stopped::Impossible("a decision is pending although every fact was given")),
         }
     }
 
+    /// Phases B to D: the target, the model's answer, the baseline's exam.
+    fn judge_target(
+        &mut self,
+        settings: &SettingFacts,
+        hold_beside: HoldBeside<'_>,
+    ) -> Result<(Judged, Target), Stopped> {
+        self.run.prepare_stages()?;
+        stop::here("work.making");
+        self.run.make_work()?;
+        stop::here("work.made");
+        let mut target = inspect(self.run.harness, self.run.task, self.run.ask.sandbox, &self.run.work)?;
+        target.facts.baseline_run = self.run_baseline(settings, hold_beside)?;
+        if let Some(copy) = &target.copy {
+            let reader = baseline_reader(copy.baseline.store.clone(), copy.commit);
+            self.run.draft.censor_mut().compare_with(reader);
+        }
+        self.run.trace("preflight.target", json!(target.facts))?;
+        let mut reached = Reached { target: Some(&target.facts), ..Reached::default() };
+        let mut judged = self.judge(settings, reached.clone())?;
+        if let (Judged::Pending(_), Some(facts)) = (&judged, &settings.model) {
+            reached.answer = Some(self.preparation.model.ask(&mut self.run, facts)?);
+            judged = self.judge(settings, reached.clone())?;
+        }
+        if let (Judged::Pending(_), Some(copy)) = (&judged, &target.copy) {
+            reached.baseline_exam = Some(self.hold_baseline_exam(copy, &target.facts)?);
+            judged = self.judge(settings, reached)?;
+        }
+        Ok((judged, target))
+    }
+
     /// What another engine is compared with: at stage 2 the fake engine on the same case in the same invocation, above it the
     /// pass of the stage before.
-    fn run_baseline(&mut self, settings: &SettingFacts) -> Result<Option<BaselineRun>, Stopped> {
-        if self.ask.engine == FAKE {
+    fn run_baseline(
+        &mut self,
+        settings: &SettingFacts,
+        hold_beside: HoldBeside<'_>,
+    ) -> Result<Option<BaselineRun>, Stopped> {
+        let run = &self.run;
+        if run.ask.engine == FAKE {
             return Ok(None);
         }
-        if self.ask.stage != Stage::ARTIFICIAL_FIXTURE {
-            self.findings.compared_with =
-                settings.engine.as_ref().and_then(|engine| ladder::proof(self.harness, engine));
+        if run.ask.stage != Stage::ARTIFICIAL_FIXTURE {
+            let proof = settings.engine.as_ref().and_then(|engine| ladder::proof(run.harness, engine));
+            self.preparation.compared_with = proof;
             return Ok(None);
         }
         let ask = Ask {
@@ -218,51 +304,42 @@ impl<'a> Run<'a> {
             timeout_seconds: None,
             keep_workspace: false,
             model: ModelAsk::default(),
-            ..self.ask.clone()
+            ..run.ask.clone()
         };
-        let watch = Watch { cancel: self.watch.cancel, observer: &Quiet };
-        let sealed =
-            govern(self.harness, self.task, &ask, watch).map_err(|error| Stopped::Baseline(error.into()))?.sealed;
-        self.check_cancelled()?;
-        let reason = sealed.report.blocker_reasons.first().copied();
-        let run = BaselineRun { run_id: sealed.report.run_id.clone(), status: sealed.report.status, reason };
-        self.findings.compared_with = Some(sealed.report);
-        Ok(Some(run))
-    }
-
-    fn started_data(&self) -> serde_json::Value {
-        json!({
-            "engine": self.ask.engine,
-            "harness_version": self.harness.host.harness_version,
-            "purpose": self.ask.purpose,
-            "stage": self.ask.stage,
-            "task_id": self.task.contract.task_id,
-        })
+        let watch = Watch { cancel: run.watch.cancel, observer: &Quiet };
+        let report = hold_beside(run.harness, run.task, &ask, watch).map_err(Stopped::Baseline)?;
+        run.check_cancelled()?;
+        let reason = report.blocker_reasons.first().copied();
+        let baseline = BaselineRun { run_id: report.run_id.clone(), status: report.status, reason };
+        self.preparation.compared_with = Some(report);
+        Ok(Some(baseline))
     }
 
     /// Phase D: makes the environment on the baseline and holds its exam. Every other gate has passed; nothing is consumed yet.
     fn hold_baseline_exam(&mut self, copy: &Copy, facts: &TargetFacts) -> Result<BaselineExamFacts, Stopped> {
-        if let Err(why) = environment::prepare(self, copy)? {
-            return Ok(BaselineExamFacts { unprepared: Some(why), ..BaselineExamFacts::default() });
-        }
+        let run = &mut self.run;
+        let layer = match environment::prepare(run, copy)? {
+            Ok(layer) => layer,
+            Err(why) => return Ok(BaselineExamFacts { unprepared: Some(why), ..BaselineExamFacts::default() }),
+        };
         stop::here("environment.prepared");
-        let rules = self.task.contract.path_rules(&facts.ecosystems)?;
+        let rules = run.task.contract.path_rules(&facts.ecosystems)?;
         let listing = &copy.baseline.listing;
         let trees = Trees { store: &copy.baseline.store, baseline: listing, result: listing, rules: &rules };
-        let mounts = self.findings.environment.mounts.clone();
-        let furnished = Furnished { mounts, layer: self.layer.clone(), baseline: None };
-        let examiner = Examiner::new(self.setting(), self.watch.cancel, trees, None, furnished);
+        let mounts = run.sandboxes.environment().mounts.clone();
+        let furnished = Furnished { mounts, layer: layer.clone(), baseline: None };
+        let examiner = Examiner::new(run.setting(), run.watch.cancel, trees, None, furnished);
         let (held, Examined { log, cells, setup, blocks, .. }) = examiner.examine_baseline()?;
         stop::here("baseline.examined");
-        self.findings.environment.setup.extend(setup);
-        self.findings.cells.extend(cells);
-        self.clean_cells()?;
-        self.baseline_log = log;
-        let mut facts = held.facts(&self.task.contract);
+        run.sandboxes.add_setup(setup);
+        run.add_cells(cells)?;
+        let mut facts = held.facts(&run.task.contract);
         // A limit that the baseline's own tests reach is one that every result would reach.
         facts.unprepared = blocks.into_iter().next().map(|(_, why)| why);
-        self.baseline_exam = Some(held);
-        self.trace("preflight.baseline_exam", json!(facts))?;
+        run.trace("preflight.baseline_exam", json!(facts))?;
+        self.preparation.layer = layer;
+        self.preparation.baseline = Some(held);
+        self.preparation.baseline_log = log;
         Ok(facts)
     }
 
@@ -274,36 +351,44 @@ impl<'a> Run<'a> {
             (Some(_), Some(_), None) => "C",
             (Some(_), _, Some(_)) => "D",
         };
+        let run = &mut self.run;
         let inputs = Inputs {
-            contract_digest: self.contract_digest,
-            engine: self.ask.engine.clone(),
-            stage: self.ask.stage,
-            purpose: self.ask.purpose,
-            time: self.clock.started(),
+            contract_digest: run.contract_digest,
+            engine: run.ask.engine.clone(),
+            stage: run.ask.stage,
+            purpose: run.ask.purpose,
+            time: run.clock.started(),
             settings: settings.clone(),
             target: target.cloned(),
             answer,
             baseline_exam,
         };
-        let inputs = self.clean(names::DECISION, inputs)?;
-        let _ = self.journal().note_inputs(&inputs);
-        let judged = gate::judge(self.id(), &self.task.contract, inputs)?;
+        let inputs = run.clean(names::DECISION, inputs)?;
+        let _ = run.journal().note_inputs(&inputs);
+        let judged = gate::judge(run.id(), &run.task.contract, inputs)?;
         let decision = judged.decision();
         let data = json!({"missing": decision.missing_gates, "not_evaluated": decision.not_evaluated, "passed": decision.passed_gates, "phase": phase});
-        self.trace("preflight.judged", data)?;
+        run.trace("preflight.judged", data)?;
         Ok(judged)
+    }
+}
+
+impl RunFile<'_> {
+    fn started_data(&self) -> serde_json::Value {
+        json!({
+            "engine": self.ask.engine,
+            "harness_version": self.harness.host.harness_version,
+            "purpose": self.ask.purpose,
+            "stage": self.ask.stage,
+            "task_id": self.task.contract.task_id,
+        })
     }
 
     /// Blockers of a refusal come first, so that each event carries its reason.
     fn record_decision(&mut self, decision: &Decision) -> Result<(), Stopped> {
         for refusal in &decision.refusals {
-            self.findings.block_with(refusal.reason, refusal.text.clone(), &refusal.remedy, names::DECISION);
+            self.standing.block_with(refusal.reason, refusal.text.clone(), &refusal.remedy, names::DECISION);
         }
-        if let Some(target) = &decision.inputs.target {
-            self.findings.baseline_commit = target.baseline_commit.clone();
-            self.findings.baseline_tree = target.baseline_tree.clone();
-        }
-        self.findings.decision = Some(decision.clone());
         let at = self.clock.now();
         self.draft.write_json(names::CONTRACT, &self.task.contract, at)?;
         self.draft.write_json(names::DECISION, decision, at)?;
@@ -327,17 +412,16 @@ impl<'a> Run<'a> {
     }
 
     /// The events of a dead run that were not written yet, so that its chain says all its decision says.
-    pub(crate) fn catch_up(&mut self) -> Result<(), Stopped> {
-        let Some(decision) = self.findings.decision.clone() else { return Ok(()) };
+    pub(crate) fn catch_up(&mut self, decision: &Decision) -> Result<(), Stopped> {
         let seen = |run: &Self, kind| run.draft.events_seen().contains(&kind);
         if !seen(self, EventKind::RunStarted) {
             self.event(EventKind::RunStarted, self.started_data())?;
         }
         if !seen(self, EventKind::TaskContractCreated) {
-            self.announce_decision(&decision)?;
+            self.announce_decision(decision)?;
         }
         if !decision.refusals.is_empty() && !seen(self, EventKind::BackendGateBlocked) {
-            self.record_refusal(&decision)?;
+            self.record_refusal(decision)?;
         }
         Ok(())
     }

@@ -14,11 +14,11 @@ use contract::model::UsageRecord;
 use contract::report::SecretHit;
 use contract::sandbox::Posture;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
 
-use crate::findings::Findings;
 use crate::home::Home;
-use crate::run::Run;
+use crate::run::RunFile;
 
 const FINDINGS: &str = "findings";
 const INPUTS: &str = "inputs";
@@ -39,7 +39,8 @@ pub(crate) struct Journal {
 pub(crate) struct NotedFindings {
     /// Events that stood in its chain.
     pub(crate) events: u64,
-    pub(crate) findings: Findings,
+    /// What each step found, by the names of the fields of its own type.
+    pub(crate) findings: Map<String, Value>,
     /// The engine's sandbox as it was probed before the engine started.
     pub(crate) posture: Option<Posture>,
     pub(crate) secrets: Vec<SecretHit>,
@@ -131,24 +132,35 @@ pub(crate) fn sweep_journals(home: &Home) {
     }
 }
 
-impl Run<'_> {
+impl RunFile<'_> {
     pub(crate) fn journal(&self) -> Journal {
         Journal::of(&self.harness.home, self.id())
     }
 
-    /// Notes what was found so far. What holds a secret is not noted: nobody who recovers the run would know it for one.
-    pub(crate) fn note_findings(&mut self) {
-        let scan = self.draft.censor().result(0);
+    /// Notes what the run has found so far, with what a step has found of its own.
+    pub(crate) fn note_found(&mut self, found: &impl Serialize) {
+        if let Ok(Value::Object(found)) = serde_json::to_value(found) {
+            self.found.extend(found);
+        }
+        self.note_standing();
+    }
+
+    /// Notes what the run has found so far. What holds a secret is not noted: nobody who recovers the run would know it for one.
+    pub(crate) fn note_standing(&mut self) {
+        let mut findings = self.found.clone();
+        for part in [serde_json::to_value(&self.standing), serde_json::to_value(&self.sandboxes)] {
+            if let Ok(Value::Object(part)) = part {
+                findings.extend(part);
+            }
+        }
         let noted = NotedFindings {
             events: self.draft.head().count,
-            findings: std::mem::take(&mut self.findings),
+            findings,
             posture: self.posture.clone(),
-            secrets: scan.hits,
+            secrets: self.draft.censor().result(0).hits,
             patch_redacted: self.draft.censor().is_patch_redacted(),
         };
-        let bytes = serde_json::to_vec(&noted);
-        self.findings = noted.findings;
-        if let Ok(bytes) = bytes
+        if let Ok(bytes) = serde_json::to_vec(&noted)
             && self.draft.censor().is_clean(&bytes)
         {
             let _ = self.journal().note(FINDINGS, &bytes);

@@ -16,8 +16,8 @@ use crate::availability;
 use crate::cause::ErrorCause;
 use crate::clock::RunClock;
 use crate::harness::Harness;
-use crate::posture::Cells;
 use crate::run::{Stopped, canary, suffix};
+use crate::sandboxes::Cells;
 use crate::supervise::{Setting, exit_code, space};
 use crate::work::Work;
 

@@ -2,114 +2,32 @@
 
 use std::path::{Path, PathBuf};
 
-use contract::proof::{
-    Compared, ComparedRun, Comparison, CopiedRepository, LookedAt, NoTargetInspection, PlaceLooked, SourceState,
-};
+use contract::proof::{Compared, ComparedRun, Comparison, CopiedRepository, NoTargetInspection, SourceState};
 use contract::report::CheckResult;
-use contract::{BUNDLE_VERSION, Digest, EventKind, Report, Stage, canonical_bytes};
+use contract::{BUNDLE_VERSION, EventKind, Report, Stage};
 use evidence::names;
 use untrusted_fs::own_files;
 
 use crate::decide::repository;
-use crate::named_repositories::ReadTargetError;
-use crate::quarters::{GIVEN, TREE};
-use crate::run::{Run, Stopped};
-
-/// What the engine of a run was given, to be searched for paths of repositories.
-#[derive(Debug, Default)]
-pub(crate) struct Given {
-    places: Vec<PlaceLooked>,
-    looked_for: Vec<String>,
-    /// As the engine sees them.
-    writable: Vec<String>,
-}
-
-/// What goes to the engine.
-pub(crate) struct Handed<'a> {
-    pub(crate) argv: &'a [String],
-    pub(crate) input: &'a [u8],
-    /// Without the run's token, which is worth nothing and stands nowhere.
-    pub(crate) environment: Vec<(String, String)>,
-    pub(crate) configuration: &'a [u8],
-    pub(crate) writable: Vec<String>,
-}
-
-impl Given {
-    /// Searches everything before anything is started. The place where a path stands, if one does.
-    pub(crate) fn search(
-        run: &Run<'_>,
-        handed: &Handed<'_>,
-        paths: &[String],
-    ) -> Result<(Self, Option<LookedAt>), Stopped> {
-        let mut contract = run.task.contract.clone();
-        contract.source_repository = None;
-        let environment: String = handed.environment.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
-        let rows = [
-            (LookedAt::Contract, canonical_bytes(&contract)?),
-            (LookedAt::Argv, handed.argv.join("\n").into_bytes()),
-            (LookedAt::Input, handed.input.to_vec()),
-            (LookedAt::Environment, environment.into_bytes()),
-            (LookedAt::Configuration, handed.configuration.to_vec()),
-        ];
-        let places: Vec<PlaceLooked> = rows
-            .into_iter()
-            .map(|(place, bytes)| PlaceLooked {
-                place,
-                sha256: Digest::of(&bytes),
-                bytes: bytes.len() as u64,
-                occurrences: paths.iter().map(|path| occurrences(&bytes, path.as_bytes())).sum(),
-            })
-            .collect();
-        let found = places.iter().find(|looked| looked.occurrences > 0).map(|looked| looked.place);
-        let salted =
-            |path: &String| format!("redacted:sha256:{}", Digest::of(format!("{}\0{path}", run.canary).as_bytes()));
-        Ok((Self { places, looked_for: paths.iter().map(salted).collect(), writable: handed.writable.clone() }, found))
-    }
-}
-
-/// What every sandbox has of its own.
-const OWN: &[&str] = &[TREE, GIVEN, sandbox::HOME_DEFAULT, "/tmp"];
-
-/// Repositories of the operator's that records, configuration and contract name: everything that the proof looks for. A place
-/// that every sandbox has of its own is told from none.
-pub(crate) fn repository_paths(run: &Run<'_>) -> Result<Vec<String>, ReadTargetError> {
-    let contract = &run.task.contract;
-    let of_contract = contract.target_repository.iter().chain(&contract.source_repository).cloned();
-    let named = run.harness.named_repositories.paths()?;
-    let opened = repository(run.task).map(Path::to_owned);
-    let text = |path: PathBuf| path.display().to_string();
-    let all = of_contract.chain(named.into_iter().chain(opened).map(text));
-    let mut paths: Vec<String> = all.map(|path| path.trim_end_matches('/').to_owned()).collect();
-    let everywhere = |path: &str| OWN.iter().any(|own| Path::new(own).starts_with(path));
-    paths.retain(|path| path.starts_with('/') && !everywhere(path));
-    paths.sort();
-    paths.dedup();
-    Ok(paths)
-}
-
-/// How often a path stands in a text. `/src/site-cache` is not `/src/site`; where that is in doubt, it is.
-fn occurrences(bytes: &[u8], path: &[u8]) -> u64 {
-    let goes_on =
-        |end: usize| bytes.get(end).is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
-    let windows = bytes.windows(path.len().max(1)).enumerate();
-    windows.filter(|(start, window)| *window == path && !goes_on(start + path.len())).count() as u64
-}
+use crate::engines::Given;
+use crate::report::Account;
+use crate::run::{RunFile, Stopped};
 
 /// Writes the proofs that the run's stage asks for.
-pub(crate) fn write(run: &mut Run<'_>) -> Result<(), Stopped> {
-    if !run.findings.engine.started {
+pub(crate) fn write(run: &mut RunFile<'_>, account: &Account) -> Result<(), Stopped> {
+    if !run.standing.engine_started() {
         return Ok(());
     }
-    no_target_inspection(run)?;
-    copied_repository(run)
+    no_target_inspection(run, account)?;
+    copied_repository(run, account)
 }
 
-fn no_target_inspection(run: &mut Run<'_>) -> Result<(), Stopped> {
-    let (Some(given), Some(other)) = (run.findings.given.take(), run.findings.compared_with.take()) else {
-        run.findings.skip(names::STAGE_2, "the fake engine is what others are compared with");
+fn no_target_inspection(run: &mut RunFile<'_>, account: &Account) -> Result<(), Stopped> {
+    let (Some(given), Some(other)) = (account.engine().given(), account.preparation().compared_with()) else {
+        run.standing.skip(names::STAGE_2, "the fake engine is what others are compared with");
         return Ok(());
     };
-    let Given { places, looked_for, writable } = given;
+    let Given { places, looked_for, writable } = given.clone();
     let proof = NoTargetInspection {
         schema_version: BUNDLE_VERSION.to_owned(),
         run_id: run.id().clone(),
@@ -126,7 +44,7 @@ fn no_target_inspection(run: &mut Run<'_>) -> Result<(), Stopped> {
             status: other.status,
             bundle: format!("harness-runs/{}", other.run_id),
         },
-        comparison: compare(run, &other),
+        comparison: compare(run, account, other),
     };
     let proof = run.clean(names::STAGE_2, proof)?;
     let at = run.clock.now();
@@ -143,8 +61,8 @@ const ORDERED: &[EventKind] = &[
     EventKind::VerificationCompleted,
 ];
 
-fn compare(run: &Run<'_>, other: &Report) -> Comparison {
-    let findings = &run.findings;
+fn compare(run: &RunFile<'_>, account: &Account, other: &Report) -> Comparison {
+    let (taken, verification) = (account.taken(), account.checked().verification());
     // The two logs are closed after this proof.
     let open = [names::EVENTS, names::TRACE].map(str::to_owned);
     let mut mine: Vec<String> =
@@ -178,9 +96,9 @@ fn compare(run: &Run<'_>, other: &Report) -> Comparison {
             theirs.filter(later).cloned().collect(),
         ),
         event_order: Compared::new(events(run.draft.events_seen()), other_events),
-        allowed_writes: Compared::new(findings.allowed_writes_passed, other.allowed_writes_passed),
-        verification: Compared::new(results(&findings.verification), results(&other.verification)),
-        blockers: Compared::new(findings.reasons(), other.blocker_reasons.clone()),
+        allowed_writes: Compared::new(taken.has_allowed_writes_only(), other.allowed_writes_passed),
+        verification: Compared::new(results(verification), results(&other.verification)),
+        blockers: Compared::new(run.standing.reasons(), other.blocker_reasons.clone()),
         // By construction: each artifact is digested as it is written, in a directory that this run made.
         digests: Compared::new(true, has_all(other)),
         freshness: Compared::new(true, fresh(other)),
@@ -195,22 +113,20 @@ fn of_its_own(name: &str) -> bool {
         || name == names::ATTESTATION
 }
 
-fn copied_repository(run: &mut Run<'_>) -> Result<(), Stopped> {
-    let Some(before) = run.findings.source_before.take() else {
-        run.findings.skip(names::STAGE_3, "no repository was copied");
+fn copied_repository(run: &mut RunFile<'_>, account: &Account) -> Result<(), Stopped> {
+    let (Some(before), after) = account.taken().source() else {
+        run.standing.skip(names::STAGE_3, "no repository was copied");
         return Ok(());
     };
-    let after = run.findings.source_after.take();
+    let (before, after) = (before.clone(), after.cloned());
     let contract = &run.task.contract;
-    let decision = run.findings.decision.as_ref();
-    let clean_start = decision
-        .and_then(|decision| decision.inputs.target.as_ref())
-        .is_some_and(|target| target.dirty_paths.is_empty());
+    let target = account.decision().inputs.target.as_ref();
+    let clean_start = target.is_some_and(|target| target.dirty_paths.is_empty());
     let unchanged = after.as_ref() == Some(&before);
-    let clean_end = run.findings.dirty_paths.is_empty();
+    let clean_end = account.taken().dirty_paths().is_empty();
     let source = repository(run.task).and_then(|path| own_files::canonicalize(path).ok()).unwrap_or_default();
     let below = |path: &PathBuf| path.strip_prefix(&run.work).ok().map(|below| below.display().to_string());
-    let writable: Vec<Option<String>> = run.findings.writable.iter().map(below).collect();
+    let writable: Vec<Option<String>> = account.engine().writable().iter().map(below).collect();
     let never_writable = writable.iter().all(Option::is_some) && !overlap(&run.work, &source);
     let proof = CopiedRepository {
         schema_version: BUNDLE_VERSION.to_owned(),
@@ -240,23 +156,4 @@ fn overlap(one: &Path, other: &Path) -> bool {
 /// The state of a source repository, as a proof has it.
 pub(crate) fn state(head: String, sha256: &str) -> SourceState {
     SourceState { head, sha256: sha256.to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_found_and_its_neighbours_are_not() {
-        for (text, times) in [
-            ("/src/site", 1),
-            ("in /src/site. And /src/site/a, \"/src/site\"", 3),
-            ("/src/site.git", 1),
-            ("/src/siteä", 1),
-            ("/src/site-cache:/src/site2:/src/site_old", 0),
-            ("/src", 0),
-        ] {
-            assert_eq!(occurrences(text.as_bytes(), b"/src/site"), times, "{text}");
-        }
-    }
 }

@@ -60,7 +60,7 @@ mod tests {
             let execution =
                 sandbox::Execution { path: "/usr/bin/git".to_owned(), argv, file: None, directory, count: 1 };
             assert_eq!(weigh(&execution), weight, "{line}");
-            let same: Execution = crate::posture::same(&execution).unwrap();
+            let same: Execution = crate::sandboxes::same(&execution).unwrap();
             assert_eq!(as_recorded(&execution), same);
         }
         assert!((execution_rules().programs)().contains(&"git"));

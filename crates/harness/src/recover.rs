@@ -41,6 +41,7 @@ use crate::watch::{Quiet, Watch};
 
 pub(crate) use remains::Remains;
 use remains::Scene;
+pub(crate) use restored::Restored;
 use untrusted_fs::own_files::{self, OwnPath as _};
 
 /// What was found and done.

@@ -7,19 +7,24 @@ use std::collections::HashSet;
 use std::os::fd::AsFd as _;
 
 use contract::paths::{PathRules, PathVerdict};
+use contract::proof::SourceState;
 use contract::text::{path_text, shown};
-use contract::{Decision, Digest, Ecosystem, EventKind, Reason};
+use contract::{Coverage, Digest, Event, EventKind, Reason};
 use evidence::{names, stop};
-use serde_json::json;
+use gate::Admission;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use tree::{Beneath, Capture, Change, Limits, Listing, Oid, Proof, Refused, RefusedWhy, Store, TreeError};
 
 use crate::claims::{self, Commits};
-use crate::engines::{Layered, Worked};
+use crate::decide::Preparation;
+use crate::engines::{EngineRun, Equipped, Layered, Worked, WorkedIn};
 use crate::proof;
-use crate::run::{Run, Stopped};
+use crate::run::{RunFile, Stopped};
+use crate::standing::Standing;
 use crate::target::{Baseline, Copy};
 use crate::watch::{Step, StepState};
-use litter::{with_lock_files_of_baseline, without_engine_litter, without_litter};
+use products::Products;
 pub(crate) use products::{judge_products, written};
 
 /// What a result may hold; beyond is `budget_exceeded`.
@@ -28,83 +33,267 @@ pub(crate) const CAPTURE_LIMITS: Limits =
 const LARGEST_PATCH: usize = 64 << 20;
 const MOST_FILES: usize = 20_000;
 
+/// Findings of taking the result. Only this folder fills it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct TakenResult {
+    result_tree: Option<String>,
+    changed_files: Vec<String>,
+    litter: Vec<String>,
+    dirty_paths: Vec<String>,
+    allowed_writes_passed: bool,
+    forbidden_paths_passed: bool,
+    source_mutated: Option<bool>,
+    source_before: Option<SourceState>,
+    source_after: Option<SourceState>,
+}
+
+impl Default for TakenResult {
+    fn default() -> Self {
+        Self {
+            result_tree: None,
+            changed_files: Vec::new(),
+            litter: Vec::new(),
+            dirty_paths: Vec::new(),
+            allowed_writes_passed: true,
+            forbidden_paths_passed: true,
+            source_mutated: None,
+            source_before: None,
+            source_after: None,
+        }
+    }
+}
+
+impl TakenResult {
+    pub(crate) fn tree(&self) -> Option<&String> {
+        self.result_tree.as_ref()
+    }
+
+    pub(crate) fn changed_files(&self) -> &[String] {
+        &self.changed_files
+    }
+
+    pub(crate) fn litter(&self) -> &[String] {
+        &self.litter
+    }
+
+    pub(crate) fn dirty_paths(&self) -> &[String] {
+        &self.dirty_paths
+    }
+
+    pub(crate) fn has_allowed_writes_only(&self) -> bool {
+        self.allowed_writes_passed
+    }
+
+    pub(crate) fn has_no_forbidden_path(&self) -> bool {
+        self.forbidden_paths_passed
+    }
+
+    pub(crate) fn is_source_mutated(&self) -> Option<bool> {
+        self.source_mutated
+    }
+
+    /// The source repository before the run and after it.
+    pub(crate) fn source(&self) -> (Option<&SourceState>, Option<&SourceState>) {
+        (self.source_before.as_ref(), self.source_after.as_ref())
+    }
+
+    /// Takes over what an event of a dead run says of it, which no note may contradict.
+    pub(crate) fn restore_event(&mut self, event: &Event) {
+        if event.kind == EventKind::GitDiffChecked {
+            let passed = |key: &str| event.data.get(key).and_then(Value::as_bool).unwrap_or(false);
+            self.result_tree = event.data.get("result_tree").and_then(Value::as_str).map(str::to_owned);
+            self.allowed_writes_passed = passed("allowed_writes_passed");
+            self.forbidden_paths_passed = passed("forbidden_paths_passed");
+        }
+    }
+
+    /// Takes over the paths that the patch of a dead run changes.
+    pub(crate) fn restore_patch(&mut self, patch: &[u8]) {
+        let mut paths = evidence::patch::changed_paths(patch).unwrap_or_default();
+        paths.sort();
+        self.changed_files = paths.iter().map(|path| path_text(path)).collect();
+    }
+
+    fn add_dirty(&mut self, standing: &mut Standing, path: String, why: &str) {
+        standing.block(Reason::DirtyEndingTree, format!("`{}` {why}", shown(&path)), names::REPORT);
+        self.dirty_paths.push(path);
+    }
+}
+
 /// A result the harness took itself.
 pub(crate) struct Captured<'a> {
-    pub(crate) run: Run<'a>,
-    pub(crate) baseline: Baseline,
-    pub(crate) listing: Listing,
-    pub(crate) rules: PathRules,
-    pub(crate) tree: Oid,
+    pub(super) run: RunFile<'a>,
+    pub(super) admission: Admission,
+    pub(super) preparation: Preparation,
+    pub(super) engine: EngineRun,
+    pub(super) taken: TakenResult,
+    pub(super) material: ExamMaterial,
+}
+
+/// Everything that the verification of a result is made from.
+pub(super) struct ExamMaterial {
+    pub(super) baseline: Baseline,
+    pub(super) listing: Listing,
+    pub(super) rules: PathRules,
+    pub(super) tree: Oid,
     /// Commits the engine claims, looked up while its workspace is there.
-    pub(crate) commits: Commits,
+    pub(super) commits: Commits,
     /// Why the result is not verified, if it is not.
-    pub(crate) unverifiable: Option<&'static str>,
+    pub(super) unverifiable: Option<&'static str>,
     /// Why no patch is made, if none is.
-    pub(crate) oversize: Option<String>,
+    pub(super) oversize: Option<String>,
 }
 
 impl<'a> Worked<'a> {
     /// Takes the diff. The engine's own repository is never asked.
     pub(crate) fn capture(self) -> Result<Captured<'a>, Stopped> {
-        let Self { mut run, copy, layers } = self;
+        let (mut run, admission, preparation, engine, WorkedIn { copy, layers }) = self.into_parts();
         run.step(Step::Diff, StepState::Began, "")?;
-        let ecosystems = run.findings.decision.as_ref().map_or(Ecosystem::ALL, Decision::ecosystems);
-        let rules = run.task.contract.path_rules(ecosystems)?;
-        let (listing, mut unverifiable) = take(&mut run, &copy, layers.as_ref(), &rules)?;
+        let rules = run.task.contract.path_rules(admission.decision().ecosystems())?;
+        let mut taken = TakenResult::default();
+        let (listing, mut unverifiable) =
+            taken.take(&mut run, preparation.equipped(), &copy, layers.as_ref(), &rules)?;
         let changes = tree::changes(&copy.baseline.listing, &listing);
-        run.findings.changed_files = changes.iter().map(|change| path_text(&change.path)).collect();
-        judge_paths(&mut run, &rules, &changes);
+        taken.changed_files = changes.iter().map(|change| path_text(&change.path)).collect();
+        taken.judge_paths(&mut run.standing, &rules, &changes);
         let products = judge_products(&copy.baseline.store, &rules, &changes)?;
-        unverifiable = unverifiable.or(products.record(&mut run));
+        unverifiable = unverifiable.or(taken.record_products(&mut run.standing, &products));
         let tree = copy.baseline.store.put_listing(&listing)?;
-        run.findings.result_tree = Some(tree.to_string());
+        taken.result_tree = Some(tree.to_string());
         if changes.is_empty() {
-            unverifiable = no_change(&mut run).or(unverifiable);
+            unverifiable = no_change(&mut run, &engine).or(unverifiable);
         }
         let oversize = oversize(&copy.baseline.store, &changes)?;
         if oversize.is_some() {
             unverifiable = Some("the result is too large for a patch");
         }
         stop::here("result.taken");
-        check_source(&mut run, &copy)?;
-        let commits = claims::look_up(&run, &copy.root, layers.as_ref(), tree);
-        Ok(Captured { run, baseline: copy.baseline, listing, rules, tree, commits, unverifiable, oversize })
+        taken.check_source(&mut run, &copy)?;
+        let commits = claims::look_up(engine.claims(), &copy.root, layers.as_ref(), tree);
+        let material = ExamMaterial { baseline: copy.baseline, listing, rules, tree, commits, unverifiable, oversize };
+        Ok(Captured { run, admission, preparation, engine, taken, material })
     }
 }
 
-/// The raw listing without litter; what the patch cannot carry becomes a blocker.
-fn take(
-    run: &mut Run<'_>,
-    copy: &Copy,
-    layers: Option<&Layered>,
-    rules: &PathRules,
-) -> Result<(Listing, Option<&'static str>), Stopped> {
-    let captured = match capture(copy, layers) {
-        Ok(captured) => captured,
-        Err(TreeError::Limit { limit, path }) => {
-            let text = format!("the result is too large to capture: {limit} at `{}`", shown(&path_text(&path)));
-            run.findings.block(Reason::BudgetExceeded, text, names::TRACE);
-            run.findings.skip(names::PATCH, "the result is too large to capture");
-            return Ok((copy.baseline.listing.clone(), Some("the result is too large to capture")));
+impl TakenResult {
+    /// The raw listing without litter; what the patch cannot carry becomes a blocker.
+    fn take(
+        &mut self,
+        run: &mut RunFile<'_>,
+        equipped: Option<&Equipped>,
+        copy: &Copy,
+        layers: Option<&Layered>,
+        rules: &PathRules,
+    ) -> Result<(Listing, Option<&'static str>), Stopped> {
+        let captured = match capture(copy, layers) {
+            Ok(captured) => captured,
+            Err(TreeError::Limit { limit, path }) => {
+                let text = format!("the result is too large to capture: {limit} at `{}`", shown(&path_text(&path)));
+                run.standing.block(Reason::BudgetExceeded, text, names::TRACE);
+                run.standing.skip(names::PATCH, "the result is too large to capture");
+                return Ok((copy.baseline.listing.clone(), Some("the result is too large to capture")));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let dirty = self.note_leftovers(&mut run.standing, &captured);
+        let Capture { listing, mut refused, .. } = captured;
+        let listing = self.without_litter(run, copy, listing)?;
+        let listing = self.without_engine_litter(run, equipped, copy, listing, rules)?;
+        let listing = self.with_lock_files_of_baseline(&copy.baseline.listing, listing, rules);
+        // What the baseline's own rules ignore is not carried, so that it can do no harm.
+        let litter: HashSet<&String> = self.litter.iter().collect();
+        refused.retain(|refused| !(may_be_litter(refused.why) && litter.contains(&path_text(&refused.path))));
+        let refused = self.refuse(&mut run.standing, &refused);
+        let dirty = dirty || run.standing.has(Reason::DirtyEndingTree);
+        let unverifiable = match (refused, dirty) {
+            (true, _) => Some("the result holds a path that is refused"),
+            (_, true) => Some("the result holds what the patch cannot carry"),
+            _ => None,
+        };
+        Ok((listing, unverifiable))
+    }
+
+    /// Paths that may never be part of a result, whatever the contract allows.
+    fn refuse(&mut self, standing: &mut Standing, all: &[Refused]) -> bool {
+        for refused in all {
+            let why = match refused.why {
+                RefusedWhy::LinkLeavesRepository => "is a link that leaves the repository",
+                RefusedWhy::GitName => "has a name that some file systems take for `.git`",
+                RefusedWhy::NotUtf8 => "has a name that is not UTF-8",
+                RefusedWhy::GitlinkChanged => "is a submodule that changed",
+                RefusedWhy::Unreadable => "cannot be read",
+            };
+            let text = format!("`{}` {why}", shown(&path_text(&refused.path)));
+            standing.block(Reason::DisallowedFileChange, text, names::PATCH);
+            self.allowed_writes_passed = false;
         }
-        Err(error) => return Err(error.into()),
-    };
-    let dirty = leftovers(run, &captured);
-    let Capture { listing, mut refused, .. } = captured;
-    let listing = without_litter(run, copy, listing)?;
-    let listing = without_engine_litter(run, copy, listing, rules)?;
-    let listing = with_lock_files_of_baseline(run, &copy.baseline.listing, listing, rules);
-    // What the baseline's own rules ignore is not carried, so that it can do no harm.
-    let litter: HashSet<&String> = run.findings.litter.iter().collect();
-    refused.retain(|refused| !(may_be_litter(refused.why) && litter.contains(&path_text(&refused.path))));
-    let refused = refuse(run, &refused);
-    let dirty = dirty || run.findings.has(Reason::DirtyEndingTree);
-    let unverifiable = match (refused, dirty) {
-        (true, _) => Some("the result holds a path that is refused"),
-        (_, true) => Some("the result holds what the patch cannot carry"),
-        _ => None,
-    };
-    Ok((listing, unverifiable))
+        !all.is_empty()
+    }
+
+    /// State that no patch carries: nested repositories, sockets, an unfinished merge.
+    fn note_leftovers(&mut self, standing: &mut Standing, captured: &Capture) -> bool {
+        let nested = captured.nested_repositories.iter().map(|path| (path_text(path), "is a repository of its own"));
+        let special = captured.special_files.iter().map(|path| (path_text(path), "is a socket, device or pipe"));
+        let unfinished =
+            captured.unfinished.iter().map(|name| (format!(".git/{name}"), "says that something is unfinished"));
+        let found: Vec<_> = nested.chain(special).chain(unfinished).collect();
+        let is_dirty = !found.is_empty();
+        for (path, why) in found {
+            self.add_dirty(standing, path, why);
+        }
+        is_dirty
+    }
+
+    fn judge_paths(&mut self, standing: &mut Standing, rules: &PathRules, changes: &[Change]) {
+        for (reason, text) in judged(rules, changes) {
+            self.allowed_writes_passed = false;
+            self.forbidden_paths_passed &= reason != Reason::ForbiddenPathChange;
+            standing.block(reason, text, names::PATCH);
+        }
+    }
+
+    /// Holds products against the run; why it is not verified, if it is not.
+    fn record_products(&mut self, standing: &mut Standing, products: &Products) -> Option<&'static str> {
+        // Unless the build makes them again, which the exam finds out.
+        if !products.carried.is_empty() {
+            standing.cover(Coverage::ProductNotRebuilt);
+        }
+        let (reason, text) = products.blocker()?;
+        standing.block(reason, text, names::PATCH);
+        self.allowed_writes_passed = false;
+        Some("the result holds a product of a build")
+    }
+
+    /// The source repository must be what it was. One that can no longer be read is not.
+    fn check_source(&mut self, run: &mut RunFile<'_>, copy: &Copy) -> Result<(), Stopped> {
+        let Some((source, before)) = &copy.source else { return Ok(()) };
+        self.source_before = Some(proof::state(copy.commit.to_string(), &before.sha256));
+        let (after, head) = match source.digest(Some(before)).and_then(|after| Ok((after, source.head_now()?))) {
+            Err(TreeError::Source { problem, .. }) => {
+                self.source_mutated = Some(true);
+                let text = format!("the source repository can no longer be read: {}", shown(&problem.to_string()));
+                run.standing.block(Reason::SourceRepositoryMutated, text, names::TRACE);
+                return Ok(());
+            }
+            found => found?,
+        };
+        let mutated = after.sha256 != before.sha256;
+        self.source_mutated = Some(mutated);
+        self.source_after = Some(proof::state(head.to_string(), &after.sha256));
+        run.trace(
+            "source.compared",
+            json!({"after": after.sha256, "before": before.sha256, "head": source.head_commit().to_string()}),
+        )?;
+        if mutated {
+            run.standing.block(
+                Reason::SourceRepositoryMutated,
+                "the source repository is not what it was before the run",
+                names::TRACE,
+            );
+        }
+        Ok(())
+    }
 }
 
 fn capture(copy: &Copy, layers: Option<&Layered>) -> Result<Capture, TreeError> {
@@ -123,50 +312,11 @@ pub(crate) fn capture_into(copy: &Copy, layers: Option<&Layered>, store: &Store)
     }
 }
 
-/// Paths that may never be part of a result, whatever the contract allows.
-fn refuse(run: &mut Run<'_>, all: &[Refused]) -> bool {
-    for refused in all {
-        let why = match refused.why {
-            RefusedWhy::LinkLeavesRepository => "is a link that leaves the repository",
-            RefusedWhy::GitName => "has a name that some file systems take for `.git`",
-            RefusedWhy::NotUtf8 => "has a name that is not UTF-8",
-            RefusedWhy::GitlinkChanged => "is a submodule that changed",
-            RefusedWhy::Unreadable => "cannot be read",
-        };
-        let text = format!("`{}` {why}", shown(&path_text(&refused.path)));
-        run.findings.block(Reason::DisallowedFileChange, text, names::PATCH);
-        run.findings.allowed_writes_passed = false;
-    }
-    !all.is_empty()
-}
-
 /// What a build or an installation leaves behind.
 fn may_be_litter(why: RefusedWhy) -> bool {
     match why {
         RefusedWhy::LinkLeavesRepository => true,
         RefusedWhy::GitName | RefusedWhy::NotUtf8 | RefusedWhy::GitlinkChanged | RefusedWhy::Unreadable => false,
-    }
-}
-
-/// State that no patch carries: nested repositories, sockets, an unfinished merge.
-fn leftovers(run: &mut Run<'_>, captured: &Capture) -> bool {
-    let nested = captured.nested_repositories.iter().map(|path| (path_text(path), "is a repository of its own"));
-    let special = captured.special_files.iter().map(|path| (path_text(path), "is a socket, device or pipe"));
-    let unfinished =
-        captured.unfinished.iter().map(|name| (format!(".git/{name}"), "says that something is unfinished"));
-    let found: Vec<_> = nested.chain(special).chain(unfinished).collect();
-    for (path, why) in &found {
-        run.findings.dirty_paths.push(path.clone());
-        run.findings.block(Reason::DirtyEndingTree, format!("`{}` {why}", shown(path)), names::REPORT);
-    }
-    !found.is_empty()
-}
-
-fn judge_paths(run: &mut Run<'_>, rules: &PathRules, changes: &[Change]) {
-    for (reason, text) in judged(rules, changes) {
-        run.findings.allowed_writes_passed = false;
-        run.findings.forbidden_paths_passed &= reason != Reason::ForbiddenPathChange;
-        run.findings.block(reason, text, names::PATCH);
     }
 }
 
@@ -215,16 +365,21 @@ pub(crate) fn prove(baseline: &Baseline, listing: &Listing) -> Result<Result<Pro
 }
 
 /// Writes the patch and what became of the diff. Unless it gives the same tree, the patch proves nothing.
-pub(crate) fn record_patch(run: &mut Run<'_>, made: Result<Proof, String>, result: Oid) -> Result<(), Stopped> {
-    let files = run.findings.changed_files.len();
+pub(super) fn record_patch(
+    run: &mut RunFile<'_>,
+    taken: &mut TakenResult,
+    made: Result<Proof, String>,
+    result: Oid,
+) -> Result<(), Stopped> {
+    let files = taken.changed_files.len();
     match made {
         Ok(proof) => record_proof(run, &proof, result, files)?,
-        Err(why) => record_oversize(run, why)?,
+        Err(why) => record_oversize(run, taken, why)?,
     }
     let checked = json!({
-        "allowed_writes_passed": run.findings.allowed_writes_passed,
+        "allowed_writes_passed": taken.allowed_writes_passed,
         "changed_files": files,
-        "forbidden_paths_passed": run.findings.forbidden_paths_passed,
+        "forbidden_paths_passed": taken.forbidden_paths_passed,
         "result_tree": result.to_string(),
     });
     run.event(EventKind::GitDiffChecked, checked)?;
@@ -233,21 +388,21 @@ pub(crate) fn record_patch(run: &mut Run<'_>, made: Result<Proof, String>, resul
     Ok(())
 }
 
-fn record_oversize(run: &mut Run<'_>, why: String) -> Result<(), Stopped> {
-    run.findings.block(Reason::BudgetExceeded, why, names::TRACE);
-    run.findings.skip(names::PATCH, "the patch is too large to keep");
-    run.findings.skip(EventKind::PatchApplied.name(), "the patch is too large to keep");
-    run.findings.changed_files.clear();
+fn record_oversize(run: &mut RunFile<'_>, taken: &mut TakenResult, why: String) -> Result<(), Stopped> {
+    run.standing.block(Reason::BudgetExceeded, why, names::TRACE);
+    run.standing.skip(names::PATCH, "the patch is too large to keep");
+    run.standing.skip(EventKind::PatchApplied.name(), "the patch is too large to keep");
+    taken.changed_files.clear();
     run.write(names::PATCH, b"")?;
     Ok(())
 }
 
-fn record_proof(run: &mut Run<'_>, proof: &Proof, result: Oid, files: usize) -> Result<(), Stopped> {
+fn record_proof(run: &mut RunFile<'_>, proof: &Proof, result: Oid, files: usize) -> Result<(), Stopped> {
     let found = proof.applied.as_ref().map_or_else(ToString::to_string, ToString::to_string);
     let same = found == result.to_string();
     if !same {
         let text = format!("expected tree {result}, found {}", shown(&found));
-        run.findings.block(Reason::PatchNotReproducible, text, names::PATCH);
+        run.standing.block(Reason::PatchNotReproducible, text, names::PATCH);
     }
     let patch = run.draft.censor_mut().bytes(names::PATCH, &proof.patch);
     run.draft.write_clean(names::PATCH, &patch, run.clock.now())?;
@@ -260,45 +415,13 @@ fn record_proof(run: &mut Run<'_>, proof: &Proof, result: Oid, files: usize) -> 
 }
 
 /// Nothing changed: a failure where a change was promised, and nothing to verify.
-fn no_change(run: &mut Run<'_>) -> Option<&'static str> {
-    run.findings.skip(EventKind::PatchApplied.name(), "nothing changed");
+fn no_change(run: &mut RunFile<'_>, engine: &EngineRun) -> Option<&'static str> {
+    run.standing.skip(EventKind::PatchApplied.name(), "nothing changed");
     if !run.task.contract.diff_required {
         return None;
     }
-    let ended_well =
-        run.findings.engine.exit == Some(0) && !run.findings.engine.timed_out && run.findings.blockers.is_empty();
-    if ended_well {
-        run.findings.block(Reason::NoDiff, "the engine ended well and changed nothing", names::PATCH);
+    if engine.has_ended_well() && !run.standing.is_blocked() {
+        run.standing.block(Reason::NoDiff, "the engine ended well and changed nothing", names::PATCH);
     }
     Some("nothing changed")
-}
-
-/// The source repository must be what it was. One that can no longer be read is not.
-fn check_source(run: &mut Run<'_>, copy: &Copy) -> Result<(), Stopped> {
-    let Some((source, before)) = &copy.source else { return Ok(()) };
-    run.findings.source_before = Some(proof::state(copy.commit.to_string(), &before.sha256));
-    let (after, head) = match source.digest(Some(before)).and_then(|after| Ok((after, source.head_now()?))) {
-        Err(TreeError::Source { problem, .. }) => {
-            run.findings.source_mutated = Some(true);
-            let text = format!("the source repository can no longer be read: {}", shown(&problem.to_string()));
-            run.findings.block(Reason::SourceRepositoryMutated, text, names::TRACE);
-            return Ok(());
-        }
-        found => found?,
-    };
-    let mutated = after.sha256 != before.sha256;
-    run.findings.source_mutated = Some(mutated);
-    run.findings.source_after = Some(proof::state(head.to_string(), &after.sha256));
-    run.trace(
-        "source.compared",
-        json!({"after": after.sha256, "before": before.sha256, "head": source.head_commit().to_string()}),
-    )?;
-    if mutated {
-        run.findings.block(
-            Reason::SourceRepositoryMutated,
-            "the source repository is not what it was before the run",
-            names::TRACE,
-        );
-    }
-    Ok(())
 }

@@ -10,7 +10,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use contract::decision::{Profile, Shortfall};
-use contract::report::{Blocker, CheckResult, PoisonedFile, Report, Verification, VerificationPass, sort_blockers};
+use contract::report::{Blocker, PoisonedFile, Report, Verification, VerificationPass, sort_blockers};
 use contract::reverification::{PREDICATE_TYPE, Reverification, ReverificationStatement};
 use contract::statement::{STATEMENT_TYPE, SignedHarness};
 use contract::{BUNDLE_VERSION, Coverage, Decision, RULES_VERSION, Reason, Status, TaskContract};
@@ -256,11 +256,6 @@ impl Held<'_> {
         let Self { contract, another_contract, blockers, passes, poisoned, coverage } = self;
         let reasons = blockers.iter().map(|blocker| blocker.reason);
         let verdict_now: Status = contract::reason::verdict(reasons, report.engine.process_started);
-        let result = match passes.as_slice() {
-            [] => CheckResult::NotRun,
-            passes if passes.iter().all(|pass| pass.result == CheckResult::Pass) => CheckResult::Pass,
-            _ => CheckResult::Fail,
-        };
         Ok(Reverification {
             schema_version: BUNDLE_VERSION.to_owned(),
             rules_version: RULES_VERSION.to_owned(),
@@ -274,7 +269,7 @@ impl Held<'_> {
             verdict_now,
             holds: verdict_now == report.status,
             blockers,
-            verification: Verification { passes, result, poisoned },
+            verification: Verification::of(passes, poisoned),
             coverage: coverage.into_iter().collect(),
             harness: SignedHarness {
                 version: harness.host.harness_version.clone(),

@@ -20,19 +20,16 @@ use untrusted_fs::own_files::OwnPath as _;
 use crate::cause::ErrorCause;
 use crate::clock::RunClock;
 use crate::decide::Ask;
-use crate::engines::Equipped;
-use crate::environment::Layer;
-use crate::exam::BaselineExam;
-use crate::findings::Findings;
 use crate::halt::Halted;
 use crate::harness::Harness;
 use crate::home::OpenHomeError;
 use crate::host;
 use crate::lease::HeldLease;
-use crate::model::ModelLink;
 use crate::replay;
 use crate::reserve::Reserve;
+use crate::sandboxes::Sandboxes;
 use crate::scan::{ContractSecret, allowances, censor, secret_in};
+use crate::standing::Standing;
 use crate::supervise::{self, Setting};
 use crate::task::Task;
 use crate::watch::{Step, StepState, Told, Watch};
@@ -91,8 +88,9 @@ pub(crate) enum Stopped {
     Impossible(&'static str),
 }
 
-/// A run in progress. Moves from step to step; whoever holds it holds the run's lock.
-pub(crate) struct Run<'a> {
+/// The file on a run in progress: id, lock, clock, intent and growing bundle, and what stands against the run. It moves from
+/// step to step; the holder of it holds the run's lock.
+pub(crate) struct RunFile<'a> {
     pub(crate) harness: &'a Harness,
     pub(crate) task: &'a Task,
     pub(crate) ask: &'a Ask,
@@ -109,20 +107,14 @@ pub(crate) struct Run<'a> {
     pub(crate) stages: VecDeque<Stage>,
     /// Given back when the run is sealed.
     pub(crate) reserve: Option<Reserve>,
-    /// What the decoys in this run's sandboxes hold.
+    /// Content of the decoys in this run's sandboxes.
     pub(crate) canary: String,
-    /// What setup made of the baseline, where the contract has one.
-    pub(crate) layer: Option<Layer>,
-    /// The baseline's exam, and what its commands printed.
-    pub(crate) baseline_exam: Option<BaselineExam>,
-    pub(crate) baseline_log: Vec<u8>,
-    /// The engine's program, where it is not part of the harness.
-    pub(crate) equipped: Option<Equipped>,
     /// The engine's sandbox as it was probed before the engine started.
     pub(crate) posture: Option<Posture>,
-    /// The way to the model, while there is one.
-    pub(crate) link: Option<ModelLink>,
-    pub(crate) findings: Findings,
+    pub(crate) standing: Standing,
+    pub(crate) sandboxes: Sandboxes,
+    /// Notes of the steps that are done, for the recovery of a run that dies.
+    pub(crate) found: Map<String, Value>,
 }
 
 /// Where Linux keeps files in memory.
@@ -142,7 +134,7 @@ fn is_memory(path: &Path) -> bool {
 /// Tries at a run id; two runs of one task in one second rarely share four random letters.
 const ID_TRIES: usize = 64;
 
-impl<'a> Run<'a> {
+impl<'a> RunFile<'a> {
     /// Takes an id and its lock, then writes the intent; from there on the run is accounted for, whatever happens.
     pub(crate) fn open(
         harness: &'a Harness,
@@ -201,14 +193,11 @@ impl<'a> Run<'a> {
             work,
             stages: VecDeque::new(),
             canary,
-            layer: None,
-            baseline_exam: None,
-            baseline_log: Vec::new(),
-            equipped: None,
             posture: None,
-            link: None,
             reserve: Some(reserve),
-            findings: Findings::default(),
+            standing: Standing::default(),
+            sandboxes: Sandboxes::default(),
+            found: Map::new(),
         })
     }
 
@@ -218,7 +207,7 @@ impl<'a> Run<'a> {
 
     /// Adds an event that carries the reasons it is the event of.
     pub(crate) fn event(&mut self, kind: EventKind, data: Value) -> Result<(), WriteArtifactError> {
-        let mut carried = self.findings.carried_by(kind);
+        let mut carried = self.standing.carried_by(kind);
         if let Value::Object(data) = data {
             carried.extend(data);
         }

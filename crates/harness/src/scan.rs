@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tree::{Oid, Store};
 
 use crate::quarters::decoy_key_id;
-use crate::run::{Run, Stopped};
+use crate::run::{RunFile, Stopped};
 
 /// The name of the decoys' secret in hits and markers.
 const CANARY: &str = "canary";
@@ -78,7 +78,7 @@ pub(crate) fn baseline_reader(store: Store, commit: Oid) -> ReadBaseline {
     })
 }
 
-impl Run<'_> {
+impl RunFile<'_> {
     /// Holds against the run what was found in it, and says so.
     pub(crate) fn conclude_scan(&mut self) -> Result<SecretScan, Stopped> {
         let scan = self.draft.censor().result(self.draft.files().len() + LAST_FILES.len());
@@ -88,14 +88,14 @@ impl Run<'_> {
         ] {
             let hits: Vec<&SecretHit> = scan.hits.iter().filter(|hit| hit.class == class).collect();
             if let Some(first) = hits.first() {
-                self.findings.block(reason, format!("{what} {}", in_words(&hits)), &first.file);
+                self.standing.block(reason, format!("{what} {}", in_words(&hits)), &first.file);
             }
         }
         if self.draft.censor().is_patch_redacted() {
-            self.findings.coverage.insert(Coverage::PatchRedacted);
+            self.standing.cover(Coverage::PatchRedacted);
         }
         if self.draft.censor().is_secret_allowed() {
-            self.findings.coverage.insert(Coverage::SecretAllowed);
+            self.standing.cover(Coverage::SecretAllowed);
         }
         let data = json!({"files_scanned": scan.files_scanned, "hits": scan.hits.len(), "status": scan.status});
         self.event(EventKind::SecretScanCompleted, data)?;

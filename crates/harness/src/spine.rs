@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use contract::RunId;
 use contract::statement::SealedBy;
+use contract::{Report, RunId};
 use evidence::seal::Sealed;
 
+use crate::cause::ErrorCause;
 use crate::decide::{Ask, Decided};
 use crate::engines::Prepared;
 use crate::halt::Lookout;
@@ -13,14 +14,14 @@ use crate::harness::Harness;
 use crate::lease::{is_lost, keep_late};
 use crate::recover::{RecoverError, seal_stopped};
 use crate::report::{Evidence, remove_work};
-use crate::run::{OpenRunError, Run, Stopped};
+use crate::run::{OpenRunError, RunFile, Stopped};
 use crate::task::Task;
 use crate::watch::Watch;
 
 /// A governed run. Each step consumes the one before it and is the only constructor of the next, so that neither an
 /// ungated run nor a report without evidence can be written down.
-fn follow(run: Run<'_>) -> Result<Sealed, Stopped> {
-    let evidence: Evidence<'_> = match run.decide()? {
+fn follow(run: RunFile<'_>) -> Result<Sealed, Stopped> {
+    let evidence: Evidence<'_> = match run.decide(&hold_beside)? {
         Decided::Refused(refused) => refused.into(),
         Decided::Preflight(admitted) => admitted.into(),
         Decided::Admitted(admitted, target) => match admitted.prepare(*target)? {
@@ -33,6 +34,11 @@ fn follow(run: Run<'_>) -> Result<Sealed, Stopped> {
         },
     };
     evidence.report()?.seal(SealedBy::Run)
+}
+
+/// Governs the run that another one is compared with.
+pub(crate) fn hold_beside(harness: &Harness, task: &Task, ask: &Ask, watch: Watch<'_>) -> Result<Report, ErrorCause> {
+    govern(harness, task, ask, watch).map(|outcome| outcome.sealed.report).map_err(Into::into)
 }
 
 /// What came of a run that started.
@@ -63,7 +69,7 @@ pub enum GovernError {
 pub fn govern(harness: &Harness, task: &Task, ask: &Ask, watch: Watch<'_>) -> Result<Outcome, GovernError> {
     let lookout = Lookout::new(&harness.switch, watch.cancel);
     let outcome = lookout.during(|cancel| {
-        let run = Run::open(harness, task, ask, Watch { cancel, ..watch }).map_err(GovernError::Open)?;
+        let run = RunFile::open(harness, task, ask, Watch { cancel, ..watch }).map_err(GovernError::Open)?;
         let run_id = run.id().clone();
         match harness.keeping_lease(&run_id, || lookout.lose_lease(), || follow(run)) {
             Ok(sealed) => Ok(Outcome { sealed, interrupted: false }),

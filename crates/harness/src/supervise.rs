@@ -13,9 +13,9 @@ use untrusted_fs::own_files::OwnPath as _;
 use crate::harness::Harness;
 use crate::journal::Journal;
 use crate::placement::Places;
-use crate::posture::posture;
 use crate::quarters::Quarters;
-use crate::run::{Run, Stopped};
+use crate::run::{RunFile, Stopped};
+use crate::sandboxes::posture;
 
 /// The variable by which processes of a run are found when nobody supervises them any more.
 pub(crate) const MARKER: &str = "CTO_RUN_MARK";
@@ -197,7 +197,7 @@ pub(crate) fn exceeded(ended: &Ended, limits: &Limits) -> Option<String> {
 }
 
 /// The smaller of the contract's limit and the one asked for.
-pub(crate) fn wall(run: &Run<'_>) -> Duration {
+pub(crate) fn wall(run: &RunFile<'_>) -> Duration {
     let contract = run.task.contract.limits.wall_seconds;
     Duration::from_secs(run.ask.timeout_seconds.map_or(contract, |asked| asked.min(contract)))
 }

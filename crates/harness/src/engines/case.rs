@@ -9,7 +9,7 @@ use contract::{ModelPair, TaskContract};
 use serde_json::{Value, json};
 
 use super::ending::is_close_out_forbidden;
-use crate::run::Run;
+use crate::run::RunFile;
 pub(super) use workspace::{prepare_workspace, work_branch};
 
 /// The engine's name.
@@ -42,7 +42,7 @@ pub(super) struct Given<'a> {
 
 /// The name of the task. It stands in every prompt, so that it must not be the run's: recorded traffic would never be found again.
 /// The program's data are new in each run, so no task of this name was worked on before.
-pub(super) fn task_id(run: &Run<'_>) -> String {
+pub(super) fn task_id(run: &RunFile<'_>) -> String {
     format!("{}-{}", run.task.contract.task_id, &run.contract_digest.to_string()[..8])
 }
 

@@ -8,8 +8,8 @@ use sandbox::Ended;
 use testimony::ending::{EndedHow, Ending};
 use untrusted_fs::own_files;
 
-use super::log;
-use crate::run::{Run, Stopped};
+use super::{EngineRun, Equipped, log};
+use crate::run::{RunFile, Stopped};
 
 /// Lies in `backend/` when the protocol was not kept.
 const MARKER: &str = "provider-agent-protocol.txt";
@@ -18,8 +18,8 @@ const MARKER: &str = "provider-agent-protocol.txt";
 const CLOSE_OUT: &[ForbiddenAction] = &[ForbiddenAction::PrOpen, ForbiddenAction::Push];
 
 /// True if the engine ends by a protocol and keeps an event log.
-pub(super) fn has_protocol(run: &Run<'_>) -> bool {
-    run.equipped.as_ref().is_some_and(|equipped| equipped.engine.definition.events == Speech::Case)
+pub(super) fn has_protocol(equipped: Option<&Equipped>) -> bool {
+    equipped.is_some_and(|equipped| equipped.engine.definition.events == Speech::Case)
 }
 
 /// True if the contract forbids what a closer is for.
@@ -27,54 +27,64 @@ pub(super) fn is_close_out_forbidden(forbidden: &[ForbiddenAction]) -> bool {
     CLOSE_OUT.iter().any(|action| forbidden.contains(action))
 }
 
-fn ended_how(run: &Run<'_>) -> EndedHow {
+fn ended_how(run: &RunFile<'_>, engine: &EngineRun) -> EndedHow {
     EndedHow {
-        by_itself: run.findings.engine.ended_itself,
+        by_itself: engine.end.ended_itself,
         is_close_out_forbidden: is_close_out_forbidden(&run.task.contract.forbidden_actions),
     }
 }
 
 /// Judges what was printed and logged, however the engine ended. True where the end is explained, also with an exit code that
 /// is a failure by itself.
-pub(super) fn judge(run: &mut Run<'_>, ended: &Ended, log: &[u8], code: i32) -> Result<bool, Stopped> {
-    if !has_protocol(run) {
+pub(super) fn judge(
+    run: &mut RunFile<'_>,
+    engine: &mut EngineRun,
+    equipped: Option<&Equipped>,
+    ended: &Ended,
+    log: &[u8],
+) -> Result<bool, Stopped> {
+    if !has_protocol(equipped) {
         return Ok(false);
     }
     let ending = Ending::read(&ended.stdout.text_bytes(), &ended.stderr.text_bytes(), log);
-    run.findings.engine.notes = ending.notes(ended_how(run));
-    hold_against(run, &ending, code)
+    let how = ended_how(run, engine);
+    engine.end.notes = ending.notes(how);
+    hold_against(run, &ending, how, engine.end.exit.unwrap_or(-1))
 }
 
-fn hold_against(run: &mut Run<'_>, ending: &Ending, code: i32) -> Result<bool, Stopped> {
-    let how = ended_how(run);
+fn hold_against(run: &mut RunFile<'_>, ending: &Ending, how: EndedHow, code: i32) -> Result<bool, Stopped> {
     if let Some(why) = ending.broken_protocol(how) {
         break_protocol(run, why)?;
         return Ok(true);
     }
     if let Some(text) = ending.rejected() {
-        run.findings.block(Reason::ReviewerRejected, text, log::KEPT);
+        run.standing.block(Reason::ReviewerRejected, text, log::KEPT);
         return Ok(code == 0);
     }
     if let Some(why) = ending.failed(how) {
         let text = format!("{} engine failed with exit code {code}: {why}", run.ask.engine);
-        run.findings.block(Reason::EngineFailed, text, "backend/stderr.log");
+        run.standing.block(Reason::EngineFailed, text, "backend/stderr.log");
         return Ok(true);
     }
     Ok(false)
 }
 
-fn break_protocol(run: &mut Run<'_>, why: &str) -> Result<(), Stopped> {
-    run.findings.block(Reason::AgentProtocol, why, &format!("backend/{MARKER}"));
+fn break_protocol(run: &mut RunFile<'_>, why: &str) -> Result<(), Stopped> {
+    run.standing.block(Reason::AgentProtocol, why, &format!("backend/{MARKER}"));
     Ok(run.marker(MARKER, why)?)
 }
 
 /// Judges again from what lies in the bundle, the event log included.
-pub(crate) fn judge_again(run: &mut Run<'_>) -> Result<(), Stopped> {
+pub(crate) fn judge_again(
+    run: &mut RunFile<'_>,
+    engine: &EngineRun,
+    equipped: Option<&Equipped>,
+) -> Result<(), Stopped> {
     let told = [Reason::AgentProtocol, Reason::EngineFailed, Reason::ReviewerRejected];
-    if !has_protocol(run) || !run.findings.engine.ended_itself || told.iter().any(|reason| run.findings.has(*reason)) {
+    if !has_protocol(equipped) || !engine.end.ended_itself || told.iter().any(|reason| run.standing.has(*reason)) {
         return Ok(());
     }
-    let how = ended_how(run);
+    let how = ended_how(run, engine);
     let ending =
         Ending::read(&kept(run, "backend/stdout.log"), &kept(run, "backend/stderr.log"), &kept(run, log::KEPT));
     let why = ending.broken_protocol(how).map(str::to_owned);
@@ -82,6 +92,6 @@ pub(crate) fn judge_again(run: &mut Run<'_>) -> Result<(), Stopped> {
     why.map_or(Ok(()), |why| break_protocol(run, &why))
 }
 
-fn kept(run: &Run<'_>, name: &str) -> Vec<u8> {
+fn kept(run: &RunFile<'_>, name: &str) -> Vec<u8> {
     own_files::read(run.harness.home.active_run(run.id()).join(name)).unwrap_or_default()
 }

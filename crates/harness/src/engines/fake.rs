@@ -12,10 +12,10 @@ use untrusted_fs::own_files;
 
 use super::outfit::Outfit;
 use crate::quarters::Quarters;
-use crate::run::{Run, Stopped};
+use crate::run::{RunFile, Stopped};
 
 /// How the engine is called. The script holds every patch, so that it needs nothing but this file.
-pub(super) fn outfit(run: &Run<'_>, quarters: &mut Quarters, state: &Path) -> Result<Outfit, Stopped> {
+pub(super) fn outfit(run: &RunFile<'_>, quarters: &mut Quarters, state: &Path) -> Result<Outfit, Stopped> {
     let steps = run.task.fake.clone().unwrap_or_default();
     let state_dir = quarters.show(state, "state", Access::ReadWrite);
     let script = Script { steps: steps.steps, claims: steps.claims, speaks: steps.speaks, state_dir };

@@ -13,32 +13,34 @@ use serde_json::json;
 use super::idle::{self, Idle};
 use super::linger::{self, Linger, Shared};
 use super::output::Listener;
-use super::{Ready, ending};
+use super::{EngineRun, Equipped, Ready, ending};
+use crate::decide::Preparation;
 use crate::model::{EventLog, ModelLink};
-use crate::run::{Run, Stopped};
+use crate::run::{RunFile, Stopped};
 use crate::supervise::{TIMEOUT_MARKER, exceeded, exit_code, wall};
 use crate::watch::{Step, StepState, Told, WatchRun};
 use crate::{claims, replay};
 
 /// Supervises the engine to its end, and says why the harness ended it where its work stood.
 pub(super) fn supervise(
-    run: &mut Run<'_>,
+    run: &mut RunFile<'_>,
+    preparation: &mut Preparation,
     cell: Ready,
     linger: Option<&Linger<'_>>,
     places: Vec<PathBuf>,
 ) -> Result<(Ended, Option<&'static str>), Stopped> {
     let observer = run.watch.observer;
-    let mut idle = run.equipped.as_ref().map(|equipped| {
+    let mut idle = preparation.equipped().map(|equipped| {
         let after = equipped.engine.config.idle_seconds.map_or(idle::AFTER, Duration::from_secs);
         Idle::new(after, places, run.clock.elapsed())
     });
     let stirred = Cell::new(false);
-    let mut listener = Listener::new(claims::speech(run));
+    let mut listener = Listener::new(claims::speech(run, preparation.equipped()));
     let (clock, cancel) = (run.clock, run.watch.cancel);
-    let over = run.link.as_ref().map(ModelLink::over);
+    let (link, usage) = preparation.model_mut().parts();
+    let over = link.map(ModelLink::over);
     let (stop, shared) = (AtomicBool::new(false), Shared::new());
     let journal = run.journal();
-    let (link, usage) = (run.link.as_ref(), &mut run.findings.usage);
     let log = RefCell::new(EventLog { draft: &mut run.draft, clock, journal, failed: None });
     let mut on_line = |line: Line<'_>| {
         let mut log = log.borrow_mut();
@@ -95,24 +97,30 @@ fn tell_idle(idle: &mut Idle, stirred: bool, log: &mut EventLog<'_>, observer: &
 }
 
 /// Judges the end, before the event that tells of it.
-pub(super) fn record_end(run: &mut Run<'_>, ended: &Ended, log: &[u8]) -> Result<(), Stopped> {
-    let settled = run.findings.engine.ended_by_harness.clone();
+pub(super) fn record_end(
+    run: &mut RunFile<'_>,
+    engine: &mut EngineRun,
+    equipped: Option<&Equipped>,
+    ended: &Ended,
+    log: &[u8],
+) -> Result<(), Stopped> {
+    let settled = engine.end.ended_by_harness.clone();
     let exit = if settled.is_some() { Some(0) } else { exit_code(ended) };
     let exceeded = exceeded(ended, &run.task.contract.limits);
     let started = !matches!(ended.how, How::SpawnFailed(_));
-    let engine = &mut run.findings.engine;
-    engine.exit = exit;
-    engine.timed_out = ended.timed_out;
-    engine.duration_ms = u64::try_from(ended.elapsed.as_millis()).ok();
-    engine.leftovers = ended.leftovers.names.clone();
-    engine.limits = ended.limits.clone();
-    engine.ended_itself = started && exceeded.is_none() && !ended.timed_out && !ended.cancelled && !ended.stopped;
+    let end = &mut engine.end;
+    end.exit = exit;
+    end.timed_out = ended.timed_out;
+    end.duration_ms = u64::try_from(ended.elapsed.as_millis()).ok();
+    end.leftovers = ended.leftovers.names.clone();
+    end.limits = ended.limits.clone();
+    end.ended_itself = started && exceeded.is_none() && !ended.timed_out && !ended.cancelled && !ended.stopped;
     let name = run.ask.engine.clone();
     if let Some(why) = &settled {
-        run.findings.coverage.insert(Coverage::EngineEndedByHarness);
+        run.standing.cover(Coverage::EngineEndedByHarness);
         run.marker(linger::MARKER, &format!("the harness ended the engine: {why}"))?;
     } else if let How::SpawnFailed(failure) = &ended.how {
-        run.findings.block(
+        run.standing.block(
             Reason::ProviderUnavailable,
             format!("engine `{name}` did not start: {}", failure.text),
             "backend/provider-unavailable.txt",
@@ -120,21 +128,21 @@ pub(super) fn record_end(run: &mut Run<'_>, ended: &Ended, log: &[u8]) -> Result
         run.marker("provider-unavailable.txt", &failure.text.clone())?;
     } else if let Some(what) = exceeded {
         let evidence = if ended.output_exceeded { "backend/stdout.log" } else { names::SANDBOX };
-        run.findings.block(Reason::BudgetExceeded, format!("engine `{name}` {what}"), evidence);
+        run.standing.block(Reason::BudgetExceeded, format!("engine `{name}` {what}"), evidence);
     }
     if started && !ended.cancelled {
         let code = exit.unwrap_or(-1);
-        let is_explained = ending::judge(run, ended, log, code)?;
-        if run.findings.engine.ended_itself && !is_explained && code != 0 {
+        let is_explained = ending::judge(run, engine, equipped, ended, log)?;
+        if engine.end.ended_itself && !is_explained && code != 0 {
             let text = format!("{name} engine failed with exit code {code}");
-            run.findings.block(Reason::EngineFailed, text, "backend/stderr.log");
+            run.standing.block(Reason::EngineFailed, text, "backend/stderr.log");
         }
     }
     if ended.timed_out {
         record_timeout(run, ended)?;
     }
     let exited = json!({
-        "duration_ms": run.findings.engine.duration_ms,
+        "duration_ms": engine.end.duration_ms,
         "exit_code": exit,
         "leftover_processes": ended.leftovers.killed,
         "output_bytes": ended.stdout.total + ended.stderr.total,
@@ -145,7 +153,7 @@ pub(super) fn record_end(run: &mut Run<'_>, ended: &Ended, log: &[u8]) -> Result
     Ok(run.event(EventKind::EngineExited, exited)?)
 }
 
-fn record_timeout(run: &mut Run<'_>, ended: &Ended) -> Result<(), Stopped> {
+fn record_timeout(run: &mut RunFile<'_>, ended: &Ended) -> Result<(), Stopped> {
     let (seconds, killed) = (wall(run).as_secs(), ended.leftovers.killed);
     let text = format!("the engine was ended after {seconds} s; {killed} further processes were ended with it");
     run.marker(TIMEOUT_MARKER, &text)?;

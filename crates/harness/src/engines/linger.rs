@@ -15,9 +15,9 @@ use testimony::progress::{LogProgress, log_progress};
 use tree::{Committed, Store, TreeError};
 
 use super::ending::has_protocol;
-use super::{Layered, log};
+use super::{Equipped, Layered, log};
 use crate::result::capture_into;
-use crate::run::{Run, Stopped};
+use crate::run::{RunFile, Stopped};
 use crate::target::Copy;
 
 /// Lies in `backend/` when the engine was ended because its work stood.
@@ -104,12 +104,16 @@ impl<T: PartialEq> Standing<T> {
 
 impl<'a> Linger<'a> {
     /// None for an engine that ends by itself.
-    pub(super) fn of(run: &Run<'_>, copy: &'a Copy, layers: Option<&'a Layered>) -> Result<Option<Self>, Stopped> {
-        let Some(engine) = run.equipped.as_ref().map(|equipped| &equipped.engine).filter(|it| it.definition.lingers)
-        else {
+    pub(super) fn of(
+        run: &RunFile<'_>,
+        equipped: Option<&Equipped>,
+        copy: &'a Copy,
+        layers: Option<&'a Layered>,
+    ) -> Result<Option<Self>, Stopped> {
+        let Some(engine) = equipped.map(|equipped| &equipped.engine).filter(|it| it.definition.lingers) else {
             return Ok(None);
         };
-        let commit = if has_protocol(run) {
+        let commit = if has_protocol(equipped) {
             None
         } else {
             let litter = PathSet::rooted(&engine.definition.litter)?;

@@ -8,6 +8,7 @@ mod equip;
 mod fake;
 mod follow;
 mod git;
+mod given;
 mod identity;
 mod idle;
 mod kept;
@@ -17,6 +18,7 @@ mod log;
 mod order;
 mod outfit;
 mod output;
+mod ran;
 mod registry;
 mod state;
 
@@ -25,6 +27,8 @@ pub(crate) use case::{CASE, RUNTIME_PROVIDER};
 pub(crate) use ending::judge_again;
 pub(crate) use equip::{Equipment, Equipped, equip};
 pub use equip::{check_source, find_engine, list_sources};
+pub(crate) use given::Given;
+pub(crate) use ran::EngineRun;
 pub use registry::{Engine, EngineConfig, Engines, FAKE, is_built_in};
 
 use std::net::TcpListener;
@@ -32,16 +36,19 @@ use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use contract::text::shown;
-use contract::{Coverage, EventKind, Gate, Reason};
+use contract::{Coverage, Decision, EventKind, Gate, Reason};
 use evidence::{names, stop};
+use gate::Admission;
 use gate::conduct::{GitState, judge_conduct, judge_git_changes};
 use sandbox::{Confined, Ended, Spec, Stage, SuperviseError};
 use serde_json::json;
 
-use crate::decide::AdmittedRun;
+use crate::claims;
+use crate::decide::{AdmittedRun, Preparation};
 use crate::environment;
 use crate::posture;
-use crate::run::{Run, Stopped};
+use crate::run::{RunFile, Stopped};
+use crate::sandboxes::{self, Cells};
 use crate::supervise::wall;
 use crate::target::{Copy, Target};
 use crate::watch::{Step, StepState};
@@ -55,7 +62,10 @@ const ENGINE: &str = "engine";
 
 /// A copy that an engine may work in, with its sandbox built and probed: the gates passed.
 pub(crate) struct Workspace<'a> {
-    run: Run<'a>,
+    run: RunFile<'a>,
+    admission: Admission,
+    preparation: Preparation,
+    engine: EngineRun,
     copy: Copy,
     state: PathBuf,
     git: GitState,
@@ -88,13 +98,16 @@ pub(crate) struct Blocked {
 
 /// A run that goes no further, whatever was found out before. Its engine was not started.
 pub(crate) struct BlockedRun<'a> {
-    run: Run<'a>,
+    run: RunFile<'a>,
+    admission: Admission,
+    preparation: Preparation,
+    engine: EngineRun,
     blocked: Blocked,
 }
 
 impl<'a> BlockedRun<'a> {
-    pub(crate) fn into_parts(self) -> (Run<'a>, Blocked) {
-        (self.run, self.blocked)
+    pub(crate) fn into_parts(self) -> (RunFile<'a>, Admission, Preparation, EngineRun, Blocked) {
+        (self.run, self.admission, self.preparation, self.engine, self.blocked)
     }
 }
 
@@ -106,9 +119,23 @@ pub(crate) enum Prepared<'a> {
 
 /// A copy in which an engine has worked and whose processes are dead.
 pub(crate) struct Worked<'a> {
-    pub(crate) run: Run<'a>,
+    run: RunFile<'a>,
+    admission: Admission,
+    preparation: Preparation,
+    engine: EngineRun,
+    place: WorkedIn,
+}
+
+/// The copy, and where the changes of an engine lie if not in it.
+pub(crate) struct WorkedIn {
     pub(crate) copy: Copy,
     pub(crate) layers: Option<Layered>,
+}
+
+impl<'a> Worked<'a> {
+    pub(crate) fn into_parts(self) -> (RunFile<'a>, Admission, Preparation, EngineRun, WorkedIn) {
+        (self.run, self.admission, self.preparation, self.engine, self.place)
+    }
 }
 
 /// An engine that has not started.
@@ -152,76 +179,134 @@ impl Ready {
 impl<'a> AdmittedRun<'a> {
     /// Announces the copy and the plan and builds the sandbox. Only an admitted run has one.
     pub(crate) fn prepare(self, target: Target) -> Result<Prepared<'a>, Stopped> {
-        let (mut run, admission) = self.into_parts();
+        let (run, preparation, admission) = self.into_parts();
         let Some(copy) = target.copy else { return Err(Stopped::Impossible("an admitted run has no copy")) };
-        run.step(Step::Workspace, StepState::Began, "")?;
-        let files = announce(&mut run, &copy)?;
-        run.trace("admitted", json!({"decision_id": admission.decision().decision_id}))?;
+        let mut building = Building { run, admission, preparation, engine: EngineRun::default() };
+        let state = building.run.work_dir("engine/state")?;
+        match building.build(&copy, &state)? {
+            Err(blocked) => building.block(blocked),
+            Ok((cell, layers)) => {
+                let Building { run, admission, preparation, engine } = building;
+                let git = git::state(&copy.root, None);
+                let workspace = Workspace { run, admission, preparation, engine, copy, state, git, layers, cell };
+                Ok(Prepared::Ready(Box::new(workspace)))
+            }
+        }
+    }
+}
+
+/// An admitted run whose engine's sandbox is being built.
+struct Building<'a> {
+    run: RunFile<'a>,
+    admission: Admission,
+    preparation: Preparation,
+    engine: EngineRun,
+}
+
+impl<'a> Building<'a> {
+    fn build(&mut self, copy: &Copy, state: &Path) -> Result<Result<(Ready, Option<Layered>), Blocked>, Stopped> {
+        self.run.step(Step::Workspace, StepState::Began, "")?;
+        let files = self.announce(copy)?;
+        self.run.trace("admitted", json!({"decision_id": self.admission.decision().decision_id}))?;
         stop::here("workspace.announced");
-        let layers = environment::layers_of_engine(&run, &copy)?;
-        let state = run.work_dir("engine/state")?;
-        let spec = match order(&mut run, &copy, &layers, &state)? {
+        let layers = environment::layers_of_engine(&self.run, self.preparation.layer(), copy)?;
+        let decision = self.admission.decision();
+        let spec = match order(&mut self.run, &mut self.engine, &self.preparation, decision, copy, &layers, state)? {
             Ok(spec) => spec,
-            Err(blocked) => return block(run, blocked),
+            Err(blocked) => return Ok(Err(blocked)),
         };
-        let stage = run.take_stage()?;
+        let stage = self.run.take_stage()?;
         let mut cell = match Ready::build(stage, spec) {
             Ok(cell) => cell,
             Err(SuperviseError::ConfineProgram { failure, probes }) => {
                 let open: Vec<_> = probes.iter().filter(|probe| !probe.refused).map(|probe| &probe.name).collect();
-                run.trace("sandbox.failed", json!({"failure": failure, "open": open}))?;
-                let why = format!("sandbox profile `{}` could not be built: {}", run.ask.sandbox, failure.text);
-                return block(run, Blocked::unconfined(why));
+                self.run.trace("sandbox.failed", json!({"failure": failure, "open": open}))?;
+                let asked = self.run.ask.sandbox;
+                let why = format!("sandbox profile `{asked}` could not be built: {}", failure.text);
+                return Ok(Err(Blocked::unconfined(why)));
             }
             Err(error) => return Err(error.into()),
         };
-        if let Err(why) = serve_model(&mut run, &mut cell) {
-            return block(run, Blocked::unconfined(why));
+        if let Err(why) = self.serve_model(&mut cell) {
+            return Ok(Err(Blocked::unconfined(why)));
         }
         let layers = cell.take_upper().map(|changes| Layered { changes, layers });
-        let refused = match &cell {
+        self.announce_sandbox(&cell)?;
+        let decision = self.admission.decision();
+        let commit = baseline_commit(decision).unwrap_or_default();
+        let detail = format!("{files} files from baseline {}", commit.get(..7).unwrap_or(commit));
+        self.run.step(Step::Workspace, StepState::Ended, &detail)?;
+        Ok(Ok((cell, layers)))
+    }
+
+    /// Hands the socket inside the engine's network to the bridge, where the engine needs a model.
+    fn serve_model(&mut self, cell: &mut Ready) -> Result<(), String> {
+        let Some(link) = self.preparation.model_mut().link_mut() else { return Ok(()) };
+        let listener = cell.take_listener().ok_or("the sandbox has no listener for the bridge")?;
+        link.serve(listener)
+    }
+
+    fn announce(&mut self, copy: &Copy) -> Result<usize, Stopped> {
+        let run = &mut self.run;
+        let files = copy.baseline.listing.0.len();
+        let contract = &run.task.contract;
+        let plan = json!({
+            "allowed_paths": contract.allowed_paths,
+            "by": "harness",
+            "commands": contract.verification_commands,
+            "forbidden_paths": contract.forbidden_paths,
+            "limits": contract.limits,
+        });
+        let commit = baseline_commit(self.admission.decision());
+        let prepared =
+            json!({"baseline_commit": commit, "baseline_tree": copy.baseline.tree.to_string(), "files": files});
+        run.event(EventKind::WorkspacePrepared, prepared)?;
+        run.event(EventKind::PlanUpdated, plan)?;
+        if !copy.absent.is_empty() {
+            run.standing.cover(Coverage::ContentNotInGit);
+        }
+        Ok(files)
+    }
+
+    fn announce_sandbox(&mut self, cell: &Ready) -> Result<(), Stopped> {
+        let run = &mut self.run;
+        let refused = match cell {
             Ready::Open(..) => 0,
             Ready::Confined(confined) => confined.applied().probes.len(),
         };
-        let applied = json!({"asked": run.ask.sandbox, "probes_refused": refused, "profile": run.ask.sandbox});
-        run.posture = match &cell {
+        run.posture = match cell {
             Ready::Open(..) => None,
-            Ready::Confined(confined) => Some(posture::posture(confined.applied())?),
+            Ready::Confined(confined) => Some(sandboxes::posture(confined.applied())?),
         };
+        let applied = json!({"asked": run.ask.sandbox, "probes_refused": refused, "profile": run.ask.sandbox});
         run.event(EventKind::SandboxApplied, applied)?;
-        run.note_findings();
-        let commit = run.findings.baseline_commit.clone().unwrap_or_default();
-        let detail = format!("{files} files from baseline {}", commit.get(..7).unwrap_or(&commit));
-        run.step(Step::Workspace, StepState::Ended, &detail)?;
-        let git = git::state(&copy.root, None);
-        Ok(Prepared::Ready(Box::new(Workspace { run, copy, state, git, layers, cell })))
+        run.note_found(&self.engine);
+        Ok(())
+    }
+
+    /// Ends a run before its engine starts.
+    fn block(mut self, blocked: Blocked) -> Result<Prepared<'a>, Stopped> {
+        let run = &mut self.run;
+        let Blocked { gate, reason, why } = &blocked;
+        run.standing.block(*reason, shown(why), names::TRACE);
+        let data = json!({
+            "backend": run.ask.engine,
+            "case_executed": false,
+            "engine_executed": false,
+            "gate": gate,
+            "mutation_mode": run.task.contract.mutation_mode,
+            "reason": reason,
+        });
+        run.event(EventKind::BackendGateBlocked, data)?;
+        run.step(Step::Workspace, StepState::Refused, reason.code())?;
+        run.note_found(&self.engine);
+        let Self { run, admission, preparation, engine } = self;
+        Ok(Prepared::Blocked(Box::new(BlockedRun { run, admission, preparation, engine, blocked })))
     }
 }
 
-/// Hands the socket inside the engine's network to the bridge, where the engine needs a model.
-fn serve_model(run: &mut Run<'_>, cell: &mut Ready) -> Result<(), String> {
-    let Some(link) = &mut run.link else { return Ok(()) };
-    let listener = cell.take_listener().ok_or("the sandbox has no listener for the bridge")?;
-    link.serve(listener)
-}
-
-fn announce(run: &mut Run<'_>, copy: &Copy) -> Result<usize, Stopped> {
-    let files = copy.baseline.listing.0.len();
-    let contract = &run.task.contract;
-    let plan = json!({
-        "allowed_paths": contract.allowed_paths,
-        "by": "harness",
-        "commands": contract.verification_commands,
-        "forbidden_paths": contract.forbidden_paths,
-        "limits": contract.limits,
-    });
-    let prepared = json!({"baseline_commit": run.findings.baseline_commit, "baseline_tree": copy.baseline.tree.to_string(), "files": files});
-    run.event(EventKind::WorkspacePrepared, prepared)?;
-    run.event(EventKind::PlanUpdated, plan)?;
-    if !copy.absent.is_empty() {
-        run.findings.coverage.insert(Coverage::ContentNotInGit);
-    }
-    Ok(files)
+fn baseline_commit(decision: &Decision) -> Option<&str> {
+    decision.inputs.target.as_ref()?.baseline_commit.as_deref()
 }
 
 impl Blocked {
@@ -230,59 +315,41 @@ impl Blocked {
     }
 }
 
-/// Ends a run before its engine starts.
-fn block(mut run: Run<'_>, blocked: Blocked) -> Result<Prepared<'_>, Stopped> {
-    let Blocked { gate, reason, why } = &blocked;
-    run.findings.block(*reason, shown(why), names::TRACE);
-    let data = json!({
-        "backend": run.ask.engine,
-        "case_executed": false,
-        "engine_executed": false,
-        "gate": gate,
-        "mutation_mode": run.task.contract.mutation_mode,
-        "reason": reason,
-    });
-    run.event(EventKind::BackendGateBlocked, data)?;
-    run.step(Step::Workspace, StepState::Refused, reason.code())?;
-    run.note_findings();
-    Ok(Prepared::Blocked(Box::new(BlockedRun { run, blocked })))
-}
-
 impl<'a> Workspace<'a> {
     /// Runs the engine to its end, or to the end of its time.
     pub(crate) fn work(self) -> Result<Worked<'a>, Stopped> {
-        let Self { mut run, copy, state, git, layers, cell } = self;
+        let Self { mut run, admission, mut preparation, mut engine, copy, state, git, layers, cell } = self;
         run.check_cancelled()?;
         run.step(Step::Engine, StepState::Began, "")?;
-        let inputs = run.findings.decision.as_ref().map(|decision| &decision.inputs);
-        let intent =
-            json!({"argv_sha256": run.findings.engine.argv_sha256, "engine": run.ask.engine, "inputs": inputs});
+        let inputs = &admission.decision().inputs;
+        let intent = json!({"argv_sha256": engine.argv_sha256(), "engine": run.ask.engine, "inputs": inputs});
         stop::here("engine.intending");
         run.harness.ledger().engine_starting(run.id(), run.clock.now(), &intent)?;
         stop::here("engine.intended");
-        run.findings.engine.started = true;
+        run.standing.note_engine_started();
         let seconds = wall(&run).as_secs();
         run.event(EventKind::EngineStarted, json!({"engine": run.ask.engine, "wall_seconds": seconds}))?;
         stop::here("engine.starting");
-        let linger = Linger::of(&run, &copy, layers.as_ref())?;
+        let linger = Linger::of(&run, preparation.equipped(), &copy, layers.as_ref())?;
         let places = vec![layers.as_ref().map_or_else(|| copy.root.clone(), Layered::path)];
-        let (ended, settled) = supervise(&mut run, cell, linger.as_ref(), places)?;
-        run.findings.engine.ended_by_harness = settled.map(str::to_owned);
+        let (ended, settled) = supervise(&mut run, &mut preparation, cell, linger.as_ref(), places)?;
+        engine.end.ended_by_harness = settled.map(str::to_owned);
         stop::here("engine.ended");
-        run.close_link()?;
+        preparation.model_mut().close(&mut run)?;
         regain(layers.as_ref().map(|layers| layers.changes.as_fd()), &[&copy.root, &state]);
-        let log = if has_protocol(&run) { log::read(&copy, layers.as_ref()) } else { Vec::new() };
-        record_end(&mut run, &ended, &log)?;
+        let equipped = preparation.equipped();
+        let log = if has_protocol(equipped) { log::read(&copy, layers.as_ref()) } else { Vec::new() };
+        record_end(&mut run, &mut engine, equipped, &ended, &log)?;
         conduct(&mut run, &ended, &git, &git::state(&copy.root, layers.as_ref()))?;
-        state::collect(&mut run, &ended, &log, &state)?;
-        run.note_findings();
+        state::collect(&mut run, equipped, &ended, &log, &state)?;
+        engine.claims = claims::hear(&run, equipped, &ended, &log);
+        run.note_found(&engine);
         stop::here("engine.collected");
         if !ended.cancelled {
-            let exit =
-                run.findings.engine.exit.map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
+            let exit = engine.exit().map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
             run.step(Step::Engine, StepState::Ended, &exit)?;
         }
-        Ok(Worked { run, copy, layers })
+        Ok(Worked { run, admission, preparation, engine, place: WorkedIn { copy, layers } })
     }
 }
 
@@ -294,10 +361,12 @@ fn regain(changes: Option<BorrowedFd<'_>>, roots: &[&Path]) {
 }
 
 /// What the recorders saw of the engine, and what it made of its repository's configuration.
-fn conduct(run: &mut Run<'_>, ended: &Ended, before: &GitState, after: &GitState) -> Result<(), Stopped> {
-    run.findings.cells.add(ENGINE, ended)?;
-    run.clean_cells()?;
-    let mut attempts = run.findings.cells.last().map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default();
+fn conduct(run: &mut RunFile<'_>, ended: &Ended, before: &GitState, after: &GitState) -> Result<(), Stopped> {
+    let mut cells = Cells::default();
+    cells.add(ENGINE, ended)?;
+    run.add_cells(cells)?;
+    let engine = run.sandboxes.cells().last().filter(|cell| cell.name == ENGINE);
+    let mut attempts = engine.map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default();
     attempts.extend(judge_git_changes(ENGINE, before, after));
     posture::hold_against(run, attempts)
 }

@@ -2,48 +2,54 @@
 
 use std::path::{Path, PathBuf};
 
-use contract::{Gate, Reason, canonical_digest};
+use contract::{Decision, Gate, Reason, canonical_digest};
 use sandbox::{Spec, Upper, WorkspaceFrom};
 
+use super::given::{Given, Handed, repository_paths};
 use super::outfit::Outfit;
-use super::{Blocked, case, fake, outfit};
+use super::{Blocked, EngineRun, Equipped, case, fake, outfit};
+use crate::decide::Preparation;
 use crate::model::{ModelLink, PORT};
-use crate::proof::{Given, Handed, repository_paths};
 use crate::quarters::{GIVEN, Quarters};
-use crate::run::{Run, Stopped};
+use crate::run::{RunFile, Stopped};
 use crate::supervise::{space, wall};
 use crate::target::Copy;
 
 /// What the engine's process is to be, and what it will see.
 pub(super) fn order(
-    run: &mut Run<'_>,
+    run: &mut RunFile<'_>,
+    engine: &mut EngineRun,
+    preparation: &Preparation,
+    decision: &Decision,
     copy: &Copy,
     layers: &[PathBuf],
     state: &Path,
 ) -> Result<Result<Spec, Blocked>, Stopped> {
     let mut quarters = run.setting().quarters("engine", copy.root.clone())?;
     let is_layered = copy.manifest.is_none() || !layers.is_empty();
-    let prepared = prepare(run, copy, is_layered)?;
+    let equipped = preparation.equipped();
+    let prepared = prepare(run, equipped, copy, is_layered)?;
     if is_layered {
         let lower = prepared.iter().chain(layers).chain([&copy.root]).cloned().collect();
         let space = space(&run.task.contract.limits);
         quarters = quarters.layered(layers.to_vec(), WorkspaceFrom::Layers { lower, upper: Upper::Memory(space) });
     }
-    let equipped = run.equipped.clone();
-    let outfit = match &equipped {
-        Some(equipped) => match outfit::dress(run, equipped, &mut quarters, state)? {
+    let facts = decision.inputs.settings.model.as_ref();
+    let link = preparation.model().link();
+    let outfit = match equipped {
+        Some(equipped) => match outfit::dress(run, equipped, link.zip(facts), &mut quarters, state)? {
             Ok(outfit) => outfit,
             Err(unfit) => return Ok(Err(unfit)),
         },
         None => fake::outfit(run, &mut quarters, state)?,
     };
-    run.findings.engine.argv_sha256 = Some(canonical_digest(&outfit.argv)?);
+    engine.end.argv_sha256 = Some(canonical_digest(&outfit.argv)?);
     let mut spec = run.setting().spec(&outfit.argv, None, &quarters, wall(run)).ok_or_else(|| missing(&outfit.argv))?;
-    run.findings.writable = spec.watched.as_ref().map(|watched| watched.roots.clone()).unwrap_or_default();
+    engine.writable = spec.watched.as_ref().map(|watched| watched.roots.clone()).unwrap_or_default();
     spec.env.retain(|(known, _)| !outfit.variables.iter().any(|(name, _)| name == known));
     spec.env.extend(outfit.variables.iter().cloned());
     if equipped.is_some()
-        && let Some(unfit) = named_target(run, &quarters, &outfit, &spec.env)?
+        && let Some(unfit) = named_target(run, engine, link, &quarters, &outfit, &spec.env)?
     {
         return Ok(Err(unfit));
     }
@@ -51,8 +57,7 @@ pub(super) fn order(
     spec.cwd = outfit.cwd.unwrap_or(spec.cwd);
     let above = quarters.tree().parent().unwrap_or(Path::new("/"));
     spec.env.push(("GIT_CEILING_DIRECTORIES".to_owned(), above.display().to_string()));
-    let facts = run.findings.decision.as_ref().and_then(|decision| decision.inputs.settings.model.as_ref());
-    if let (Some(link), Some(facts)) = (&run.link, facts)
+    if let (Some(link), Some(facts)) = (link, facts)
         && let (Some(pair), Some(confinement)) = (&facts.requested, &mut spec.confinement)
     {
         if equipped.is_none() {
@@ -64,8 +69,13 @@ pub(super) fn order(
 }
 
 /// Prepares the workspace of an engine that needs more than its files; the layer that is to lie on top, where there are layers.
-fn prepare(run: &mut Run<'_>, copy: &Copy, is_layered: bool) -> Result<Option<PathBuf>, Stopped> {
-    if run.equipped.as_ref().is_none_or(|equipped| equipped.engine.id != case::CASE) {
+fn prepare(
+    run: &RunFile<'_>,
+    equipped: Option<&Equipped>,
+    copy: &Copy,
+    is_layered: bool,
+) -> Result<Option<PathBuf>, Stopped> {
+    if equipped.is_none_or(|equipped| equipped.engine.id != case::CASE) {
         return Ok(None);
     }
     let layer = is_layered.then(|| run.work_dir("engine/prepared")).transpose()?;
@@ -74,12 +84,14 @@ fn prepare(run: &mut Run<'_>, copy: &Copy, is_layered: bool) -> Result<Option<Pa
 
 /// Looks for repositories of the operator's in everything the engine is handed, and keeps what was looked at.
 fn named_target(
-    run: &mut Run<'_>,
+    run: &RunFile<'_>,
+    engine: &mut EngineRun,
+    link: Option<&ModelLink>,
     quarters: &Quarters,
     outfit: &Outfit,
     environment: &[(String, String)],
 ) -> Result<Option<Blocked>, Stopped> {
-    let token = run.link.as_ref().map(ModelLink::token);
+    let token = link.map(ModelLink::token);
     let named = |(_, value): &&(String, String)| token.is_none_or(|token| !value.contains(token));
     let handed = Handed {
         argv: &outfit.argv,
@@ -99,7 +111,7 @@ fn named_target(
         Err(unread) => return Ok(Some(not_admitted(unread.to_string()))),
     };
     let (given, found) = Given::search(run, &handed, &paths)?;
-    run.findings.given = Some(given);
+    engine.given = Some(given);
     Ok(found.map(|place| {
         not_admitted(format!("{} names a repository of the operator's, and an engine is told of none", place.as_str()))
     }))

@@ -16,7 +16,7 @@ use super::case;
 use super::equip::Equipped;
 use crate::model::ModelLink;
 use crate::quarters::Quarters;
-use crate::run::{Run, Stopped};
+use crate::run::{RunFile, Stopped};
 
 /// Everything that is put on.
 pub(super) struct Outfit {
@@ -35,8 +35,9 @@ pub(super) struct Outfit {
 const TASK: &str = "task.md";
 
 pub(super) fn dress(
-    run: &mut Run<'_>,
+    run: &mut RunFile<'_>,
     equipped: &Equipped,
+    model: Option<(&ModelLink, &ModelFacts)>,
     quarters: &mut Quarters,
     state: &Path,
 ) -> Result<Result<Outfit, Blocked>, Stopped> {
@@ -46,12 +47,11 @@ pub(super) fn dress(
         let _ = quarters.show(&piece.host, &piece.name, Access::ReadOnly);
     }
     let seen_state = quarters.show(state, "state", Access::ReadWrite);
-    let facts = run.findings.decision.as_ref().and_then(|decision| decision.inputs.settings.model.clone());
     let mut values = values(run, equipped, quarters, &seen_state)?;
-    if let (Some(link), Some(facts)) = (&run.link, &facts) {
+    if let Some((link, facts)) = model {
         add_model(&mut values, link, facts, definition);
     }
-    let configuration = match configure(run, equipped, &mut values, state, facts.as_ref())? {
+    let configuration = match configure(run, equipped, &mut values, state, model.map(|(_, facts)| facts))? {
         Ok(configuration) => configuration,
         Err(unfit) => return Ok(Err(unfit)),
     };
@@ -70,7 +70,12 @@ pub(super) fn dress(
 }
 
 /// What stands for the names in a definition, but for those of the model.
-fn values(run: &mut Run<'_>, equipped: &Equipped, quarters: &mut Quarters, state: &Path) -> Result<Values, Stopped> {
+fn values(
+    run: &mut RunFile<'_>,
+    equipped: &Equipped,
+    quarters: &mut Quarters,
+    state: &Path,
+) -> Result<Values, Stopped> {
     let brief = brief(&run.task.contract, equipped.engine.id == case::CASE);
     let task = run.work_dir("engine")?.join(TASK);
     own_files::write(&task, &brief).map_err(|error| Stopped::Io(task.clone(), error))?;
@@ -89,7 +94,7 @@ fn values(run: &mut Run<'_>, equipped: &Equipped, quarters: &mut Quarters, state
 
 /// Writes what the engine will read, and reads it back: it is what the admission says, or nothing is started.
 fn configure(
-    run: &mut Run<'_>,
+    run: &mut RunFile<'_>,
     equipped: &Equipped,
     values: &mut Values,
     state: &Path,
@@ -120,7 +125,7 @@ fn configure(
 }
 
 /// What every program's search path is.
-fn search_path(run: &Run<'_>, quarters: &Quarters) -> String {
+fn search_path(run: &RunFile<'_>, quarters: &Quarters) -> String {
     let dirs = run.setting().path();
     dirs.iter().map(|dir| text(&quarters.seen(dir))).collect::<Vec<_>>().join(":")
 }
@@ -134,7 +139,7 @@ fn own_place(place: &str, state: &Path, seen: &Path) -> Result<PathBuf, Stopped>
 }
 
 fn case_given<'a>(
-    run: &'a Run<'_>,
+    run: &'a RunFile<'_>,
     task_id: &'a str,
     values: &'a Values,
     facts: Option<&'a ModelFacts>,
@@ -178,7 +183,7 @@ fn write_files(files: &[(String, String)], state: &Path) -> Result<Vec<(String, 
     Ok(read)
 }
 
-fn record(run: &mut Run<'_>, read: &[(String, Vec<u8>)], facts: Option<&ModelFacts>) -> Result<(), Stopped> {
+fn record(run: &mut RunFile<'_>, read: &[(String, Vec<u8>)], facts: Option<&ModelFacts>) -> Result<(), Stopped> {
     let model = facts.map(
         |facts| json!({"admission_sha256": facts.admission.sha256(), "pair": facts.requested, "wire": facts.wire}),
     );

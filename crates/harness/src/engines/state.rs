@@ -13,8 +13,8 @@ use sandbox::Ended;
 use serde_json::json;
 use untrusted_fs::{Bounds, Entry, Met, Next, kind, open_regular, open_root, read_within, walk};
 
-use super::{fake, log};
-use crate::run::{Run, Stopped};
+use super::{Equipped, fake, log};
+use crate::run::{RunFile, Stopped};
 
 /// What is collected of an engine's own state.
 const STATE_FILES: usize = 1000;
@@ -28,21 +28,25 @@ const STATE_NAMED: usize = 1000;
 /// Where it lies in the bundle.
 const FOLDER: &str = "backend";
 
-/// Keeps what the engine printed and left in its own state, and reads what it says of itself.
-pub(super) fn collect(run: &mut Run<'_>, ended: &Ended, events: &[u8], state: &Path) -> Result<(), Stopped> {
+/// Keeps what the engine printed and left in its own state; the verdict of its own reviewer counts against it.
+pub(super) fn collect(
+    run: &mut RunFile<'_>,
+    equipped: Option<&Equipped>,
+    ended: &Ended,
+    events: &[u8],
+    state: &Path,
+) -> Result<(), Stopped> {
     run.write("backend/stdout.log", &ended.stdout.text_bytes())?;
     run.write("backend/stderr.log", &ended.stderr.text_bytes())?;
     if !events.is_empty() {
         run.write(log::KEPT, events)?;
     }
-    let globs =
-        run.equipped.as_ref().map(|equipped| equipped.engine.definition.not_kept.as_slice()).unwrap_or_default();
+    let globs = equipped.map(|equipped| equipped.engine.definition.not_kept.as_slice()).unwrap_or_default();
     // What cannot be read as a glob was refused when the definition was loaded.
     let not_kept = PathSet::rooted(globs).map_err(|error| Stopped::Io(state.to_owned(), io::Error::other(error)))?;
     collect_state(run, state, &mut Budget::new(not_kept))?;
-    crate::claims::hear(run, ended, events);
-    if run.equipped.is_none() && fake::review(&ended.stdout.text_bytes()) == Some(Review::Rejected) {
-        run.findings.block(
+    if equipped.is_none() && fake::review(&ended.stdout.text_bytes()) == Some(Review::Rejected) {
+        run.standing.block(
             Reason::ReviewerRejected,
             "the engine's own reviewer rejected the change",
             "backend/stdout.log",
@@ -89,7 +93,7 @@ impl Budget {
         Ok(bytes)
     }
 
-    fn leave_out(&mut self, run: &mut Run<'_>, name: &str, bytes: u64, why: &str) -> Result<(), Stopped> {
+    fn leave_out(&mut self, run: &mut RunFile<'_>, name: &str, bytes: u64, why: &str) -> Result<(), Stopped> {
         match self.named.checked_sub(1) {
             Some(left) => {
                 self.named = left;
@@ -113,7 +117,7 @@ fn in_words(error: io::Error) -> &'static str {
 
 /// Copies regular files within limits. Neither a link nor a pipe is opened, whenever it takes the place of a file. A name the
 /// harness uses itself is not overwritten: the run fails.
-fn collect_state(run: &mut Run<'_>, from: &Path, budget: &mut Budget) -> Result<(), Stopped> {
+fn collect_state(run: &mut RunFile<'_>, from: &Path, budget: &mut Budget) -> Result<(), Stopped> {
     let root = match open_root(from) {
         Ok(root) => root,
         Err(error) => return budget.leave_out(run, FOLDER, 0, &format!("cannot be opened: {}", error.kind())),
@@ -129,7 +133,7 @@ fn collect_state(run: &mut Run<'_>, from: &Path, budget: &mut Budget) -> Result<
     Ok(())
 }
 
-fn collect_entry(run: &mut Run<'_>, budget: &mut Budget, met: Met<'_>) -> Result<Next, Stopped> {
+fn collect_entry(run: &mut RunFile<'_>, budget: &mut Budget, met: Met<'_>) -> Result<Next, Stopped> {
     let name = |path: &[u8]| format!("{FOLDER}/{}", String::from_utf8_lossy(path));
     match met {
         Met::Left { .. } => {}
@@ -154,10 +158,10 @@ fn collect_entry(run: &mut Run<'_>, budget: &mut Budget, met: Met<'_>) -> Result
 }
 
 /// A piece of the engine's state that cannot be kept makes the run fail.
-fn keep(run: &mut Run<'_>, name: &str, bytes: &[u8]) -> Result<(), Stopped> {
+fn keep(run: &mut RunFile<'_>, name: &str, bytes: &[u8]) -> Result<(), Stopped> {
     let Err(error) = run.write(name, bytes) else { return Ok(()) };
     run.trace("artifact.failed", json!({"error": error.error.to_string(), "path": name}))?;
-    run.findings.block(
+    run.standing.block(
         Reason::ArtifactWriteFailure,
         format!("`{}` could not be written: {}", shown(name), error.error),
         "trace.jsonl",

@@ -25,8 +25,8 @@ use super::withdraw::{ExamFiles, withdraw_exam_files};
 use crate::exam::sort_of;
 use crate::gc::{hold_for_use, touch};
 use crate::host::Seen;
-use crate::posture::Cells;
 use crate::run::Stopped;
+use crate::sandboxes::Cells;
 use crate::supervise::Setting;
 
 /// Version of what is kept and of how it is made.

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use contract::Coverage;
 
-use crate::run::{Run, Stopped};
+use crate::run::{RunFile, Stopped};
 use crate::target::Copy;
 
 pub(crate) use layer::{JudgedTree, Layer, Made, Setup};
@@ -26,46 +26,46 @@ pub(crate) use withdraw::ExamFiles;
 /// What setup printed, in the bundle.
 pub(crate) const SETUP_LOG: &str = "setup.log";
 
-/// Looks at the mounts and makes the setup layer of the baseline, or finds it; says why it cannot, if it cannot.
-pub(crate) fn prepare(run: &mut Run<'_>, copy: &Copy) -> Result<Result<(), String>, Stopped> {
+/// Looks at the mounts and makes the setup layer of the baseline, or finds it, where the contract has a setup; says why it
+/// cannot, if it cannot.
+pub(crate) fn prepare(run: &mut RunFile<'_>, copy: &Copy) -> Result<Result<Option<Layer>, String>, Stopped> {
     let environment = &run.task.contract.environment;
-    run.findings.environment.mounts = match digests(run.harness, &environment.mounts) {
+    let mounts = match digests(run.harness, &environment.mounts) {
         Err(Stopped::Io(path, error)) => {
             return Ok(Err(format!("environment.mounts `{}` cannot be read: {error}", path.display())));
         }
         digests => digests?,
     };
+    run.sandboxes.note_mounts(mounts.clone());
     if environment.setup.is_empty() {
-        return Ok(Ok(()));
+        return Ok(Ok(None));
     }
     if !environment.setup_network.is_empty() {
-        run.findings.coverage.insert(Coverage::SetupWithNetwork);
+        run.standing.cover(Coverage::SetupWithNetwork);
     }
-    let mounts = run.findings.environment.mounts.clone();
     let mut setup = Setup::new(run.setting(), run.watch.cancel, &mounts, &copy.baseline.store);
     let made = setup.baseline_layer(&copy.baseline.listing);
     let Setup { cells, log, .. } = setup;
-    run.findings.cells.extend(cells);
+    run.add_cells(cells)?;
     run.write(SETUP_LOG, &log)?;
     // Also of a setup that was cancelled: its sandbox is part of what the run came to.
-    run.note_findings();
+    run.note_standing();
     match made? {
         Made::Failed(failed) => {
             let why = format!("the environment could not be set up: {failed}");
-            run.findings.environment.setup.push(failed.record);
+            run.sandboxes.add_setup([failed.record]);
             Ok(Err(why))
         }
         Made::Layer(layer) => {
-            run.findings.environment.setup.push(layer.record.clone());
-            run.layer = Some(layer);
-            Ok(Ok(()))
+            run.sandboxes.add_setup([layer.record.clone()]);
+            Ok(Ok(Some(layer)))
         }
     }
 }
 
 /// The layers over the checkout of an engine's workspace, the first on top.
-pub(crate) fn layers_of_engine(run: &Run<'_>, copy: &Copy) -> Result<Vec<PathBuf>, Stopped> {
-    let Some(layer) = &run.layer else { return Ok(Vec::new()) };
+pub(crate) fn layers_of_engine(run: &RunFile<'_>, layer: Option<&Layer>, copy: &Copy) -> Result<Vec<PathBuf>, Stopped> {
+    let Some(layer) = layer else { return Ok(Vec::new()) };
     let folder = run.setting().dir("setup-restored")?;
     fit::fit_layer(&copy.baseline.store, &copy.baseline.listing, layer, folder)
 }

@@ -36,8 +36,8 @@ use testimony::results::TestResults;
 use tree::{Entry, Listing, Mode, Store, folders_above};
 
 use crate::environment::Layer;
-use crate::posture::Cells;
 use crate::run::Stopped;
+use crate::sandboxes::Cells;
 use crate::supervise::Setting;
 pub(crate) use baseline::BaselineExam;
 pub(crate) use conduct::sort_of;

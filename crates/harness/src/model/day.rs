@@ -12,7 +12,7 @@ use ledger::{AppendEntryError, Entry, EntryKind};
 use serde::{Deserialize, Serialize};
 
 use super::account;
-use crate::run::Run;
+use crate::run::RunFile;
 
 /// The largest number that a canonical document holds.
 const LARGEST: u64 = (1 << 53) - 1;
@@ -50,7 +50,7 @@ fn start_of_day(moment: Stamp) -> Stamp {
 impl Share {
     /// Reserves what `contract` allows of the rest of the day; gives that rest. Nothing where no day is limited.
     pub(super) fn reserve(
-        run: &Run<'_>,
+        run: &RunFile<'_>,
         pair: &ModelPair,
         contract: Limits,
     ) -> Result<Option<(Self, Limits)>, AppendEntryError> {
@@ -75,14 +75,14 @@ impl Share {
     }
 
     /// From here on the run counts with what it used.
-    pub(super) fn settle(&self, run: &Run<'_>, spent: Spent) -> Result<(), AppendEntryError> {
+    pub(super) fn settle(&self, run: &RunFile<'_>, spent: Spent) -> Result<(), AppendEntryError> {
         let Spent { requests, tokens, money_micros } = spent;
         let used = Limits { requests: Some(requests), tokens: Some(tokens), money_micros: Some(money_micros) };
         run.harness.ledger().append(EntryKind::ModelSettled, None, run.clock.now(), &self.account(used)).map(drop)
     }
 
     /// What a run that died has reserved and not settled.
-    fn open(run: &Run<'_>) -> Result<Option<Self>, AppendEntryError> {
+    fn open(run: &RunFile<'_>) -> Result<Option<Self>, AppendEntryError> {
         // A run reserves on the day it starts or later.
         let entries = run.harness.ledger().model_entries(start_of_day(run.clock.started()))?;
         let accounts = |kind: EntryKind| -> Vec<Account> {
@@ -120,7 +120,7 @@ pub(crate) enum DeadShare {
 }
 
 /// Settles for a run that died, with the account it kept if that can be relied on.
-pub(crate) fn settle_dead(run: &Run<'_>, same_boot: bool) -> Result<DeadShare, AppendEntryError> {
+pub(crate) fn settle_dead(run: &RunFile<'_>, same_boot: bool) -> Result<DeadShare, AppendEntryError> {
     let Some(share) = Share::open(run)? else { return Ok(DeadShare::None) };
     if !same_boot {
         return Ok(DeadShare::Kept("the machine was restarted, and what the run had used last may be lost"));

@@ -15,7 +15,7 @@ use secrets::Known;
 use super::day::Share;
 use super::setup;
 use super::values::Values;
-use crate::run::{Run, random_token};
+use crate::run::{RunFile, random_token};
 
 /// Where the bridge listens, inside the engine's own network and nowhere else.
 pub(crate) const PORT: u16 = 4180;
@@ -44,7 +44,7 @@ pub(crate) struct Left {
 impl ModelLink {
     /// Starts the bridge; nobody can reach it yet. From here on run token, credential and endpoint are taken out of all
     /// that is written.
-    pub(crate) fn start(run: &mut Run<'_>, facts: &ModelFacts) -> Result<Self, String> {
+    pub(crate) fn start(run: &mut RunFile<'_>, facts: &ModelFacts) -> Result<Self, String> {
         let token = random_token().map_err(|error| format!("no random numbers: {error}"))?;
         let recording = run.ask.model.record.then(|| run.work.join("model-traffic.jsonl"));
         let setup::Setup { config, values, share } = setup::setup(run, facts, &token, recording.as_deref())?;

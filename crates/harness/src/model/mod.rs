@@ -20,4 +20,4 @@ pub(crate) use records::read as read_record;
 pub use records::{RecordRow, check_record, list_records};
 pub use settings::{ModelAsk, ModelSetting, ModelSettings, ProxySetting};
 pub(crate) use signed::Signers;
-pub(crate) use used::{EventLog, cover, report};
+pub(crate) use used::{EventLog, ModelSession};

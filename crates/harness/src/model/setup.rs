@@ -15,7 +15,7 @@ use super::day::Share;
 use super::reach::Reach;
 use super::values::Values;
 use super::{ModelAsk, account, facts};
-use crate::run::Run;
+use crate::run::RunFile;
 
 /// Requests of one run, whatever the contract says: each is a line of evidence.
 const MOST_REQUESTS: u64 = 20_000;
@@ -29,7 +29,12 @@ pub(super) struct Setup {
 }
 
 /// Reads what is to be read, and reserves the run's share of the day.
-pub(super) fn setup(run: &Run<'_>, facts: &ModelFacts, token: &str, recording: Option<&Path>) -> Result<Setup, String> {
+pub(super) fn setup(
+    run: &RunFile<'_>,
+    facts: &ModelFacts,
+    token: &str,
+    recording: Option<&Path>,
+) -> Result<Setup, String> {
     let (Some(pair), Some(record)) = (&facts.requested, facts.admission.record()) else {
         return Err("no pair is admitted".to_owned());
     };
@@ -74,7 +79,7 @@ pub(super) fn setup(run: &Run<'_>, facts: &ModelFacts, token: &str, recording: O
     Ok(Setup { config, values, share })
 }
 
-fn kept_account(run: &Run<'_>, share: &Share) -> Result<Account, String> {
+fn kept_account(run: &RunFile<'_>, share: &Share) -> Result<Account, String> {
     account::keep(&run.work).map_err(|error| {
         // Nothing was asked, so nothing is held of the day either.
         let settled = share.settle(run, Spent::default());

@@ -4,14 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use bridge::{ModelEvent, PendingProbe, ProbeResult, Requested};
-use contract::decision::SettingFacts;
+use contract::decision::Inputs;
 use contract::model::{
     AnswerFact, Cost, ModelFacts, ModelReport, ModelUse, RefusalCode, RequestPurpose, UsageRecord, Wire,
 };
 use contract::report::{HitClass, SecretHit};
 use contract::{Coverage, Event, EventKind, Gate, ModelPair, Reason, canonical_bytes};
 use evidence::{Draft, WriteArtifactError, names};
-use gate::Judged;
 use gate::model::{admission_status, is_fallback};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -20,9 +19,9 @@ use untrusted_fs::own_files;
 use super::facts::endpoint;
 use super::link::{Left, ModelLink};
 use crate::clock::RunClock;
-use crate::findings::Findings;
 use crate::journal::Journal;
-use crate::run::{Run, Stopped};
+use crate::run::{RunFile, Stopped};
+use crate::standing::Standing;
 
 /// The event of a report of the bridge's, if it is one.
 fn event_data(event: &ModelEvent) -> Option<(EventKind, Value)> {
@@ -109,10 +108,10 @@ fn answer_fact(result: ProbeResult) -> AnswerFact {
 }
 
 /// Holds against the run what the bridge refused, unless that is done.
-fn hold_refusals(findings: &mut Findings) {
-    let known = findings.reasons();
+fn hold_refusals(usage: &[UsageRecord], standing: &mut Standing) {
+    let known = standing.reasons();
     let refused = |record: &UsageRecord| Some((record.refusal?, record.detail.clone()));
-    let refusals: Vec<(RefusalCode, Option<String>)> = findings.usage.iter().filter_map(refused).collect();
+    let refusals: Vec<(RefusalCode, Option<String>)> = usage.iter().filter_map(refused).collect();
     let mut told: Vec<RefusalCode> = Vec::new();
     for (code, detail) in &refusals {
         let Some(reason) = code.reason().filter(|reason| !told.contains(code) && !known.contains(reason)) else {
@@ -122,15 +121,15 @@ fn hold_refusals(findings: &mut Findings) {
         let times = refusals.iter().filter(|(other, _)| other == code).count();
         let detail = detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default();
         let text = format!("{}{detail}, {times} times", code.text().trim_end_matches('.'));
-        findings.block(reason, text, names::MODEL_USAGE);
+        standing.block(reason, text, names::MODEL_USAGE);
     }
 }
 
 /// Holds against the run that its model did not answer.
-fn hold_missing_answer(findings: &mut Findings) {
-    if !findings.usage.iter().any(UsageRecord::is_evidence) {
+fn hold_missing_answer(usage: &[UsageRecord], standing: &mut Standing) {
+    if !usage.iter().any(UsageRecord::is_evidence) {
         let text = "no request of the engine was answered by the admitted model";
-        findings.block(Reason::ModelEvidenceMissing, text, names::MODEL_USAGE);
+        standing.block(Reason::ModelEvidenceMissing, text, names::MODEL_USAGE);
     }
 }
 
@@ -185,15 +184,30 @@ const TRAFFIC: &str = "backend/model-traffic.jsonl";
 /// Of a recording; beyond, it stays out of the bundle.
 const MOST_TRAFFIC: u64 = 256 << 20;
 
-impl Run<'_> {
-    /// Starts the bridge and asks the model for a word, where one is needed and everything else has passed.
-    pub(crate) fn ask_model(
-        &mut self,
-        judged: &Judged,
-        settings: &SettingFacts,
-    ) -> Result<Option<AnswerFact>, Stopped> {
-        let (Judged::Pending(_), Some(facts)) = (judged, &settings.model) else { return Ok(None) };
-        let answer = match ModelLink::start(self, facts) {
+/// The model of one run: the way to it, while there is one, and the record of each request.
+#[derive(Default)]
+pub(crate) struct ModelSession {
+    link: Option<ModelLink>,
+    usage: Vec<UsageRecord>,
+}
+
+impl ModelSession {
+    pub(crate) fn link(&self) -> Option<&ModelLink> {
+        self.link.as_ref()
+    }
+
+    pub(crate) fn link_mut(&mut self) -> Option<&mut ModelLink> {
+        self.link.as_mut()
+    }
+
+    /// The way to the model, and where the records of ended requests go.
+    pub(crate) fn parts(&mut self) -> (Option<&ModelLink>, &mut Vec<UsageRecord>) {
+        (self.link.as_ref(), &mut self.usage)
+    }
+
+    /// Starts the bridge and asks the model for a word. Everything else has passed.
+    pub(crate) fn ask(&mut self, run: &mut RunFile<'_>, facts: &ModelFacts) -> Result<AnswerFact, Stopped> {
+        let answer = match ModelLink::start(run, facts) {
             Ok(link) if facts.replayed => {
                 self.link = Some(link);
                 AnswerFact::Replayed
@@ -201,190 +215,192 @@ impl Run<'_> {
             Ok(link) => {
                 let probe = link.begin_probe(facts.wire);
                 self.link = Some(link);
-                self.await_probe(&probe)?
+                self.await_probe(run, &probe)?
             }
             Err(why) => AnswerFact::NotAsked { why },
         };
-        self.note_model()?;
-        Ok(Some(answer))
+        self.note_reported(run)?;
+        Ok(answer)
     }
 
     /// Notes the question while its answer is waited for, so that a run that dies meanwhile has told of it. A run that is
     /// cancelled waits no longer.
-    fn await_probe(&mut self, probe: &PendingProbe) -> Result<AnswerFact, Stopped> {
+    fn await_probe(&mut self, run: &mut RunFile<'_>, probe: &PendingProbe) -> Result<AnswerFact, Stopped> {
         loop {
             if let Some(result) = probe.wait(PROBE_TICK) {
                 return Ok(answer_fact(result));
             }
-            self.note_model()?;
-            if self.watch.cancelled() {
-                self.close_link()?;
+            self.note_reported(run)?;
+            if run.watch.cancelled() {
+                self.close(run)?;
                 return Err(Stopped::Cancelled);
             }
         }
     }
 
     /// Writes down what the bridge has reported so far.
-    fn note_model(&mut self) -> Result<(), Stopped> {
+    fn note_reported(&mut self, run: &mut RunFile<'_>) -> Result<(), Stopped> {
         let events: Vec<ModelEvent> = self.link.iter().flat_map(|link| link.reported()).collect();
-        self.draft.censor_mut().know(self.link.as_ref().map(ModelLink::learned).unwrap_or_default());
-        self.note_events(events)
+        run.draft.censor_mut().know(self.link.as_ref().map(ModelLink::learned).unwrap_or_default());
+        self.note_events(run, events)
     }
 
-    fn note_events(&mut self, events: Vec<ModelEvent>) -> Result<(), Stopped> {
-        let journal = self.journal();
-        let mut log = EventLog { draft: &mut self.draft, clock: self.clock, journal, failed: None };
+    fn note_events(&mut self, run: &mut RunFile<'_>, events: Vec<ModelEvent>) -> Result<(), Stopped> {
+        let journal = run.journal();
+        let mut log = EventLog { draft: &mut run.draft, clock: run.clock, journal, failed: None };
         for event in events {
-            log.add_model(event, &mut self.findings.usage);
+            log.add_model(event, &mut self.usage);
         }
         log.failed.map_or(Ok(()), |error| Err(error.into()))
     }
 
     /// Ends the bridge, where there is one: from here on its token opens nothing, and what it saw is evidence.
-    pub(crate) fn close_link(&mut self) -> Result<(), Stopped> {
+    pub(crate) fn close(&mut self, run: &mut RunFile<'_>) -> Result<(), Stopped> {
         let Some(link) = self.link.take() else { return Ok(()) };
         let Left { summary, events, learned, share, recording } = link.stop();
-        self.draft.censor_mut().know(learned);
+        run.draft.censor_mut().know(learned);
         if let Some(share) = share {
-            share.settle(self, summary.spent)?;
+            share.settle(run, summary.spent)?;
         }
-        self.note_events(events)?;
-        let records = std::mem::take(&mut self.findings.usage);
-        self.write_usage(records)?;
-        self.trace(
+        self.note_events(run, events)?;
+        let records = std::mem::take(&mut self.usage);
+        self.write_usage(run, records)?;
+        run.trace(
             "model.closed",
             json!({"recording_incomplete": summary.recording_incomplete, "unrecorded": summary.unrecorded}),
         )?;
         // Whoever ended the engine early cannot blame the model for it.
-        if self.findings.engine.started && !self.watch.cancelled() {
-            hold_missing_answer(&mut self.findings);
+        if run.standing.engine_started() && !run.watch.cancelled() {
+            hold_missing_answer(&self.usage, &mut run.standing);
         }
-        self.hold_usage()?;
-        recording.map_or(Ok(()), |path| self.keep_recording(&path))
+        self.hold_usage(run)?;
+        recording.map_or(Ok(()), |path| keep_recording(run, &path))
     }
 
     /// Writes the records in the order of their requests; the sums of the report are those of what is written.
-    fn write_usage(&mut self, mut records: Vec<UsageRecord>) -> Result<(), Stopped> {
+    fn write_usage(&mut self, run: &mut RunFile<'_>, mut records: Vec<UsageRecord>) -> Result<(), Stopped> {
         records.sort_by_key(|record| record.seq);
         let mut lines = Vec::new();
         for record in records {
             // What the bridge learned meanwhile may stand in it.
-            let record = self.clean(names::MODEL_USAGE, record)?;
+            let record = run.clean(names::MODEL_USAGE, record)?;
             lines.extend(canonical_bytes(&record)?);
             lines.push(b'\n');
-            self.findings.usage.push(record);
+            self.usage.push(record);
         }
-        Ok(self.write(names::MODEL_USAGE, &lines)?)
+        Ok(run.write(names::MODEL_USAGE, &lines)?)
     }
 
     /// Holds the use of the model against a run whose engine started.
-    fn hold_usage(&mut self) -> Result<(), Stopped> {
-        if !self.findings.engine.started {
+    fn hold_usage(&self, run: &mut RunFile<'_>) -> Result<(), Stopped> {
+        if !run.standing.engine_started() {
             return Ok(());
         }
-        hold_refusals(&mut self.findings);
-        self.tell_taken_decoy();
-        self.tell_lost_credential()
+        hold_refusals(&self.usage, &mut run.standing);
+        self.tell_taken_decoy(run);
+        tell_lost_credential(run)
     }
 
     /// Takes over what a dead run had noted of its model, and tells what its events do not tell of it: a request that was
     /// going on when the run died was made, and its end is not known.
-    pub(crate) fn recover_usage(&mut self, mut records: Vec<UsageRecord>, events: &[Event]) -> Result<(), Stopped> {
+    pub(crate) fn recover(
+        run: &mut RunFile<'_>,
+        mut records: Vec<UsageRecord>,
+        events: &[Event],
+    ) -> Result<Self, Stopped> {
+        let mut session = Self::default();
         records.extend(lost_requests(&records, events));
         if records.is_empty() {
-            return Ok(());
+            return Ok(session);
         }
         for record in &records {
             let told = events.iter().any(|event| tells_end_of(event, record));
             if let (false, Some(kind)) = (told, ModelEvent::Ended(Box::new(record.clone())).kind()) {
-                self.event(kind, ended_data(record))?;
+                run.event(kind, ended_data(record))?;
             }
         }
-        self.write_usage(records)?;
-        self.hold_usage()
+        session.write_usage(run, records)?;
+        session.hold_usage(run)?;
+        Ok(session)
     }
 
     /// A decoy's secret in a request that was refused for it.
-    fn tell_taken_decoy(&mut self) {
+    fn tell_taken_decoy(&self, run: &mut RunFile<'_>) {
         let taken = |record: &UsageRecord| record.refusal == Some(RefusalCode::CanaryTouched);
-        if self.findings.usage.iter().any(taken) {
+        if self.usage.iter().any(taken) {
             let (rule, file) = ("canary".to_owned(), names::MODEL_USAGE.to_owned());
-            self.draft.censor_mut().saw(SecretHit { rule, file, offset: 0, class: HitClass::Canary });
+            run.draft.censor_mut().saw(SecretHit { rule, file, offset: 0, class: HitClass::Canary });
         }
     }
 
-    /// A credential that was there at the gate and is gone now blocks as the gate would have.
-    fn tell_lost_credential(&mut self) -> Result<(), Stopped> {
-        let told = self.draft.events_seen().contains(&EventKind::BackendGateBlocked);
-        if !self.findings.has(Reason::ProviderAuthUnavailable) || told {
-            return Ok(());
-        }
-        let data = json!({
-            "backend": self.ask.engine,
-            "case_executed": true,
-            "engine_executed": true,
-            "gate": Gate::CredentialSourcePresent,
-            "mutation_mode": self.task.contract.mutation_mode,
-        });
-        Ok(self.event(EventKind::BackendGateBlocked, data)?)
+    /// Coverage of a run that used its model in this way.
+    pub(crate) fn gaps(&self, run: &RunFile<'_>, inputs: &Inputs) -> Vec<Coverage> {
+        let Some(facts) = &inputs.settings.model else { return Vec::new() };
+        let class = facts.admission.record().map(|record| &record.allowed_network_class);
+        let network = class.and_then(|class| run.harness.models.network_classes.get(class));
+        let used = ModelUse::of(&self.usage);
+        let own_ca = facts.requested.as_ref().is_some_and(|pair| !facts.replayed && trusts_own_ca(run, facts, pair));
+        let rows = [
+            (Coverage::RecordsUnsigned, facts.admission.is_unsigned() || facts.decision.is_unsigned()),
+            (Coverage::ModelScripted, network.is_some_and(|network| network.scripted)),
+            (Coverage::HostedToolsAllowed, network.is_some_and(|network| !network.allow.is_empty())),
+            (Coverage::CustomCa, own_ca),
+            (Coverage::ModelUnpriced, used.cost.unpriced_requests > 0),
+            (Coverage::ModelUsageUnknown, used.tokens.unknown_requests > 0),
+        ];
+        rows.iter().filter(|(_, holds)| *holds).map(|(code, _)| *code).collect()
     }
 
-    fn keep_recording(&mut self, path: &Path) -> Result<(), Stopped> {
-        let failed = |error| Stopped::Io(path.to_owned(), error);
-        let size = own_files::metadata(path).map_err(failed)?.len();
-        if size > MOST_TRAFFIC {
-            return Ok(self.trace("recording.left_out", json!({"bytes": size}))?);
-        }
-        let bytes = own_files::read(path).map_err(failed)?;
-        Ok(self.write(TRAFFIC, &bytes)?)
+    /// The report's `model` block.
+    pub(crate) fn report(&self, inputs: &Inputs, engine_started: bool) -> Option<ModelReport> {
+        let facts = inputs.settings.model.as_ref()?;
+        let runtime_provider = match facts.wire {
+            Wire::ChatCompletions | Wire::Responses => "openai",
+            Wire::Messages => "anthropic",
+        };
+        Some(ModelReport {
+            requested: facts.requested.clone(),
+            admission_status: admission_status(facts, inputs.stage, inputs.time),
+            admission_sha256: facts.admission.sha256(),
+            provider_decision: facts.decision.record().map(|decision| decision.decision_status),
+            fallback: is_fallback(facts),
+            runtime_provider: engine_started.then(|| runtime_provider.to_owned()),
+            wire: facts.wire,
+            used: ModelUse::of(&self.usage),
+        })
     }
 }
 
-/// What the use of a model leaves unproven.
-pub(crate) fn cover(run: &mut Run<'_>) {
-    let Some(facts) = run.findings.decision.as_ref().and_then(|decision| decision.inputs.settings.model.as_ref())
-    else {
-        return;
-    };
-    let class = facts.admission.record().map(|record| &record.allowed_network_class);
-    let network = class.and_then(|class| run.harness.models.network_classes.get(class));
-    let used = ModelUse::of(&run.findings.usage);
-    let own_ca = facts.requested.as_ref().is_some_and(|pair| !facts.replayed && trusts_own_ca(run, facts, pair));
-    let rows = [
-        (Coverage::RecordsUnsigned, facts.admission.is_unsigned() || facts.decision.is_unsigned()),
-        (Coverage::ModelScripted, network.is_some_and(|network| network.scripted)),
-        (Coverage::HostedToolsAllowed, network.is_some_and(|network| !network.allow.is_empty())),
-        (Coverage::CustomCa, own_ca),
-        (Coverage::ModelUnpriced, used.cost.unpriced_requests > 0),
-        (Coverage::ModelUsageUnknown, used.tokens.unknown_requests > 0),
-    ];
-    run.findings.coverage.extend(rows.iter().filter(|(_, holds)| *holds).map(|(code, _)| *code));
+/// A credential that was there at the gate and is gone now blocks as the gate would have.
+fn tell_lost_credential(run: &mut RunFile<'_>) -> Result<(), Stopped> {
+    let told = run.draft.events_seen().contains(&EventKind::BackendGateBlocked);
+    if !run.standing.has(Reason::ProviderAuthUnavailable) || told {
+        return Ok(());
+    }
+    let data = json!({
+        "backend": run.ask.engine,
+        "case_executed": true,
+        "engine_executed": true,
+        "gate": Gate::CredentialSourcePresent,
+        "mutation_mode": run.task.contract.mutation_mode,
+    });
+    Ok(run.event(EventKind::BackendGateBlocked, data)?)
 }
 
-/// Whether a certificate of an authority of the operator's own would have been taken.
-fn trusts_own_ca(run: &Run<'_>, facts: &ModelFacts, pair: &ModelPair) -> bool {
+fn keep_recording(run: &mut RunFile<'_>, path: &Path) -> Result<(), Stopped> {
+    let failed = |error| Stopped::Io(path.to_owned(), error);
+    let size = own_files::metadata(path).map_err(failed)?.len();
+    if size > MOST_TRAFFIC {
+        return Ok(run.trace("recording.left_out", json!({"bytes": size}))?);
+    }
+    let bytes = own_files::read(path).map_err(failed)?;
+    Ok(run.write(TRAFFIC, &bytes)?)
+}
+
+/// True if a certificate of an authority of the operator's own would have been taken.
+fn trusts_own_ca(run: &RunFile<'_>, facts: &ModelFacts, pair: &ModelPair) -> bool {
     let settings = &run.harness.models;
     let has_own = settings.models.get(&pair.to_string()).is_some_and(|setting| setting.custom_ca.is_some());
     let endpoint = endpoint(settings, &run.ask.model, pair, &facts.decision);
     has_own && endpoint.is_some_and(|endpoint| endpoint.is_ok_and(|endpoint| endpoint.uses_tls()))
-}
-
-/// The report's `model` block.
-pub(crate) fn report(run: &Run<'_>) -> Option<ModelReport> {
-    let inputs = &run.findings.decision.as_ref()?.inputs;
-    let facts = inputs.settings.model.as_ref()?;
-    let runtime_provider = match facts.wire {
-        Wire::ChatCompletions | Wire::Responses => "openai",
-        Wire::Messages => "anthropic",
-    };
-    Some(ModelReport {
-        requested: facts.requested.clone(),
-        admission_status: admission_status(facts, inputs.stage, inputs.time),
-        admission_sha256: facts.admission.sha256(),
-        provider_decision: facts.decision.record().map(|decision| decision.decision_status),
-        fallback: is_fallback(facts),
-        runtime_provider: run.findings.engine.started.then(|| runtime_provider.to_owned()),
-        wire: facts.wire,
-        used: ModelUse::of(&run.findings.usage),
-    })
 }

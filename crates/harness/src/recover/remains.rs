@@ -6,24 +6,24 @@ use std::path::Path;
 use std::time::Duration;
 
 use bridge::Spent;
-use contract::decision::{Inputs, Profile, SettingFacts};
 use contract::statement::SignedLedger;
-use contract::{Decision, Digest, Reason, RunId, Stamp};
+use contract::{Digest, Reason, RunId, Stamp};
 use evidence::{Censor, Draft, chain, names};
 use ledger::Entry;
 use rustix::fs::FileType;
-use serde_json::json;
+use serde_json::{Map, json};
 use untrusted_fs::{Bounds, Met, Next, kind, open_regular, open_root, read_limited, read_plain, walk};
 
-use super::restored::Restored;
+use super::restored::{Left, Restored};
 use super::{Dead, remove_all};
 use crate::clock::RunClock;
 use crate::decide::Ask;
-use crate::findings::Findings;
 use crate::harness::Harness;
 use crate::home::Home;
 use crate::model::{DeadShare, settle_dead};
-use crate::run::{Run, Stopped};
+use crate::run::{RunFile, Stopped};
+use crate::sandboxes::Sandboxes;
+use crate::standing::Standing;
 use crate::task::Task;
 use crate::watch::Watch;
 
@@ -33,12 +33,13 @@ const ADOPTING: Duration = Duration::from_secs(600);
 
 /// A run that somebody else began and that is over.
 pub(crate) struct Remains<'a> {
-    run: Run<'a>,
+    run: RunFile<'a>,
+    restored: Restored,
 }
 
 impl<'a> Remains<'a> {
-    pub(crate) fn into_run(self) -> Run<'a> {
-        self.run
+    pub(crate) fn into_parts(self) -> (RunFile<'a>, Restored) {
+        (self.run, self.restored)
     }
 }
 
@@ -64,8 +65,8 @@ impl<'a> Scene<'a> {
     ) -> Result<Remains<'a>, Stopped> {
         let old_events = old.and_then(|old| read_plain(old, names::EVENTS.as_bytes(), u64::MAX)).unwrap_or_default();
         let mut read = chain::read(&old_events, Some(run_id));
-        let mut restored = Restored::read(&self.harness.home, run_id, &self.task.contract, engine, old);
-        read.events.truncate(restored.keep(&read.events));
+        let mut left = Left::read(&self.harness.home, run_id, &self.task.contract, engine, old);
+        read.events.truncate(left.keep(&read.events));
         let kept = first_lines(&old_events, read.events.len());
         let start = started
             .time
@@ -80,15 +81,9 @@ impl<'a> Scene<'a> {
         let ledger_at_start = SignedLedger { id, head, seq: started.seq.saturating_sub(1) };
         let contract_digest = self.task.contract.digest()?;
         let work = self.harness.home.work_run(run_id);
-        let findings = Findings::default();
-        let mut run = Run {
+        let mut run = RunFile {
             canary: String::new(),
-            layer: None,
             posture: None,
-            baseline_exam: None,
-            baseline_log: Vec::new(),
-            link: None,
-            equipped: None,
             reserve: None,
             harness: self.harness,
             task: self.task,
@@ -101,31 +96,33 @@ impl<'a> Scene<'a> {
             draft,
             work,
             stages: VecDeque::new(),
-            findings,
+            standing: Standing::default(),
+            sandboxes: Sandboxes::default(),
+            found: Map::new(),
         };
         run.draft.continue_chain(kept, last)?;
-        run.findings.engine.started = engine.is_some();
+        if engine.is_some() {
+            run.standing.note_engine_started();
+        }
         adopt(&mut run, old)?;
-        let decision = restored.decision.take();
-        restored.restore(&mut run, &read.events)?;
-        settle_decision(&mut run, decision)?;
-        run.catch_up()?;
+        let restored = left.restore(&mut run, &read.events)?;
+        run.catch_up(&restored.decision)?;
         let share = settle_share(&mut run, self.same_boot)?;
         match dead.stopped {
             Some(Stopped::Halted(_)) => {
-                run.findings.block(Reason::Halted, format!("the run was {why}{share}"), names::TRACE);
+                run.standing.block(Reason::Halted, format!("the run was {why}{share}"), names::TRACE);
             }
             _ => {
                 let text = format!("the run was interrupted: {why}{share}");
-                run.findings.block(Reason::HarnessInterrupted, text, names::TRACE);
+                run.standing.block(Reason::HarnessInterrupted, text, names::TRACE);
             }
         }
         if let Some(Stopped::Write(error)) = dead.stopped {
             run.trace("artifact.failed", json!({"error": error.error.to_string(), "path": error.name}))?;
-            run.findings.block(Reason::ArtifactWriteFailure, error.to_string(), names::TRACE);
+            run.standing.block(Reason::ArtifactWriteFailure, error.to_string(), names::TRACE);
         }
         run.trace("recovered", json!({"events_kept": read.events.len(), "why": why}))?;
-        Ok(Remains { run })
+        Ok(Remains { run, restored })
     }
 }
 
@@ -145,7 +142,7 @@ fn new_draft(home: &Home, run_id: &RunId, at: Stamp) -> Result<Draft, Stopped> {
 }
 
 /// Everything the dead run left, under `backend/recovered`.
-fn adopt(run: &mut Run<'_>, old: Option<&Path>) -> Result<(), Stopped> {
+fn adopt(run: &mut RunFile<'_>, old: Option<&Path>) -> Result<(), Stopped> {
     let Some(old) = old else { return Ok(()) };
     let root = open_root(old).map_err(|error| Stopped::Io(old.to_owned(), error))?;
     let bounds = Bounds { depth: DEPTH, ..Bounds::within(ADOPTING) };
@@ -169,7 +166,7 @@ fn adopt(run: &mut Run<'_>, old: Option<&Path>) -> Result<(), Stopped> {
 }
 
 /// Settles what the run held of a limited day; gives what is to be said where it cannot.
-fn settle_share(run: &mut Run<'_>, same_boot: bool) -> Result<String, Stopped> {
+fn settle_share(run: &mut RunFile<'_>, same_boot: bool) -> Result<String, Stopped> {
     match settle_dead(run, same_boot)? {
         DeadShare::None => Ok(String::new()),
         DeadShare::Settled(Spent { requests, tokens, money_micros }) => {
@@ -181,51 +178,5 @@ fn settle_share(run: &mut Run<'_>, same_boot: bool) -> Result<String, Stopped> {
             run.trace("model.share_kept", json!({"why": why}))?;
             Ok(format!("; its share of the day's limit stays counted in full: {why}"))
         }
-    }
-}
-
-/// The decision the run rested on, or one that says that it came to none.
-fn settle_decision(run: &mut Run<'_>, restored: Option<Decision>) -> Result<(), Stopped> {
-    let unknown = || Inputs {
-        contract_digest: run.contract_digest,
-        engine: run.ask.engine.clone(),
-        stage: run.ask.stage,
-        purpose: run.ask.purpose,
-        time: run.clock.started(),
-        settings: unknown_settings(run.ask.sandbox),
-        target: None,
-        answer: None,
-        baseline_exam: None,
-    };
-    let decision = match restored {
-        Some(decision) => decision,
-        None => gate::decide(&run.task.contract, unknown())?,
-    };
-    let at = run.clock.now();
-    run.draft.write_json(names::CONTRACT, &run.task.contract, at)?;
-    run.draft.write_json(names::DECISION, &decision, at)?;
-    run.findings.baseline_commit = decision.inputs.target.as_ref().and_then(|target| target.baseline_commit.clone());
-    run.findings.baseline_tree = decision.inputs.target.as_ref().and_then(|target| target.baseline_tree.clone());
-    for refusal in &decision.refusals {
-        run.findings.block_with(refusal.reason, refusal.text.clone(), &refusal.remedy, names::DECISION);
-    }
-    run.findings.decision = Some(decision);
-    Ok(())
-}
-
-fn unknown_settings(sandbox_asked: Profile) -> SettingFacts {
-    SettingFacts {
-        gated: false,
-        engine_unavailable: None,
-        missing_programs: Vec::new(),
-        halted: false,
-        sandbox_asked,
-        sandbox_available: vec![Profile::None, Profile::Strict],
-        sandbox_shortfall: None,
-        hidden_programs: Vec::new(),
-        environment_problems: Vec::new(),
-        environment_unavailable: Vec::new(),
-        engine: None,
-        model: None,
     }
 }

@@ -3,33 +3,75 @@
 
 use std::path::Path;
 
-use contract::decision::{Inputs, Profile};
+use contract::decision::{Inputs, Profile, SettingFacts};
 use contract::model::UsageRecord;
 use contract::sandbox::{Attempt, Posture};
-use contract::text::path_text;
 use contract::{Coverage, Decision, Digest, Event, EventKind, RunId, TaskContract};
 use evidence::{names, patch};
 use ledger::Entry;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use untrusted_fs::read_plain;
 
-use crate::findings::Findings;
+use crate::engines::EngineRun;
 use crate::home::Home;
 use crate::journal::{Journal, NotedFindings};
-use crate::run::{Run, Stopped};
+use crate::model::ModelSession;
+use crate::result::TakenResult;
+use crate::run::{RunFile, Stopped};
+use crate::sandboxes::Sandboxes;
+use crate::standing::Standing;
+use crate::verification::CheckedResult;
 
 #[derive(Deserialize)]
 struct EngineIntent {
     inputs: Option<Inputs>,
 }
 
+/// Findings of a dead run, in the types of its steps, as far as its events bear them out.
+pub(crate) struct Restored {
+    pub(crate) decision: Decision,
+    pub(crate) model: ModelSession,
+    pub(crate) engine: EngineRun,
+    pub(crate) taken: TakenResult,
+    pub(crate) checked: CheckedResult,
+}
+
+/// Notes of a dead run, read again by the steps that made them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct NotedSteps {
+    #[serde(flatten)]
+    standing: Standing,
+    #[serde(flatten)]
+    sandboxes: Sandboxes,
+    #[serde(flatten)]
+    engine: EngineRun,
+    #[serde(flatten)]
+    taken: TakenResult,
+    #[serde(flatten)]
+    checked: CheckedResult,
+}
+
+/// Notes beside what else was noted with them.
+struct Noted {
+    steps: NotedSteps,
+    rest: NotedFindings,
+}
+
+impl Noted {
+    fn read(journal: &Journal) -> Option<Self> {
+        let mut rest = journal.read_findings()?;
+        let steps = serde_json::from_value(Value::Object(std::mem::take(&mut rest.findings))).ok()?;
+        Some(Self { steps, rest })
+    }
+}
+
 /// Remains of a dead run beside its events.
-pub(super) struct Restored {
+pub(super) struct Left {
     /// The decision it rested on, made again from its inputs.
-    pub(super) decision: Option<Decision>,
-    noted: Option<NotedFindings>,
+    decision: Option<Decision>,
+    noted: Option<Noted>,
     /// The first sandbox that was built, whether or not anything came back from it.
     posture: Option<Posture>,
     usage: Vec<UsageRecord>,
@@ -37,7 +79,7 @@ pub(super) struct Restored {
     test_log: Option<Vec<u8>>,
 }
 
-impl Restored {
+impl Left {
     /// Reads what the run left in its folder, beside it and in the ledger.
     pub(super) fn read(
         home: &Home,
@@ -54,7 +96,7 @@ impl Restored {
         let inputs = inputs.or_else(|| journal.read_inputs());
         Self {
             decision: inputs.and_then(|inputs| gate::decide(contract, inputs).ok()),
-            noted: journal.read_findings(),
+            noted: Noted::read(&journal),
             posture: journal.read_posture(),
             usage: journal.read_usage(),
             patch: file(names::PATCH),
@@ -65,7 +107,7 @@ impl Restored {
     /// Number of the first events that the rest bears out. Notes that were made after the last of them are dropped.
     pub(super) fn keep(&mut self, events: &[Event]) -> usize {
         let kept = self.borne_out(events);
-        if self.noted.as_ref().is_some_and(|noted| noted.events > kept as u64) {
+        if self.noted.as_ref().is_some_and(|noted| noted.rest.events > kept as u64) {
             self.noted = None;
             return self.borne_out(events);
         }
@@ -81,7 +123,7 @@ impl Restored {
 
     fn bears_out(&self, event: &Event) -> bool {
         let data = |key: &str| event.data.get(key).unwrap_or(&Value::Null);
-        let findings = self.noted.as_ref().map(|noted| &noted.findings);
+        let noted = self.noted.as_ref().map(|noted| &noted.steps);
         match event.kind {
             EventKind::TaskContractCreated => self.decision.is_some(),
             EventKind::EligibilityDecided => {
@@ -90,10 +132,12 @@ impl Restored {
             // Those of a refusal are all written again.
             EventKind::BackendGateBlocked => {
                 let admitted = self.decision.as_ref().is_some_and(|decision| decision.refusals.is_empty());
-                admitted && findings.is_some_and(|found| found.reasons().iter().any(|it| *data("reason") == json!(it)))
+                let told = |noted: &NotedSteps| noted.standing.reasons().iter().any(|it| *data("reason") == json!(it));
+                admitted && noted.is_some_and(told)
             }
             EventKind::SandboxRefused => {
-                findings.is_some_and(|found| found.attempts.iter().any(|attempt| tells_of(event, attempt)))
+                let told = |noted: &NotedSteps| noted.sandboxes.attempts().iter().any(|it| tells_of(event, it));
+                noted.is_some_and(told)
             }
             EventKind::ModelAnswered | EventKind::ModelRefused => {
                 self.usage.iter().any(|record| *data("request") == json!(record.seq))
@@ -103,7 +147,7 @@ impl Restored {
             }
             EventKind::GitDiffChecked => self.patch.as_ref().is_some_and(|bytes| patch::changed_paths(bytes).is_ok()),
             EventKind::VerificationCompleted => {
-                let held = findings.map(|found| &found.verification);
+                let held = noted.map(|noted| noted.checked.verification());
                 self.test_log.is_some()
                     && held.is_some_and(|held| {
                         *data("result") == json!(held.result) && *data("checks") == json!(held.passes.len())
@@ -115,39 +159,43 @@ impl Restored {
         }
     }
 
-    /// Makes what the kept events bear out part of the run.
-    pub(super) fn restore(self, run: &mut Run<'_>, events: &[Event]) -> Result<(), Stopped> {
-        let Self { noted, posture, usage, patch, test_log, .. } = self;
-        let started = run.findings.engine.started;
-        if let Some(noted) = noted {
-            run.findings = noted.findings;
-            run.findings.engine.started = started;
-            noted.secrets.into_iter().for_each(|hit| run.draft.censor_mut().saw(hit));
-            if noted.patch_redacted {
-                run.findings.coverage.insert(Coverage::PatchRedacted);
+    /// Makes what the kept events bear out part of the run, and settles the decision it rested on.
+    pub(super) fn restore(self, run: &mut RunFile<'_>, events: &[Event]) -> Result<Restored, Stopped> {
+        let Self { decision, noted, posture, usage, patch, test_log } = self;
+        let started = run.standing.engine_started();
+        let mut steps = NotedSteps::default();
+        if let Some(Noted { steps: noted, rest }) = noted {
+            steps = noted;
+            rest.secrets.into_iter().for_each(|hit| run.draft.censor_mut().saw(hit));
+            if rest.patch_redacted {
+                steps.standing.cover(Coverage::PatchRedacted);
             }
-            if let Some(posture) = noted.posture {
-                run.findings.cells.add_lost(posture);
-            }
+            rest.posture.into_iter().for_each(|posture| steps.sandboxes.add_lost(posture));
         }
-        if let Some(posture) = posture {
-            run.findings.cells.add_lost(posture);
+        let NotedSteps { standing, sandboxes, mut engine, mut taken, checked } = steps;
+        run.standing = standing;
+        run.sandboxes = sandboxes;
+        if started {
+            run.standing.note_engine_started();
         }
+        posture.into_iter().for_each(|posture| run.sandboxes.add_lost(posture));
         for event in events {
-            restore_event(&mut run.findings, event);
+            run.sandboxes.restore_event(event);
+            run.standing.cover_all(engine.restore_event(event));
+            taken.restore_event(event);
         }
         let seen = |kind: EventKind| events.iter().any(|event| event.kind == kind);
         let at = run.clock.now();
         if let Some(patch) = patch.filter(|_| seen(EventKind::GitDiffChecked)) {
-            let mut paths = patch::changed_paths(&patch).unwrap_or_default();
-            paths.sort();
-            run.findings.changed_files = paths.iter().map(|path| path_text(path)).collect();
+            taken.restore_patch(&patch);
             run.draft.write_clean(names::PATCH, &patch, at)?;
         }
         if let Some(log) = test_log.filter(|_| seen(EventKind::VerificationCompleted)) {
             run.draft.write_clean(names::TEST_LOG, &log, at)?;
         }
-        run.recover_usage(usage, events)
+        let model = ModelSession::recover(run, usage, events)?;
+        let decision = settle_decision(run, decision)?;
+        Ok(Restored { decision, model, engine, taken, checked })
     }
 }
 
@@ -157,27 +205,45 @@ fn tells_of(event: &Event, attempt: &Attempt) -> bool {
     fields.iter().all(|(name, value)| event.data.get(name) == Some(value))
 }
 
-/// Words of an event itself, which no note may contradict.
-fn restore_event(findings: &mut Findings, event: &Event) {
-    let data = |key: &str| event.data.get(key);
-    match event.kind {
-        EventKind::SandboxApplied => findings.applied = data("profile").and_then(read::<Profile>),
-        EventKind::EngineStarted => findings.engine.wall_seconds = data("wall_seconds").and_then(Value::as_u64),
-        EventKind::EngineExited => {
-            findings.engine.exit = data("exit_code").and_then(read::<i32>);
-            findings.engine.duration_ms = data("duration_ms").and_then(Value::as_u64);
-            findings.engine.ended_by_harness = data("stopped_because").and_then(read::<String>);
-            findings.coverage.extend(findings.engine.ended_by_harness.iter().map(|_| Coverage::EngineEndedByHarness));
-        }
-        EventKind::GitDiffChecked => {
-            findings.result_tree = data("result_tree").and_then(read::<String>);
-            findings.allowed_writes_passed = data("allowed_writes_passed").and_then(Value::as_bool).unwrap_or(false);
-            findings.forbidden_paths_passed = data("forbidden_paths_passed").and_then(Value::as_bool).unwrap_or(false);
-        }
-        _ => {}
+/// The decision the run rested on, or one that says that it came to none.
+fn settle_decision(run: &mut RunFile<'_>, restored: Option<Decision>) -> Result<Decision, Stopped> {
+    let unknown = || Inputs {
+        contract_digest: run.contract_digest,
+        engine: run.ask.engine.clone(),
+        stage: run.ask.stage,
+        purpose: run.ask.purpose,
+        time: run.clock.started(),
+        settings: unknown_settings(run.ask.sandbox),
+        target: None,
+        answer: None,
+        baseline_exam: None,
+    };
+    let decision = match restored {
+        Some(decision) => decision,
+        None => gate::decide(&run.task.contract, unknown())?,
+    };
+    let at = run.clock.now();
+    run.draft.write_json(names::CONTRACT, &run.task.contract, at)?;
+    run.draft.write_json(names::DECISION, &decision, at)?;
+    for refusal in &decision.refusals {
+        run.standing.block_with(refusal.reason, refusal.text.clone(), &refusal.remedy, names::DECISION);
     }
+    Ok(decision)
 }
 
-fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
-    serde_json::from_value(value.clone()).ok()
+fn unknown_settings(sandbox_asked: Profile) -> SettingFacts {
+    SettingFacts {
+        gated: false,
+        engine_unavailable: None,
+        missing_programs: Vec::new(),
+        halted: false,
+        sandbox_asked,
+        sandbox_available: vec![Profile::None, Profile::Strict],
+        sandbox_shortfall: None,
+        hidden_programs: Vec::new(),
+        environment_problems: Vec::new(),
+        environment_unavailable: Vec::new(),
+        engine: None,
+        model: None,
+    }
 }

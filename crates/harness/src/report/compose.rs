@@ -1,29 +1,38 @@
 //! The report as the findings make it.
 
 use contract::engine::EngineSetting;
+use contract::model::ModelReport;
 use contract::report::{
     ApprovalStatus, CaseReport, EngineFacts, OperatorOutcome, Report, SandboxSummary, SecretScan, SourceAdmissionStatus,
 };
-use contract::{BUNDLE_VERSION, Digest, MutationMode, RENDERER_VERSION, RULES_VERSION};
+use contract::{BUNDLE_VERSION, Decision, Digest, EventKind, RENDERER_VERSION, RULES_VERSION};
 use evidence::render::failure_reason;
 
+use super::Account;
 use crate::engines::{CASE, FAKE, RUNTIME_PROVIDER};
-use crate::run::Run;
-use crate::{model, posture};
+use crate::posture;
+use crate::run::RunFile;
 
-pub(super) fn duration_ms(run: &Run<'_>) -> u64 {
+pub(super) fn duration_ms(run: &RunFile<'_>) -> u64 {
     u64::try_from(run.clock.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Everything but what only the seal knows.
-pub(super) fn compose(run: &Run<'_>, secret_scan: SecretScan, probe_sha256: Option<Digest>) -> Report {
+pub(super) fn compose(
+    run: &RunFile<'_>,
+    account: &Account,
+    missing: Option<EventKind>,
+    secret_scan: SecretScan,
+    probe_sha256: Option<Digest>,
+) -> Report {
     let contract = &run.task.contract;
-    let findings = &run.findings;
-    let decision = findings.decision.as_ref();
+    let Account { decision, engine, taken, checked, .. } = account;
+    let target = decision.inputs.target.as_ref();
     let finished = run.clock.now();
     let bundle = run.harness.home.bundle(run.id()).display().to_string();
-    let exit = findings.engine.exit;
-    let worst = findings.blockers.first();
+    let exit = engine.exit();
+    let worst = run.standing.blockers().first();
+    let attempts = run.sandboxes.attempts();
     let mut report = Report {
         schema_version: BUNDLE_VERSION.to_owned(),
         rules_version: RULES_VERSION.to_owned(),
@@ -36,10 +45,10 @@ pub(super) fn compose(run: &Run<'_>, secret_scan: SecretScan, probe_sha256: Opti
         backend: run.ask.engine.clone(),
         stage: run.ask.stage,
         purpose: run.ask.purpose,
-        allowed_mutation_mode: decision.map_or(MutationMode::None, |decision| decision.allowed_mutation_mode),
+        allowed_mutation_mode: decision.allowed_mutation_mode,
         allowed_mutation_scope: run.ask.stage.allowed_mutation_scope().to_owned(),
         contract_digest: run.contract_digest,
-        decision_id: decision.map_or(Digest::ZERO, |decision| decision.decision_id),
+        decision_id: decision.decision_id,
         run_started_at: run.clock.started(),
         run_finished_at: finished,
         duration_ms: duration_ms(run),
@@ -48,38 +57,38 @@ pub(super) fn compose(run: &Run<'_>, secret_scan: SecretScan, probe_sha256: Opti
         run_artifact_dir: bundle,
         runtime_workspace_root: run.harness.home.work_run(run.id()).join("tree").display().to_string(),
         disposable_repository_dir: None,
-        baseline_commit: findings.baseline_commit.clone(),
-        baseline_tree: findings.baseline_tree.clone(),
+        baseline_commit: target.and_then(|target| target.baseline_commit.clone()),
+        baseline_tree: target.and_then(|target| target.baseline_tree.clone()),
         result_commit: None,
-        result_tree: findings.result_tree.clone(),
-        changed_files: findings.changed_files.clone(),
-        litter: findings.litter.clone(),
-        dirty_paths: findings.dirty_paths.clone(),
-        allowed_writes_passed: findings.allowed_writes_passed,
-        forbidden_paths_passed: findings.forbidden_paths_passed,
-        forbidden_actions_attempted: posture::forbidden_actions(&findings.attempts),
+        result_tree: taken.tree().cloned(),
+        changed_files: taken.changed_files().to_vec(),
+        litter: taken.litter().to_vec(),
+        dirty_paths: taken.dirty_paths().to_vec(),
+        allowed_writes_passed: taken.has_allowed_writes_only(),
+        forbidden_paths_passed: taken.has_no_forbidden_path(),
+        forbidden_actions_attempted: posture::forbidden_actions(attempts),
         required_events: run.task.required_events.clone(),
-        required_events_passed: findings.missing_events.is_empty(),
-        missing_events: findings.missing_events.clone(),
+        required_events_passed: missing.is_none(),
+        missing_events: missing.into_iter().collect(),
         approval_status: ApprovalStatus::NotRequired,
         tests_command: tests_command(run),
-        tests_passed: findings.tests_passed(),
-        verification: findings.verification.clone(),
-        blockers: findings.blockers.clone(),
-        blocker_reasons: findings.reasons(),
+        tests_passed: checked.verification().tests_passed(),
+        verification: checked.verification().clone(),
+        blockers: run.standing.blockers().to_vec(),
+        blocker_reasons: run.standing.reasons(),
         failure_reason: worst.map(|blocker| failure_reason(blocker.reason, &blocker.text, &run.ask.engine, exit)),
-        coverage: findings.coverage.iter().copied().collect(),
-        claims: findings.judged_claims.clone(),
-        source_admission_status: source_status(run),
-        source_repository_mutated: findings.source_mutated,
-        engine: engine_facts(run),
-        case: case_report(run),
-        model: model::report(run),
+        coverage: run.standing.coverage(),
+        claims: checked.claims().to_vec(),
+        source_admission_status: source_status(run, decision),
+        source_repository_mutated: taken.is_source_mutated(),
+        engine: engine_facts(run, account),
+        case: case_report(run, account),
+        model: account.model_report(run),
         sandbox: SandboxSummary {
             asked: run.ask.sandbox,
-            profile: posture::applied(run),
+            profile: run.sandboxes.applied(),
             probe_sha256,
-            violations: posture::violations(&findings.attempts),
+            violations: posture::violations(attempts),
         },
         secret_scan,
         branch_policy: contract.branch_policy.clone(),
@@ -87,7 +96,7 @@ pub(super) fn compose(run: &Run<'_>, secret_scan: SecretScan, probe_sha256: Opti
         success_criteria: contract.success_criteria.clone(),
         rollback_expectation: contract.rollback_expectation.clone(),
         host: run.harness.host.clone(),
-        not_applicable: findings.not_applicable.clone(),
+        not_applicable: run.standing.not_applicable().clone(),
         artifact_paths: std::collections::BTreeMap::new(),
         artifact_digests: std::collections::BTreeMap::new(),
         freshness: std::collections::BTreeMap::new(),
@@ -98,27 +107,32 @@ pub(super) fn compose(run: &Run<'_>, secret_scan: SecretScan, probe_sha256: Opti
     report
 }
 
+impl Account {
+    fn model_report(&self, run: &RunFile<'_>) -> Option<ModelReport> {
+        self.preparation.model().report(&self.decision.inputs, run.standing.engine_started())
+    }
+}
+
 /// The flat names of one engine.
-fn case_report(run: &Run<'_>) -> Option<CaseReport> {
-    let model = model::report(run);
+fn case_report(run: &RunFile<'_>, account: &Account) -> Option<CaseReport> {
+    let model = account.model_report(run);
     let pair = model.as_ref().and_then(|model| model.requested.as_ref());
     (run.ask.engine == CASE).then(|| CaseReport {
-        case_process_started: run.findings.engine.started,
+        case_process_started: run.standing.engine_started(),
         case_model_provider: pair.map(|pair| pair.provider.clone()),
         case_model: pair.map(|pair| pair.model.clone()),
-        case_runtime_model_provider: run.findings.engine.started.then(|| RUNTIME_PROVIDER.to_owned()),
+        case_runtime_model_provider: run.standing.engine_started().then(|| RUNTIME_PROVIDER.to_owned()),
         case_model_admission_status: model.as_ref().map(|model| model.admission_status),
     })
 }
 
-fn tests_command(run: &Run<'_>) -> Option<String> {
+fn tests_command(run: &RunFile<'_>) -> Option<String> {
     let commands = &run.task.contract.verification_commands;
     (!commands.is_empty())
         .then(|| commands.iter().map(|command| command.argv.join(" ")).collect::<Vec<_>>().join(" && "))
 }
 
-pub(super) fn source_status(run: &Run<'_>) -> SourceAdmissionStatus {
-    let Some(decision) = &run.findings.decision else { return SourceAdmissionStatus::NotAdmitted };
+pub(super) fn source_status(run: &RunFile<'_>, decision: &Decision) -> SourceAdmissionStatus {
     let inputs = &decision.inputs;
     // A run that died before its engine was looked at.
     if inputs.settings.engine.is_none() && run.ask.engine != FAKE {
@@ -127,10 +141,10 @@ pub(super) fn source_status(run: &Run<'_>) -> SourceAdmissionStatus {
     gate::engine::source_status(inputs.settings.engine.as_ref(), inputs.stage, inputs.time)
 }
 
-fn engine_facts(run: &Run<'_>) -> EngineFacts {
-    let engine = &run.findings.engine;
+fn engine_facts(run: &RunFile<'_>, account: &Account) -> EngineFacts {
+    let engine = &account.engine;
     let host = &run.harness.host;
-    let setting = run.findings.decision.as_ref().and_then(|decision| decision.inputs.settings.engine.as_ref());
+    let setting = account.decision.inputs.settings.engine.as_ref();
     let found = setting.and_then(EngineSetting::found);
     let unknown = || "unknown".to_owned();
     let (version, source_id) = match (setting, found) {
@@ -151,12 +165,12 @@ fn engine_facts(run: &Run<'_>) -> EngineFacts {
         },
         tree_sha256: found.map(|found| found.tree_sha256),
         interpreter_sha256: found.and_then(|found| found.interpreter_sha256),
-        argv_sha256: engine.argv_sha256,
-        process_started: engine.started,
-        exit_code: engine.exit,
-        duration_ms: engine.duration_ms,
-        leftover_processes: engine.leftovers.clone(),
-        ended_by_harness: engine.ended_by_harness.clone(),
-        notes: engine.notes.clone(),
+        argv_sha256: engine.argv_sha256(),
+        process_started: run.standing.engine_started(),
+        exit_code: engine.exit(),
+        duration_ms: engine.duration_ms(),
+        leftover_processes: engine.limits().leftovers.to_vec(),
+        ended_by_harness: engine.ended_by_harness().cloned(),
+        notes: engine.notes().to_vec(),
     }
 }

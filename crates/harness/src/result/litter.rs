@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use contract::Reason;
 use contract::paths::{PathRules, PathSet, PathVerdict};
 use contract::product::{lock_file, marks_cache_folder};
-use contract::text::{path_text, shown};
-use evidence::names;
+use contract::text::path_text;
 use tree::{Change, Listing, Mode, Store, TreeError, folders_above};
 
-use crate::run::{Run, Stopped};
+use super::TakenResult;
+use crate::engines::Equipped;
+use crate::run::{RunFile, Stopped};
 use crate::target::Copy;
 
 /// Files of an engine's litter that are kept; the others are named.
@@ -17,29 +17,99 @@ const MOST_LITTER: usize = 500;
 /// Larger files mark no folder.
 const LARGEST_MARK: usize = 64 << 10;
 
-/// Takes out new files that ignore rules hide or that lie in a cache which its tool marks. By the baseline's rules they are
-/// litter, by other rules that the run added they are dirt.
-pub(super) fn without_litter(run: &mut Run<'_>, copy: &Copy, mut listing: Listing) -> Result<Listing, Stopped> {
-    let baseline = &copy.baseline.listing;
-    let new: Vec<Vec<u8>> = listing.0.keys().filter(|path| !baseline.0.contains_key(*path)).cloned().collect();
-    let store = &copy.baseline.store;
-    let marked = marked_folders(store, baseline, &listing, &new)?;
-    let scratch = |name: &str| run.work.join(format!("ignore-{name}"));
-    let by_baseline = tree::ignored(store, baseline, &new, &scratch("baseline"))?;
-    let by_result = tree::ignored(store, &listing, &new, &scratch("result"))?;
-    for ((path, by_baseline), dirt) in new.iter().zip(by_baseline).zip(by_result) {
-        if by_baseline || lies_in(path, &marked) {
-            run.findings.litter.push(path_text(path));
-        } else if dirt {
-            run.findings.dirty_paths.push(path_text(path));
-            let text = format!("`{}` is ignored only by rules this run added", shown(&path_text(path)));
-            run.findings.block(Reason::DirtyEndingTree, text, names::REPORT);
-        } else {
-            continue;
+impl TakenResult {
+    /// Takes out new files that ignore rules hide or that lie in a cache which its tool marks. By the baseline's rules they are
+    /// litter, by other rules that the run added they are dirt.
+    pub(super) fn without_litter(
+        &mut self,
+        run: &mut RunFile<'_>,
+        copy: &Copy,
+        mut listing: Listing,
+    ) -> Result<Listing, Stopped> {
+        let baseline = &copy.baseline.listing;
+        let new: Vec<Vec<u8>> = listing.0.keys().filter(|path| !baseline.0.contains_key(*path)).cloned().collect();
+        let store = &copy.baseline.store;
+        let marked = marked_folders(store, baseline, &listing, &new)?;
+        let scratch = |name: &str| run.work.join(format!("ignore-{name}"));
+        let by_baseline = tree::ignored(store, baseline, &new, &scratch("baseline"))?;
+        let by_result = tree::ignored(store, &listing, &new, &scratch("result"))?;
+        for ((path, by_baseline), dirt) in new.iter().zip(by_baseline).zip(by_result) {
+            if by_baseline || lies_in(path, &marked) {
+                self.litter.push(path_text(path));
+            } else if dirt {
+                self.add_dirty(&mut run.standing, path_text(path), "is ignored only by rules this run added");
+            } else {
+                continue;
+            }
+            listing.0.remove(path);
         }
-        listing.0.remove(path);
+        Ok(listing)
     }
-    Ok(listing)
+
+    /// Puts lock files back that a tool wrote by itself: those that the contract does not allow to change and that no changed
+    /// manifest needs.
+    pub(super) fn with_lock_files_of_baseline(
+        &mut self,
+        baseline: &Listing,
+        mut listing: Listing,
+        rules: &PathRules,
+    ) -> Listing {
+        let changes = tree::changes(baseline, &listing);
+        let is_changed = |manifest: &&'static str| {
+            let name = |path: &[u8]| path.rsplit(|byte| *byte == b'/').next() == Some(manifest.as_bytes());
+            changes.iter().any(|change| name(&change.path))
+        };
+        for change in &changes {
+            let written = lock_file(&change.path).filter(|_| change.after.is_some());
+            let wanted = matches!(rules.judge(&change.path), PathVerdict::Allowed | PathVerdict::Forbidden);
+            if wanted || written.is_none_or(|lock| lock.manifests.iter().any(is_changed)) {
+                continue;
+            }
+            match change.before {
+                Some(before) => drop(listing.0.insert(change.path.clone(), before)),
+                None => drop(listing.0.remove(&change.path)),
+            }
+            self.litter.push(path_text(&change.path));
+        }
+        listing
+    }
+
+    /// Takes out what the engine is known to leave in a repository, which is no part of its work: it is moved to `backend/`. A file of
+    /// that kind that the baseline has is put back, unless the contract allows or forbids its change by name.
+    pub(super) fn without_engine_litter(
+        &mut self,
+        run: &mut RunFile<'_>,
+        equipped: Option<&Equipped>,
+        copy: &Copy,
+        mut listing: Listing,
+        rules: &PathRules,
+    ) -> Result<Listing, Stopped> {
+        let patterns = equipped.map(|equipped| equipped.engine.definition.litter.clone()).unwrap_or_default();
+        if patterns.is_empty() {
+            return Ok(listing);
+        }
+        let litter = PathSet::rooted(&patterns)?;
+        let is_litter = |change: &Change| {
+            let verdict = rules.judge(&change.path);
+            let told = change.before.is_some() && matches!(verdict, PathVerdict::Allowed | PathVerdict::Forbidden);
+            litter.is_match(&change.path) && !told
+        };
+        let changes = tree::changes(&copy.baseline.listing, &listing);
+        for (number, change) in changes.iter().filter(|change| is_litter(change)).enumerate() {
+            let name = path_text(&change.path);
+            let kept = change.after.filter(|entry| matches!(entry.mode, Mode::File | Mode::Executable));
+            if let Some(entry) = kept.filter(|_| number < MOST_LITTER) {
+                let bytes = copy.baseline.store.blob(entry.oid)?;
+                run.write(&format!("backend/litter/{name}"), &bytes)?;
+            }
+            match change.before {
+                Some(before) => drop(listing.0.insert(change.path.clone(), before)),
+                None => drop(listing.0.remove(&change.path)),
+            }
+            self.litter.push(name);
+        }
+        Ok(listing)
+    }
 }
 
 /// Folders that their tool marks as its own, of which the baseline has nothing.
@@ -69,67 +139,4 @@ fn marked_folders(
 
 fn lies_in(path: &[u8], folders: &HashSet<Vec<u8>>) -> bool {
     !folders.is_empty() && folders_above(path).any(|folder| folders.contains(folder))
-}
-
-/// Puts lock files back that a tool wrote by itself: those that the contract does not allow to change and that no changed
-/// manifest needs.
-pub(super) fn with_lock_files_of_baseline(
-    run: &mut Run<'_>,
-    baseline: &Listing,
-    mut listing: Listing,
-    rules: &PathRules,
-) -> Listing {
-    let changes = tree::changes(baseline, &listing);
-    let is_changed = |manifest: &&'static str| {
-        let name = |path: &[u8]| path.rsplit(|byte| *byte == b'/').next() == Some(manifest.as_bytes());
-        changes.iter().any(|change| name(&change.path))
-    };
-    for change in &changes {
-        let written = lock_file(&change.path).filter(|_| change.after.is_some());
-        let wanted = matches!(rules.judge(&change.path), PathVerdict::Allowed | PathVerdict::Forbidden);
-        if wanted || written.is_none_or(|lock| lock.manifests.iter().any(is_changed)) {
-            continue;
-        }
-        match change.before {
-            Some(before) => drop(listing.0.insert(change.path.clone(), before)),
-            None => drop(listing.0.remove(&change.path)),
-        }
-        run.findings.litter.push(path_text(&change.path));
-    }
-    listing
-}
-
-/// Takes out what the engine is known to leave in a repository, which is no part of its work: it is moved to `backend/`. A file of
-/// that kind that the baseline has is put back, unless the contract allows or forbids its change by name.
-pub(super) fn without_engine_litter(
-    run: &mut Run<'_>,
-    copy: &Copy,
-    mut listing: Listing,
-    rules: &PathRules,
-) -> Result<Listing, Stopped> {
-    let patterns = run.equipped.as_ref().map(|equipped| equipped.engine.definition.litter.clone()).unwrap_or_default();
-    if patterns.is_empty() {
-        return Ok(listing);
-    }
-    let litter = PathSet::rooted(&patterns)?;
-    let is_litter = |change: &Change| {
-        let verdict = rules.judge(&change.path);
-        let told = change.before.is_some() && matches!(verdict, PathVerdict::Allowed | PathVerdict::Forbidden);
-        litter.is_match(&change.path) && !told
-    };
-    let changes = tree::changes(&copy.baseline.listing, &listing);
-    for (number, change) in changes.iter().filter(|change| is_litter(change)).enumerate() {
-        let name = path_text(&change.path);
-        let kept = change.after.filter(|entry| matches!(entry.mode, Mode::File | Mode::Executable));
-        if let Some(entry) = kept.filter(|_| number < MOST_LITTER) {
-            let bytes = copy.baseline.store.blob(entry.oid)?;
-            run.write(&format!("backend/litter/{name}"), &bytes)?;
-        }
-        match change.before {
-            Some(before) => drop(listing.0.insert(change.path.clone(), before)),
-            None => drop(listing.0.remove(&change.path)),
-        }
-        run.findings.litter.push(name);
-    }
-    Ok(listing)
 }

@@ -3,14 +3,11 @@
 //! A build tool takes a product that it finds for fresh, so that the source in the patch is never compiled and the tests run
 //! what nobody sees.
 
+use contract::Reason;
 use contract::paths::PathRules;
 use contract::product::{ContentKind, content_kind, tool_leftover};
 use contract::text::{listed, path_text, shown};
-use contract::{Coverage, Reason};
-use evidence::names;
 use tree::{Change, Entry, Mode, Store, TreeError};
-
-use crate::run::Run;
 
 /// At most this many are named in a sentence.
 const NAMED: usize = 5;
@@ -67,17 +64,5 @@ impl Products {
         let each = self.refused.iter().map(|(path, what)| format!("`{}` ({what})", shown(&path_text(path))));
         let text = format!("the patch carries what builds make: {}", listed(each, NAMED));
         (!self.refused.is_empty()).then_some((Reason::BuildProductInPatch, text))
-    }
-
-    /// Holds them against the run; why it is not verified, if it is not.
-    pub(super) fn record(&self, run: &mut Run<'_>) -> Option<&'static str> {
-        // Unless the build makes them again, which the exam finds out.
-        if !self.carried.is_empty() {
-            run.findings.coverage.insert(Coverage::ProductNotRebuilt);
-        }
-        let (reason, text) = self.blocker()?;
-        run.findings.block(reason, text, names::PATCH);
-        run.findings.allowed_writes_passed = false;
-        Some("the result holds a product of a build")
     }
 }
