@@ -6,17 +6,18 @@ use contract::statement::SealedBy;
 use contract::{Report, RunId};
 use evidence::seal::Sealed;
 
-use crate::cause::ErrorCause;
-use crate::decide::{Ask, Decided};
-use crate::engines::Prepared;
-use crate::halt::Lookout;
-use crate::harness::Harness;
-use crate::lease::{is_lost, keep_late};
-use crate::recover::{RecoverError, seal_stopped};
-use crate::report::{Evidence, remove_work};
-use crate::run::{OpenRunError, RunFile, Stopped};
-use crate::task::Task;
-use crate::watch::Watch;
+use crate::gather::decide::Decided;
+use crate::home::ask::Ask;
+use crate::home::cause::ErrorCause;
+use crate::home::task::Task;
+use crate::home::watch::Watch;
+use crate::run::file::{OpenRunError, RunFile, Stopped};
+use crate::run::halt::Lookout;
+use crate::run::harness::Harness;
+use crate::run::lease::{is_lost, keep_late};
+use crate::seal::dead::{RecoverError, seal_stopped};
+use crate::seal::report::{Evidence, remove_work};
+use crate::work::engines::Prepared;
 
 /// A governed run. Each step consumes the one before it and is the only constructor of the next, so that neither an
 /// ungated run nor a report without evidence can be written down.

@@ -1,0 +1,201 @@
+//! Writing an archive: checked first, written aside, put in place whole.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write};
+use std::path::{Path, PathBuf};
+
+use contract::{Digest, canonical_bytes};
+use evidence::verify::VerifiedBundle;
+use evidence::{PublicKey, names as bundle_names, stop};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use untrusted_fs::own_files::{self, OwnOptions as _};
+use zstd::stream::write::Encoder;
+
+use super::entry::{BLOCK, blocks, padding};
+use super::names::Names;
+use super::{
+    BUNDLE, ExportRunError, FORMAT, LEVEL, MANIFEST, Manifest, PUBLIC_KEY, STATEMENTS, VERSION, allowance, statement,
+};
+use crate::after::reverify::{CarriedBaseline, carry_baseline};
+use crate::home::layout::Home;
+use crate::run::harness::Harness;
+
+/// What is put into an archive.
+#[derive(Debug, Clone, Copy)]
+pub struct ExportSource<'a> {
+    pub home: &'a Home,
+    pub bundle: &'a VerifiedBundle,
+    /// Whom this home trusts to have signed the bundle and what was stated about it.
+    pub keys: &'a [PublicKey],
+    /// Who gets the baseline from where the run came from, if it is to be handed over too.
+    pub with_baseline: Option<&'a Harness>,
+}
+
+/// An archive that was written.
+#[derive(Debug)]
+pub struct Exported {
+    pub path: PathBuf,
+    pub files: usize,
+    pub statements: usize,
+    /// Whether the baseline is in it, in the bundle or beside it.
+    pub with_baseline: bool,
+    /// Of all files together.
+    pub bytes: u64,
+    pub archive_bytes: u64,
+}
+
+/// Content of one file.
+enum Content {
+    Made(Vec<u8>),
+    File(PathBuf, u64),
+}
+
+impl Content {
+    fn size(&self) -> u64 {
+        match self {
+            Self::Made(bytes) => bytes.len() as u64,
+            Self::File(_, size) => *size,
+        }
+    }
+}
+
+/// Writes the archive of a run; a file that is there is not written over.
+pub fn export(source: &ExportSource<'_>, to: &Path) -> Result<Exported, ExportRunError> {
+    if own_files::symlink_metadata(to).is_ok() {
+        return Err(ExportRunError::Exists(to.to_owned()));
+    }
+    let Gathered { files, statements, with_baseline, _baseline } = gather(source)?;
+    let mut names = Names::default();
+    for (name, content) in &files {
+        names.add(name, content.size()).map_err(|why| ExportRunError::Unfit { name: name.clone(), why })?;
+    }
+    let aside = aside(to);
+    let written = write(&files, &aside, to).and_then(|archive_bytes| {
+        stop::here("export.written");
+        if names.bytes() > allowance(archive_bytes) {
+            let why = "it holds so much of the same that an import would take it for a bomb";
+            return Err(ExportRunError::Unfit { name: BUNDLE.to_owned(), why });
+        }
+        let placed = renameat_with(CWD, &aside, CWD, to, RenameFlags::NOREPLACE).map_err(io::Error::from);
+        placed.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => ExportRunError::Exists(to.to_owned()),
+            _ => ExportRunError::Place(to.to_owned(), error),
+        })?;
+        Ok(archive_bytes)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&aside);
+    }
+    let (path, bytes) = (to.to_owned(), names.bytes());
+    Ok(Exported { path, files: files.len(), statements, with_baseline, bytes, archive_bytes: written? })
+}
+
+fn aside(to: &Path) -> PathBuf {
+    let name = to.file_name().unwrap_or_default().to_string_lossy();
+    to.with_file_name(format!(".{name}.part-{}", std::process::id()))
+}
+
+/// Everything that goes in, by name.
+struct Gathered {
+    files: BTreeMap<String, Content>,
+    statements: usize,
+    with_baseline: bool,
+    _baseline: Option<CarriedBaseline>,
+}
+
+/// Checked as an import will check it.
+fn gather(source: &ExportSource<'_>) -> Result<Gathered, ExportRunError> {
+    let ExportSource { bundle, keys, with_baseline, .. } = source;
+    let run_id = &bundle.report().run_id;
+    let signer = keys.iter().find(|key| key.key_id() == bundle.signer());
+    let signer = signer.ok_or_else(|| ExportRunError::Verify(format!("{run_id} (signed by an unknown key)")))?;
+    let manifest = Manifest {
+        attestation_sha256: bundle.attestation_sha256(),
+        format: FORMAT.to_owned(),
+        run_id: run_id.clone(),
+        schema_version: VERSION.to_owned(),
+    };
+    let mut files = BTreeMap::new();
+    walk(bundle.dir(), BUNDLE, &mut files)?;
+    let statements = statements(source, manifest.attestation_sha256, &mut files)?;
+    files.insert(PUBLIC_KEY.to_owned(), Content::Made(signer.openssh("cto-harness").into_bytes()));
+    let manifest = canonical_bytes(&manifest).map_err(ExportRunError::Encode)?;
+    files.insert(MANIFEST.to_owned(), Content::Made(manifest));
+    let in_bundle = files.contains_key(&format!("{BUNDLE}/{}", bundle_names::BASELINE));
+    let carried = with_baseline.filter(|_| !in_bundle).map(|harness| carry_baseline(harness, bundle));
+    let baseline = carried.transpose().map_err(ExportRunError::Baseline)?;
+    if let Some(CarriedBaseline { path, .. }) = &baseline {
+        let stat = own_files::metadata(path).map_err(|error| ExportRunError::Read(path.clone(), error))?;
+        files.insert(bundle_names::BASELINE.to_owned(), Content::File(path.clone(), stat.len()));
+    }
+    Ok(Gathered { files, statements, with_baseline: in_bundle || baseline.is_some(), _baseline: baseline })
+}
+
+fn walk(dir: &Path, below: &str, files: &mut BTreeMap<String, Content>) -> Result<(), ExportRunError> {
+    let failed = |error| ExportRunError::Read(dir.to_owned(), error);
+    for entry in own_files::read_dir(dir).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = format!("{below}/{}", entry.file_name().to_string_lossy());
+        let stat = entry.metadata().map_err(failed)?;
+        if stat.is_dir() {
+            walk(&entry.path(), &name, files)?;
+        } else {
+            files.insert(name, Content::File(entry.path(), stat.len()));
+        }
+    }
+    Ok(())
+}
+
+/// What was stated about the run, here and where it came from.
+fn statements(
+    source: &ExportSource<'_>,
+    attestation: Digest,
+    files: &mut BTreeMap<String, Content>,
+) -> Result<usize, ExportRunError> {
+    let run_id = &source.bundle.report().run_id;
+    let came_with = source.home.imported().join(run_id.as_str()).join(STATEMENTS);
+    let before = files.len();
+    for folder in [came_with, source.home.statements(run_id)] {
+        let listed = match own_files::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            listed => listed.map_err(|error| ExportRunError::Read(folder.clone(), error))?,
+        };
+        for entry in listed {
+            let path = entry.map_err(|error| ExportRunError::Read(folder.clone(), error))?.path();
+            let bytes = own_files::read(&path).map_err(|error| ExportRunError::Read(path.clone(), error))?;
+            statement::check(&bytes, attestation, source.keys)
+                .map_err(|why| ExportRunError::Verify(format!("the statement {} {why}; it", path.display())))?;
+            let name = format!("{STATEMENTS}/{}", path.file_name().unwrap_or_default().to_string_lossy());
+            files.insert(name, Content::Made(bytes));
+        }
+    }
+    Ok(files.len() - before)
+}
+
+/// Gives the size of what was written.
+fn write(files: &BTreeMap<String, Content>, aside: &Path, to: &Path) -> Result<u64, ExportRunError> {
+    let place = |error| ExportRunError::Place(to.to_owned(), error);
+    let file = OpenOptions::new().write(true).create_new(true).own_open(aside).map_err(place)?;
+    let mut out = Encoder::new(io::BufWriter::new(file), LEVEL).map_err(place)?;
+    out.include_checksum(true).map_err(place)?;
+    for (name, content) in files {
+        out.write_all(&blocks(name, content.size())).map_err(place)?;
+        match content {
+            Content::Made(bytes) => out.write_all(bytes).map_err(place)?,
+            Content::File(path, size) => copy(path, *size, &mut out, to)?,
+        }
+        out.write_all(&vec![0; padding(content.size())]).map_err(place)?;
+    }
+    out.write_all(&[0; 2 * BLOCK]).map_err(place)?;
+    let file = out.finish().and_then(|buffer| buffer.into_inner().map_err(io::Error::from)).map_err(place)?;
+    file.sync_all().and_then(|()| file.metadata()).map(|stat| stat.len()).map_err(place)
+}
+
+/// Exactly as many bytes as were announced.
+fn copy(path: &Path, size: u64, out: &mut Encoder<'_, io::BufWriter<File>>, to: &Path) -> Result<(), ExportRunError> {
+    let changed = || io::Error::other("it changed while it was read");
+    let mut file = own_files::open(path).map_err(|error| ExportRunError::Read(path.to_owned(), error))?.take(size + 1);
+    let copied = io::copy(&mut file, out).map_err(|error| ExportRunError::Place(to.to_owned(), error))?;
+    if copied == size { Ok(()) } else { Err(ExportRunError::Read(path.to_owned(), changed())) }
+}

@@ -1,0 +1,271 @@
+//! Taking a run in: laid out aside, checked whole, and put in place by one rename.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use contract::{Digest, Report, RunId, canonical_bytes};
+use evidence::{PublicKey, names as bundle_names, stop, verify};
+use ledger::EntryKind;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde_json::json;
+use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
+
+use super::read::Reader;
+use super::{
+    BUNDLE, FORMAT, ImportArchiveError, LARGEST_STATEMENT, MANIFEST, Manifest, SIGNER, STATEMENTS, VERSION, refused,
+    statement,
+};
+use crate::home::baseline;
+use crate::home::clock::RunClock;
+use crate::home::layout::{Home, HomePlace};
+use crate::home::token::suffix;
+
+/// Folders of imports that are not done.
+pub(crate) const UNDONE: &str = ".part-";
+
+/// What an import came to.
+#[derive(Debug)]
+pub enum Imported {
+    Taken(TakenIn),
+    /// The very same run was here before.
+    Here(TakenIn),
+}
+
+/// A run that is here and verified.
+#[derive(Debug)]
+pub struct TakenIn {
+    pub report: Report,
+    pub bundle: PathBuf,
+    pub signer: String,
+    pub attestation_sha256: Digest,
+    /// Statements about it that came with it.
+    pub statements: usize,
+}
+
+/// The bundle of an imported run.
+pub fn imported_bundle(home: &Home, run: &RunId) -> PathBuf {
+    home.imported().join(run.as_str()).join(BUNDLE)
+}
+
+/// The key that an imported run was checked with when it was taken in; it holds for that run alone.
+pub fn imported_signer(home: &Home, run: &RunId) -> Option<PublicKey> {
+    PublicKey::read(&home.imported().join(run.as_str()).join(SIGNER)).ok()
+}
+
+/// The runs that were taken in.
+pub fn imported_runs(home: &Home) -> io::Result<Vec<RunId>> {
+    let listed = match own_files::read_dir(home.imported()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        listed => listed?,
+    };
+    let names = listed.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    Ok(names.filter_map(|name| RunId::try_from(name).ok()).collect())
+}
+
+/// Takes the run of an archive into a home, which is made where it is missing. `keys` are those that count.
+pub fn import(place: &HomePlace, file: &Path, keys: &[PublicKey]) -> Result<Imported, ImportArchiveError> {
+    let mut reader = Reader::open(file)?;
+    let stage = Stage::make(&place.root)?;
+    while let Some(entry) = reader.next()? {
+        let path = stage.path.join(&entry.name);
+        let written = |error| ImportArchiveError::Write(path.clone(), error);
+        if let Some(folder) = path.parent() {
+            DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(written)?;
+        }
+        let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&path).map_err(written)?;
+        reader.copy(&entry, &mut out, &path)?;
+    }
+    stop::here("import.laid_out");
+    let mut taken = check(&stage.path, keys)?;
+    stop::here("import.checked");
+    let home = Home::create(place).map_err(ImportArchiveError::Home)?;
+    if let Some(bundle) = same_here(&home, &taken)? {
+        taken.bundle = bundle;
+        return Ok(Imported::Here(taken));
+    }
+    let signer = keys.iter().find(|key| key.key_id() == taken.signer);
+    stage.keep_signer(signer)?;
+    record(&home, &taken)?;
+    stop::here("import.said");
+    let run_id = taken.report.run_id.clone();
+    taken.bundle = imported_bundle(&home, &run_id);
+    match stage.place(&home.imported().join(run_id.as_str())) {
+        Ok(()) => Ok(Imported::Taken(taken)),
+        // Another import of the same archive was faster.
+        Err(ImportArchiveError::Write(_, error)) if error.kind() == io::ErrorKind::AlreadyExists => {
+            same_here(&home, &taken)?;
+            Ok(Imported::Here(taken))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Everything that can be known of what was laid out.
+fn check(stage: &Path, keys: &[PublicKey]) -> Result<TakenIn, ImportArchiveError> {
+    let manifest = manifest(&stage.join(MANIFEST))?;
+    let bundle = stage.join(BUNDLE);
+    let checked = match verify::verify(&bundle, keys, &[]) {
+        Ok(checked) => checked,
+        Err(verify::OpenBundleError::Read(path, error)) => return Err(ImportArchiveError::Read(path, error)),
+        Err(_) => return Err(refused(BUNDLE, "is not a bundle")),
+    };
+    let (Some(report), Some(signer)) = (checked.report, checked.signer) else {
+        return Err(ImportArchiveError::DoesNotVerify(checked.failures));
+    };
+    let path = bundle.join(bundle_names::ATTESTATION);
+    let attestation = own_files::read(&path).map_err(|error| ImportArchiveError::Read(path, error))?;
+    let attestation_sha256 = Digest::of(&attestation);
+    if (&manifest.run_id, manifest.attestation_sha256) != (&report.run_id, attestation_sha256) {
+        return Err(refused(MANIFEST, format!("speaks of another run than the bundle, which is {}", report.run_id)));
+    }
+    let statements = statements(&stage.join(STATEMENTS), attestation_sha256, keys)?;
+    check_baseline(&stage.join(bundle_names::BASELINE), &report)?;
+    Ok(TakenIn { report, bundle, signer, attestation_sha256, statements })
+}
+
+/// A baseline beside the bundle is the tree that the run was signed for.
+fn check_baseline(path: &Path, report: &Report) -> Result<(), ImportArchiveError> {
+    if !path.own_exists() {
+        return Ok(());
+    }
+    let name = bundle_names::BASELINE;
+    let tree = baseline::tree_id(path).map_err(|error| refused(name, format!("cannot be read: {error}")))?;
+    match report.baseline_tree.as_deref() == Some(tree.to_string().as_str()) {
+        true => Ok(()),
+        false => Err(refused(name, "is another tree than the run began with")),
+    }
+}
+
+fn manifest(path: &Path) -> Result<Manifest, ImportArchiveError> {
+    let bytes = own_files::read(path).map_err(|error| ImportArchiveError::Read(path.to_owned(), error))?;
+    let value: serde_json::Value =
+        serde_json::from_slice(&bytes).map_err(|error| refused(MANIFEST, format!("cannot be read: {error}")))?;
+    if value["format"] != FORMAT || value["schema_version"] != VERSION {
+        let why = "is of another format or a newer version than this program knows";
+        return Err(refused(MANIFEST, why));
+    }
+    let manifest: Manifest =
+        serde_json::from_value(value).map_err(|error| refused(MANIFEST, format!("cannot be read: {error}")))?;
+    match canonical_bytes(&manifest).is_ok_and(|again| again == bytes) {
+        true => Ok(manifest),
+        false => Err(refused(MANIFEST, "is not in its canonical form")),
+    }
+}
+
+fn statements(folder: &Path, attestation: Digest, keys: &[PublicKey]) -> Result<usize, ImportArchiveError> {
+    let failed = |error| ImportArchiveError::Read(folder.to_owned(), error);
+    let mut count = 0;
+    let listed = match own_files::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        listed => listed.map_err(failed)?,
+    };
+    for entry in listed {
+        let path = entry.map_err(failed)?.path();
+        let bytes = own_files::read(&path).map_err(failed)?;
+        let name = format!("{STATEMENTS}/{}", path.file_name().unwrap_or_default().to_string_lossy());
+        statement::check(&bytes, attestation, keys).map_err(|why| refused(&name, why))?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// The bundle of this run that is here already; an error where it is another, or the ledger knows it as another.
+fn same_here(home: &Home, taken: &TakenIn) -> Result<Option<PathBuf>, ImportArchiveError> {
+    let run_id = &taken.report.run_id;
+    let expected = taken.attestation_sha256;
+    let another = |found: String| Err(ImportArchiveError::Another { run_id: run_id.clone(), found });
+    let ledger = home.ledger_to_read().map_err(ImportArchiveError::Home)?;
+    if let Some(ledger) = ledger {
+        let entries = ledger.run_entries(run_id);
+        let entries = entries.map_err(|error| ImportArchiveError::Ledger(error.into()))?;
+        let of = |kind: EntryKind| entries.iter().find(|entry| entry.is(kind));
+        match (of(EntryKind::RunStarted), of(EntryKind::EvidenceSealed)) {
+            (Some(_), None) => return another("the ledger has it as a run that goes on".to_owned()),
+            (_, Some(sealed)) if sealed.body["attestation_sha256"] != expected.to_string() => {
+                return another("the ledger has it with another attestation".to_owned());
+            }
+            _ => {}
+        }
+    }
+    for bundle in [home.bundle(run_id), imported_bundle(home, run_id)] {
+        let found = untrusted_fs::read_plain(&bundle, bundle_names::ATTESTATION.as_bytes(), LARGEST_STATEMENT);
+        match found.map(|bytes| Digest::of(&bytes)) {
+            Some(found) if found == expected => return Ok(Some(bundle)),
+            None if own_files::symlink_metadata(&bundle).is_err() => {}
+            _ => return another(format!("{} has another attestation, or none", bundle.display())),
+        }
+    }
+    Ok(None)
+}
+
+fn record(home: &Home, taken: &TakenIn) -> Result<(), ImportArchiveError> {
+    let now = RunClock::start().map_err(|error| ImportArchiveError::Ledger(error.into()))?.started();
+    let body = json!({
+        "attestation_sha256": taken.attestation_sha256,
+        "bundle": format!("imported/{}/{BUNDLE}", taken.report.run_id),
+        "signer": taken.signer,
+        "statements": taken.statements,
+    });
+    let ledger = home.ledger().map_err(ImportArchiveError::Home)?;
+    let run_id = &taken.report.run_id;
+    let appended = ledger.append(EntryKind::EvidenceImported, Some(run_id), now, &body);
+    appended.map(drop).map_err(|error| ImportArchiveError::Ledger(error.into()))
+}
+
+/// A folder to lay an archive out in. Goes with everything in it, and with the folders that were made for it, unless it is
+/// placed.
+struct Stage {
+    path: PathBuf,
+    made: Vec<PathBuf>,
+    placed: bool,
+    /// Locked while the import lives, so that a sweep knows what is dead.
+    lock: File,
+}
+
+impl Stage {
+    fn make(root: &Path) -> Result<Self, ImportArchiveError> {
+        let failed = |error| ImportArchiveError::Write(root.to_owned(), error);
+        let root = std::path::absolute(root).map_err(failed)?;
+        let folder = root.join("imported");
+        let missing: Vec<PathBuf> =
+            folder.ancestors().take_while(|path| !path.own_exists()).map(Path::to_owned).collect();
+        let path = folder.join(format!("{UNDONE}{}-{}", std::process::id(), suffix().map_err(failed)?));
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&path).and_then(|()| own_files::open(&path));
+        match made.and_then(|lock| lock.lock_shared().map(|()| lock)) {
+            Ok(lock) => Ok(Self { path, made: missing, placed: false, lock }),
+            Err(error) => {
+                [path].iter().chain(&missing).for_each(|folder| drop(fs::remove_dir(folder)));
+                Err(failed(error))
+            }
+        }
+    }
+
+    fn keep_signer(&self, signer: Option<&PublicKey>) -> Result<(), ImportArchiveError> {
+        let path = self.path.join(SIGNER);
+        let text = signer.map(|key| key.openssh("cto-imported")).unwrap_or_default();
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&path);
+        made.and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(|error| ImportArchiveError::Write(path, error))
+    }
+
+    fn place(mut self, to: &Path) -> Result<(), ImportArchiveError> {
+        let failed = |error: io::Error| ImportArchiveError::Write(to.to_owned(), error);
+        rustix::fs::syncfs(&self.lock).map_err(|error| failed(error.into()))?;
+        renameat_with(CWD, &self.path, CWD, to, RenameFlags::NOREPLACE).map_err(|error| failed(error.into()))?;
+        self.placed = true;
+        stop::here("import.placed");
+        to.parent().map_or(Ok(()), |folder| own_files::open(folder)?.sync_all()).map_err(failed)
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if !self.placed {
+            let _ = untrusted_fs::remove_tree(&self.path);
+            // Only what is empty goes: by now others may use the home.
+            self.made.iter().for_each(|folder| drop(fs::remove_dir(folder)));
+        }
+    }
+}

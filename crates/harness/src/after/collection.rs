@@ -1,0 +1,152 @@
+//! A bundle about other bundles: a matrix, a race, a repetition. Sealed like a run, by the same steps, without an engine.
+
+use contract::decision::Profile;
+use contract::report::CheckResult;
+use contract::statement::SealedBy;
+use contract::task::{ContractVersion, Environment, ForbiddenAction, Limits, RiskClass};
+use contract::{EventKind, MutationMode, Purpose, Reason, Stage, TaskContract, TaskId};
+use evidence::seal::Sealed;
+use serde::Serialize;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use crate::gather::decide::Decided;
+use crate::home::ask::Ask;
+use crate::home::model_settings::ModelAsk;
+use crate::home::task::{Origin, Task};
+use crate::home::watch::{Quiet, Watch};
+use crate::run::file::{OpenRunError, RunFile, Stopped};
+use crate::run::harness::Harness;
+use crate::seal::dead::seal_stopped;
+use crate::seal::report::Evidence;
+use crate::spine::{self, GovernError};
+
+/// What a bundle about other bundles is: its name, what it is for, and the one file that it has beyond every bundle's.
+#[derive(Debug, Clone, Copy)]
+pub struct Collection<'a> {
+    /// Part of the run's id.
+    pub name: &'a str,
+    pub title: &'a str,
+    pub brief: &'a str,
+    pub success: &'a str,
+    pub file: &'a str,
+}
+
+/// Fault of a collection.
+#[derive(Debug)]
+pub struct CollectionProblem {
+    pub reason: Reason,
+    pub text: String,
+}
+
+/// Seals `document` in a directory of its own under `harness-runs/`. `wrong` says what does not hold, if so. It starts no
+/// engine, so it is decided as the built-in one is: which engines the document is about has passed its own gates.
+pub fn seal_collection<T: Serialize>(
+    harness: &Harness,
+    collection: &Collection<'_>,
+    document: &T,
+    wrong: Option<CollectionProblem>,
+) -> Result<Sealed, GovernError> {
+    let refused = |error| GovernError::Open(OpenRunError::Io(collection.name.into(), std::io::Error::other(error)));
+    let task = task(collection).map_err(refused)?;
+    let ask = Ask {
+        engine: "fake".to_owned(),
+        stage: Stage::GATED_ENGINE,
+        purpose: Purpose::Validation,
+        sandbox: Profile::None,
+        timeout_seconds: None,
+        keep_workspace: false,
+        model: ModelAsk::default(),
+    };
+    let cancel = AtomicBool::new(false);
+    let run =
+        RunFile::open(harness, &task, &ask, Watch { cancel: &cancel, observer: &Quiet }).map_err(GovernError::Open)?;
+    let run_id = run.id().clone();
+    collect(run, collection.file, document, wrong)
+        .or_else(|stopped| seal_stopped(harness, &run_id, &stopped).map_err(GovernError::Seal))
+}
+
+fn collect<T: Serialize>(
+    run: RunFile<'_>,
+    file: &str,
+    document: &T,
+    wrong: Option<CollectionProblem>,
+) -> Result<Sealed, Stopped> {
+    let evidence: Evidence<'_> = match run.decide(&spine::hold_beside)? {
+        Decided::Preflight(mut admitted) => {
+            let run = admitted.run_mut();
+            let at = run.clock.now();
+            run.draft.write_json(file, document, at)?;
+            if let Some(CollectionProblem { reason, text }) = wrong {
+                run.standing.block(reason, text, file);
+                // The last event carries its own.
+                if reason.event() != EventKind::RunCompleted {
+                    run.event(reason.event(), json!({"result": CheckResult::NotRun}))?;
+                }
+            }
+            admitted.into()
+        }
+        Decided::Refused(refused) => refused.into(),
+        Decided::Admitted(admitted, _) => admitted.into(),
+    };
+    evidence.report()?.seal(SealedBy::Run)
+}
+
+/// The contract of a collection: it changes nothing and says why it has no test of its own.
+fn task(collection: &Collection<'_>) -> Result<Task, contract::id::ParseIdError> {
+    let task_id = TaskId::try_from(collection.name.to_owned())?;
+    let contract = TaskContract {
+        schema_version: ContractVersion::One,
+        title: format!("{}: {task_id}", collection.title),
+        brief: collection.brief.to_owned(),
+        branch_policy: "current".to_owned(),
+        task_id,
+        target_repository: None,
+        source_repository: None,
+        source_owner: None,
+        source_classification: None,
+        authority_basis: None,
+        risk_class: RiskClass::Low,
+        allowed_paths: Vec::new(),
+        forbidden_paths: Vec::new(),
+        protected_paths: Vec::new(),
+        exam_may_change: Vec::new(),
+        tests_may_go: Vec::new(),
+        forbidden_actions: ForbiddenAction::ALL.to_vec(),
+        mutation_mode: MutationMode::None,
+        approval_required: false,
+        diff_required: false,
+        verification_commands: Vec::new(),
+        no_test_rationale: Some("each run in it has its own verification and its own bundle".to_owned()),
+        blind_checks: Vec::new(),
+        control_patch: None,
+        verification_files: Vec::new(),
+        environment: Environment::default(),
+        success_criteria: vec![collection.success.to_owned()],
+        rollback_expectation: None,
+        limits: Limits {
+            wall_seconds: 1800,
+            memory_bytes: 1 << 32,
+            processes: 512,
+            disk_bytes: 1 << 32,
+            output_bytes: 32 << 20,
+            model_requests: None,
+            model_tokens: None,
+            money_micros: None,
+        },
+        evidence_expectations: Vec::new(),
+        must_pass: Vec::new(),
+        may_stay_red: Vec::new(),
+        flaky_retries: None,
+        secret_allowances: Vec::new(),
+    };
+    let origin = Origin::Case(BTreeMap::new());
+    Ok(Task {
+        contract,
+        origin,
+        fake: Some(contract::case::FakeSteps::default()),
+        required_events: Vec::new(),
+        expect: None,
+    })
+}

@@ -1,0 +1,56 @@
+//! Caches that were not used for long. Nothing rests on one: what is gone is made again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use untrusted_fs::own_files::OwnPath as _;
+
+use super::remove::discard;
+use super::{Act, Clock, Stuff, StuffFate, names_in};
+use crate::home::layout::Home;
+use crate::home::lock;
+
+/// Sorts of cache: where they lie, and the file in each that its users touch; none where each is one file.
+const CACHES: &[(Stuff, &str, Option<&str>)] = &[
+    (Stuff::Baselines, "baselines", None),
+    (Stuff::Mounts, "mounts", None),
+    (Stuff::Layers, "layers", Some("layer.json")),
+    (Stuff::Checkouts, "checkouts", Some("stamp")),
+];
+
+pub(super) fn sweep(home: &Home, clock: Clock, act: Act) -> Vec<StuffFate> {
+    CACHES
+        .iter()
+        .map(|(stuff, folder, stamp)| one(home, &home.cache().join(folder), *stuff, *stamp, clock, act))
+        .collect()
+}
+
+fn one(home: &Home, folder: &Path, stuff: Stuff, stamp: Option<&str>, clock: Clock, act: Act) -> StuffFate {
+    let mut fate = StuffFate::new(stuff);
+    for name in names_in(folder).unwrap_or_default() {
+        let path = folder.join(&name);
+        let used = stamp.map_or_else(|| path.clone(), |stamp| stamp_of(&path, stamp));
+        if !clock.is_old_file(&used) || is_made_now(&name) {
+            fate.kept += 1;
+        } else if stamp.is_none() {
+            fate.remove(&path, act, || fs::remove_file(&path));
+        } else if let Some(_alone) = lock::seize(&path) {
+            fate.remove(&path, act, || discard(home, &path));
+        } else {
+            fate.kept += 1;
+        }
+    }
+    fate
+}
+
+/// What is not finished has no stamp: then its own time counts.
+fn stamp_of(folder: &Path, stamp: &str) -> PathBuf {
+    let stamp = folder.join(stamp);
+    if stamp.own_exists() { stamp } else { folder.to_owned() }
+}
+
+/// A living process makes it: its name ends in `part-PID-...` or `new-PID`.
+fn is_made_now(name: &str) -> bool {
+    let maker = [".part-", ".new-"].iter().find_map(|mark| name.split_once(mark));
+    maker.is_some_and(|(_, rest)| super::leftovers::is_alive(rest.split('-').next().unwrap_or_default()))
+}

@@ -1,0 +1,174 @@
+//! Which bundles may go: everything that speaks for one is asked first, and what is asked last is the bundle itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use contract::{RunId, TaskId};
+use evidence::PublicKey;
+use evidence::verify::VerifiedBundle;
+use ledger::{Ledger, RunRow, RunStatus};
+
+use super::{Clock, CollectError, Kept, Retention, names_in};
+use crate::home::bound::asked_run;
+use crate::home::layout::Home;
+
+/// The files of bundles about other bundles, each with its list of runs; and more than any has.
+const COLLECTIONS: &[(&str, &str)] = &[("matrix.json", "cases"), ("comparison.json", "lanes"), ("repeat.json", "runs")];
+const LARGEST_COLLECTION: u64 = 64 << 20;
+
+/// One thing under `harness-runs/`.
+pub(super) struct Present {
+    pub(super) name: String,
+    /// The ledger's row, if it has one.
+    pub(super) row: Option<RunRow>,
+    pub(super) kept: Option<Kept>,
+    pub(super) detail: Option<String>,
+    /// Of one that goes.
+    pub(super) bytes: u64,
+    /// The ledger said before that it goes: only what was done since speaks for it.
+    pub(super) collected: bool,
+}
+
+/// The home as it is judged.
+pub(super) struct Judge<'a> {
+    pub(super) home: &'a Home,
+    pub(super) ledger: &'a Ledger,
+    pub(super) keys: Vec<PublicKey>,
+    pub(super) clock: Clock,
+}
+
+impl Judge<'_> {
+    /// Everything under `harness-runs/`. What is not kept here may go if it is whole.
+    pub(super) fn survey(&self, retention: &Retention) -> Result<Vec<Present>, CollectError> {
+        let mut all = self.present()?;
+        self.keep_stated(&mut all)?;
+        self.keep_latest_passes(&mut all);
+        self.keep_young(&mut all);
+        keep_recent(&mut all, retention.keep);
+        self.keep_named(&mut all);
+        Ok(all)
+    }
+
+    fn present(&self) -> Result<Vec<Present>, CollectError> {
+        let names = names_in(&self.home.bundles())?;
+        let mut rows: BTreeMap<String, Option<RunRow>> = names.into_iter().map(|name| (name, None)).collect();
+        let placed = self.ledger.runs_each(|row| {
+            if let Some(place) = rows.get_mut(row.run_id.as_str()) {
+                *place = Some(row);
+            }
+        });
+        placed.map_err(CollectError::ReadLedger)?;
+        rows.into_iter().map(|(name, row)| self.admit(name, row)).collect()
+    }
+
+    fn admit(&self, name: String, row: Option<RunRow>) -> Result<Present, CollectError> {
+        let kept = match &row {
+            None => Some(Kept::Unrecorded),
+            Some(row) if row.status == RunStatus::Running => Some(Kept::Unsealed),
+            Some(_) => None,
+        };
+        let collection = row.as_ref().map(|row| self.ledger.run_collection(&row.run_id)).transpose();
+        let collected = collection.map_err(CollectError::ReadLedger)?.flatten().is_some();
+        Ok(Present { name, row, kept, detail: None, bytes: 0, collected })
+    }
+
+    fn keep_stated(&self, all: &mut [Present]) -> Result<(), CollectError> {
+        let spoken_of = self.ledger.runs_spoken_of().map_err(CollectError::ReadLedger)?;
+        for one in all.iter_mut().filter(|one| one.kept.is_none()) {
+            if spoken_of.contains(&one.name) || self.is_stated(&one.name) {
+                one.kept = Some(Kept::Stated);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_stated(&self, name: &str) -> bool {
+        let Ok(run_id) = RunId::try_from(name.to_owned()) else { return true };
+        names_in(&self.home.statements(&run_id)).map_or(true, |statements| !statements.is_empty())
+    }
+
+    /// Of each task, engine and stage the latest pass that is whole: one that is not can be rested on by nobody.
+    fn keep_latest_passes(&self, all: &mut [Present]) {
+        let passes = all.iter_mut().filter(|one| !one.collected && one.row().is_some_and(is_pass));
+        let mut passes: Vec<&mut Present> = passes.collect();
+        newest_first(&mut passes);
+        let mut found = BTreeSet::new();
+        for one in passes {
+            let Some(row) = &one.row else { continue };
+            let kind = (row.task_id.clone(), row.engine.clone(), row.stage);
+            if found.contains(&kind) || self.whole(row).is_err() {
+                continue;
+            }
+            found.insert(kind);
+            if one.kept.is_none() {
+                one.kept = Some(Kept::LatestPass);
+            }
+        }
+    }
+
+    fn keep_young(&self, all: &mut [Present]) {
+        for one in all.iter_mut().filter(|one| one.kept.is_none() && !one.collected) {
+            let finished = one.row().and_then(|row| row.finished_at);
+            if !finished.is_some_and(|time| self.clock.is_old(time.unix_seconds())) {
+                one.kept = Some(Kept::Young);
+            }
+        }
+    }
+
+    /// What a matrix, a comparison or a repetition that stays names stays too.
+    fn keep_named(&self, all: &mut [Present]) {
+        let staying = all.iter().filter(|one| one.kept.is_some());
+        let named: BTreeSet<String> = staying.flat_map(|one| named_in(&self.home.bundles().join(&one.name))).collect();
+        for one in all.iter_mut().filter(|one| one.kept.is_none() && !one.collected && named.contains(&one.name)) {
+            one.kept = Some(Kept::Named);
+        }
+    }
+
+    /// Whether a bundle is the one that was sealed; what does not hold, if not.
+    pub(super) fn whole(&self, row: &RunRow) -> Result<(), String> {
+        let bundle = self.home.bundle(&row.run_id);
+        let asked = asked_run(row);
+        VerifiedBundle::verify(&bundle, &self.keys, Some(&asked)).map(drop).map_err(|error| error.to_string())
+    }
+}
+
+impl Present {
+    fn row(&self) -> Option<&RunRow> {
+        self.row.as_ref()
+    }
+}
+
+fn is_pass(row: &RunRow) -> bool {
+    row.status == RunStatus::Pass
+}
+
+fn newest_first(runs: &mut [&mut Present]) {
+    runs.sort_by_cached_key(|one| std::cmp::Reverse(one.row().map(|row| (row.started_at, row.seq))));
+}
+
+/// The latest of each task, as many as wanted.
+fn keep_recent(all: &mut [Present], keep: usize) {
+    let mut runs: Vec<&mut Present> = all.iter_mut().filter(|one| one.row.is_some() && !one.collected).collect();
+    newest_first(&mut runs);
+    let mut seen: BTreeMap<Option<TaskId>, usize> = BTreeMap::new();
+    for one in runs {
+        let task = one.row().map(|row| row.task_id.clone());
+        let count = seen.entry(task).or_default();
+        *count += 1;
+        if *count <= keep && one.kept.is_none() {
+            one.kept = Some(Kept::Recent);
+        }
+    }
+}
+
+/// The runs that a bundle names. What cannot be read names nothing: it is none of ours.
+fn named_in(bundle: &Path) -> Vec<String> {
+    COLLECTIONS.iter().flat_map(|(file, list)| named(bundle, file, list)).collect()
+}
+
+fn named(bundle: &Path, file: &str, list: &str) -> Vec<String> {
+    let Some(bytes) = untrusted_fs::read_plain(bundle, file.as_bytes(), LARGEST_COLLECTION) else { return Vec::new() };
+    let document: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let runs = document[list].as_array().into_iter().flatten();
+    runs.filter_map(|run| run["run_id"].as_str().map(str::to_owned)).collect()
+}

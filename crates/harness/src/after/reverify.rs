@@ -1,0 +1,310 @@
+//! Holding the verification of a sealed run again: the same trees, built anew from the bundle alone, the same exam or a
+//! stricter one. The old bundle is only read; what came of it is a signed statement of its own and a ledger entry.
+
+mod trees;
+
+use std::collections::BTreeSet;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use contract::decision::{Profile, Shortfall};
+use contract::report::{Blocker, PoisonedFile, Report, Verification, VerificationPass, sort_blockers};
+use contract::reverification::{PREDICATE_TYPE, Reverification, ReverificationStatement};
+use contract::statement::{STATEMENT_TYPE, SignedHarness};
+use contract::{BUNDLE_VERSION, Coverage, Decision, RULES_VERSION, Reason, Status, TaskContract};
+use evidence::names;
+use evidence::verify::VerifiedBundle;
+use ledger::EntryKind;
+use serde_json::json;
+
+use crate::home::baseline::CarryBaselineError;
+use crate::home::cause::ErrorCause;
+use crate::home::clock::RunClock;
+use crate::home::scratch::Work;
+use crate::home::token::{canary, suffix};
+use crate::home::watch::Watch;
+use crate::judge::exam::{Examined, Examiner, Furnished, Trees};
+use crate::run::availability;
+use crate::run::file::Stopped;
+use crate::run::harness::Harness;
+use crate::run::stated;
+use crate::run::supervise::Setting;
+use crate::seal::verification::altered_files;
+use trees::Rebuilt;
+use untrusted_fs::own_files::{self, OwnOptions as _};
+
+/// Reasons that holding the exam again finds out again; all others are what was seen while the engine ran.
+const FOUND_AGAIN: &[Reason] = &[
+    Reason::ForbiddenPathChange,
+    Reason::ProtectedFileChanged,
+    Reason::DisallowedFileChange,
+    Reason::BuildProductInPatch,
+    Reason::VerificationFailed,
+    Reason::VerificationWeakened,
+];
+
+/// Why a verification cannot be held again.
+#[derive(Debug, thiserror::Error)]
+pub enum ReverifyError {
+    /// The run came to no result that could be verified.
+    #[error("the run came to no result, so that there is nothing to verify again")]
+    NoResult,
+    /// The bundle cannot give the baseline and neither can the repository it came from.
+    #[error("the baseline is not to be had: {0}")]
+    NoBaseline(#[source] FindBaselineError),
+    /// The trees are not those the bundle speaks of.
+    #[error("the {what} cannot be built again: expected tree {expected}, found {found}")]
+    AnotherTree { what: &'static str, expected: String, found: String },
+    /// The contract is for another task.
+    #[error("the contract is for task `{found}`, the run was for `{expected}`")]
+    AnotherTask { expected: String, found: String },
+    #[error("cannot read {0}: {1}")]
+    Read(PathBuf, #[source] ErrorCause),
+    #[error(transparent)]
+    Clock(crate::home::clock::ReadClockError),
+    /// The sandbox it is to be held in cannot be had.
+    #[error("{} ({})", .0.text, .0.remedy)]
+    Sandbox(Shortfall),
+    #[error("interrupted by a signal")]
+    Interrupted,
+    /// A secret was taken out of the patch.
+    #[error(
+        "its patch is redacted: without the secret that stood in it, it does not make the result that was verified"
+    )]
+    Redacted,
+    #[error("cannot make a folder to work in: {0}")]
+    Work(#[source] io::Error),
+    #[error("{0}")]
+    Failed(#[source] ErrorCause),
+}
+
+impl From<Stopped> for ReverifyError {
+    fn from(stopped: Stopped) -> Self {
+        match stopped {
+            Stopped::Cancelled => Self::Interrupted,
+            other => Self::Failed(other.into()),
+        }
+    }
+}
+
+impl From<tree::TreeError> for ReverifyError {
+    fn from(error: tree::TreeError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+fn keep_cause(error: impl Into<ErrorCause>) -> ReverifyError {
+    ReverifyError::Failed(error.into())
+}
+
+/// Reason why a baseline is not to be had.
+#[derive(Debug, thiserror::Error)]
+pub enum FindBaselineError {
+    #[error("it cannot be carried: {0}")]
+    Carry(#[source] ErrorCause),
+    #[error("the bundle holds none and the contract names no repository")]
+    NoRepository,
+    #[error("the report names no commit")]
+    NoCommit,
+    #[error("{repository} does not give commit {commit}: {error}")]
+    NoSuchCommit {
+        repository: String,
+        commit: tree::Oid,
+        #[source]
+        error: ErrorCause,
+    },
+}
+
+/// A re-verification and where its statement lies.
+#[derive(Debug)]
+pub struct Reverified {
+    pub reverification: Reverification,
+    pub statement: PathBuf,
+    /// Everything that was run and what it printed, without secrets.
+    pub log: Vec<u8>,
+}
+
+/// Holds the verification of a bundle again, under its own contract or under `contract`.
+pub fn reverify(
+    harness: &Harness,
+    bundle: &VerifiedBundle,
+    contract: Option<&TaskContract>,
+    profile: Profile,
+    watch: Watch<'_>,
+) -> Result<Reverified, ReverifyError> {
+    let (report, bundle) = (bundle.report(), bundle.dir());
+    let own: TaskContract = read(bundle, names::CONTRACT)?;
+    let decision: Decision = read(bundle, names::DECISION)?;
+    let contract = contract.unwrap_or(&own);
+    if report.coverage.contains(&Coverage::PatchRedacted) {
+        return Err(ReverifyError::Redacted);
+    }
+    if contract.task_id != report.task_id {
+        let (expected, found) = (report.task_id.to_string(), contract.task_id.to_string());
+        return Err(ReverifyError::AnotherTask { expected, found });
+    }
+    let clock = RunClock::start().map_err(ReverifyError::Clock)?;
+    let work = work(harness)?;
+    let rebuilt = trees::rebuild(harness, bundle, report, &own, work.path())?;
+    let rules = contract.path_rules(decision.ecosystems()).map_err(keep_cause)?;
+    let Rebuilt { store, baseline, result } = &rebuilt;
+    let changes = tree::changes(baseline, result);
+    if let (_, Some(shortfall)) = availability::profiles(harness, profile) {
+        return Err(ReverifyError::Sandbox(shortfall));
+    }
+    let canary = canary().map_err(keep_cause)?;
+    let setting = Setting { harness, contract, run_id: &report.run_id, work: work.path(), profile, canary: &canary };
+    let mut examined = Examined::default();
+    if contract.verification_commands.is_empty() {
+        examined.coverage.insert(Coverage::NoVerification);
+    } else {
+        let mounts = crate::judge::environment::digests(harness, &contract.environment.mounts)?;
+        let furnished = Furnished { mounts, layer: None, baseline: None };
+        let trees = Trees { store, baseline, result, rules: &rules };
+        examined = Examiner::new(setting, watch.cancel, trees, None, furnished).examine()?;
+        let patch = own_files::read(bundle.join(names::PATCH));
+        let patch = patch.map_err(|error| ReverifyError::Read(bundle.join(names::PATCH), error.into()))?;
+        examined.note_altered(&altered_files(&patch, &rules));
+    }
+    let found =
+        crate::work::result::judged(&rules, &changes).into_iter().map(|(reason, text)| (reason, text, names::PATCH));
+    let mut blocks: Vec<(Reason, String, &str)> = found.collect();
+    let products = crate::judge::products::judge_products(store, &rules, &changes)?;
+    blocks.extend(products.blocker().map(|(reason, text)| (reason, text, names::PATCH)));
+    if !products.carried.is_empty() && !examined.products_rebuilt {
+        examined.coverage.insert(Coverage::ProductNotRebuilt);
+    }
+    blocks.extend(examined.blocks.drain(..).map(|(reason, text)| (reason, text, names::TEST_LOG)));
+    let another_contract = *contract != own;
+    let blockers = blockers(report, blocks, another_contract);
+    let Examined { passes, poisoned, coverage, log, .. } = examined;
+    let held = Held { contract, another_contract, blockers, passes, poisoned, coverage };
+    let reverification = held.compose(harness, report, clock)?;
+    // What the exam's programs said goes into both.
+    let mut censor = crate::run::scan::censor(&canary);
+    let clean = censor.document(EntryKind::EvidenceReverified.name(), &reverification);
+    let clean = clean.map_err(keep_cause)?;
+    let reverification = clean.unwrap_or(reverification);
+    let log = censor.bytes(names::TEST_LOG, &log).into_owned();
+    let statement = record(harness, bundle, &reverification)?;
+    Ok(Reverified { reverification, statement, log })
+}
+
+/// The baseline of a run as one file, gone with the value.
+pub(crate) struct CarriedBaseline {
+    pub(crate) path: PathBuf,
+    _work: Work,
+}
+
+/// The baseline of a run whose bundle does not hold it, from wherever it is to be had.
+pub(crate) fn carry_baseline(harness: &Harness, bundle: &VerifiedBundle) -> Result<CarriedBaseline, ReverifyError> {
+    let own: TaskContract = read(bundle.dir(), names::CONTRACT)?;
+    let work = work(harness)?;
+    let (store, listing) = trees::rebuild_baseline(harness, bundle.dir(), bundle.report(), &own, work.path())?;
+    let failed = |error: CarryBaselineError| ReverifyError::NoBaseline(FindBaselineError::Carry(error.into()));
+    let path = work.path().join(names::BASELINE);
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&path);
+    let mut file = io::BufWriter::new(file.map_err(|error| failed(error.into()))?);
+    crate::home::baseline::write(&listing, &mut store.reader(), &mut file).map_err(failed)?;
+    file.flush().map_err(|error| failed(error.into()))?;
+    let found = crate::home::baseline::tree_id(&path).map_err(failed)?;
+    trees::same("baseline", &listing.tree_id().to_string(), found)?;
+    Ok(CarriedBaseline { path, _work: work })
+}
+
+fn work(harness: &Harness) -> Result<Work, ReverifyError> {
+    Work::make(&harness.home, "reverify").map_err(ReverifyError::Work)
+}
+
+fn read<T: serde::de::DeserializeOwned>(bundle: &Path, name: &str) -> Result<T, ReverifyError> {
+    let path = bundle.join(name);
+    let bytes = own_files::read(&path).map_err(|error| ReverifyError::Read(path.clone(), error.into()))?;
+    serde_json::from_slice(&bytes).map_err(|error| ReverifyError::Read(path, error.into()))
+}
+
+/// What stands against the run now: what was found again, and of the old what nobody can find out again. Under another
+/// contract everything old still stands: a re-verification may take a verdict away, never give a better one.
+fn blockers(report: &Report, found: Vec<(Reason, String, &str)>, another_contract: bool) -> Vec<Blocker> {
+    let still = report.blockers.iter().filter(|old| another_contract || !FOUND_AGAIN.contains(&old.reason));
+    let mut blockers: Vec<Blocker> = still.cloned().collect();
+    for (reason, text, evidence) in found {
+        match blockers.iter_mut().find(|known| known.reason == reason) {
+            Some(known) if known.text.contains(&text) => {}
+            Some(known) => known.text = format!("{}; {text}", known.text),
+            None => {
+                let (remedy, evidence) = (reason.remedy().to_owned(), evidence.to_owned());
+                blockers.push(Blocker { reason, text, remedy, evidence });
+            }
+        }
+    }
+    sort_blockers(&mut blockers, report.engine.process_started);
+    blockers
+}
+
+/// An exam that was held again.
+struct Held<'a> {
+    contract: &'a TaskContract,
+    another_contract: bool,
+    blockers: Vec<Blocker>,
+    passes: Vec<VerificationPass>,
+    poisoned: Vec<PoisonedFile>,
+    coverage: BTreeSet<Coverage>,
+}
+
+impl Held<'_> {
+    fn compose(self, harness: &Harness, report: &Report, clock: RunClock) -> Result<Reverification, ReverifyError> {
+        let Self { contract, another_contract, blockers, passes, poisoned, coverage } = self;
+        let reasons = blockers.iter().map(|blocker| blocker.reason);
+        let verdict_now: Status = contract::reason::verdict(reasons, report.engine.process_started);
+        Ok(Reverification {
+            schema_version: BUNDLE_VERSION.to_owned(),
+            rules_version: RULES_VERSION.to_owned(),
+            run_id: report.run_id.clone(),
+            task_id: report.task_id.clone(),
+            contract_digest: contract.digest().map_err(keep_cause)?,
+            another_contract,
+            baseline_tree: report.baseline_tree.clone().unwrap_or_default(),
+            result_tree: report.result_tree.clone().unwrap_or_default(),
+            verdict_then: report.status,
+            verdict_now,
+            holds: verdict_now == report.status,
+            blockers,
+            verification: Verification::of(passes, poisoned),
+            coverage: coverage.into_iter().collect(),
+            harness: SignedHarness {
+                version: harness.host.harness_version.clone(),
+                executable_sha256: harness.host.harness_sha256,
+            },
+            key: harness.key.public().key_id(),
+            reverified_at: clock.now(),
+        })
+    }
+}
+
+/// Writes the signed statement beside the bundles and tells the ledger.
+fn record(harness: &Harness, bundle: &Path, reverification: &Reverification) -> Result<PathBuf, ReverifyError> {
+    let end = suffix().map_err(keep_cause)?;
+    let name = format!("reverified-{}-{end}", reverification.reverified_at.compact());
+    let stated = stated::state(harness, bundle, &reverification.run_id, &name, |subject| ReverificationStatement {
+        kind: STATEMENT_TYPE.to_owned(),
+        subject,
+        predicate_type: PREDICATE_TYPE.to_owned(),
+        predicate: reverification.clone(),
+    });
+    let stated = stated.map_err(keep_cause)?;
+    let body = json!({
+        "attestation_sha256": stated.attestation_sha256,
+        "contract_digest": reverification.contract_digest,
+        "holds": reverification.holds,
+        "statement": stated.name,
+        "statement_sha256": stated.statement_sha256,
+        "verdict_now": reverification.verdict_now,
+        "verdict_then": reverification.verdict_then,
+    });
+    let (kind, time) = (EntryKind::EvidenceReverified, reverification.reverified_at);
+    let appended = harness.ledger().append(kind, Some(&reverification.run_id), time, &body);
+    appended.map_err(keep_cause)?;
+    Ok(stated.path)
+}

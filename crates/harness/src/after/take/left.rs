@@ -1,0 +1,122 @@
+//! What a killed `take` leaves, brought to its end: its folder under `work/` says what it was at.
+//!
+//! A statement that was signed and not recorded is recorded now, one that was not finished goes, and so do its lock and unfinished
+//! objects in the repository. A branch that was made stays: taking again finds and records it.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use contract::statement::Envelope;
+use contract::taken::{Taken, TakenStatement};
+use contract::{Digest, RunId};
+use ledger::EntryKind;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tree::{BranchName, Source, SourceProblem, TreeError};
+use untrusted_fs::own_files;
+
+use crate::after::archive::check_statement;
+use crate::home::lock::seize;
+use crate::run::harness::Harness;
+use crate::run::stated::{PART, Stated};
+
+/// Begins the name of a folder under `work/`.
+pub(crate) const TAKE: &str = "take";
+const FILE: &str = "take.json";
+
+/// Written before anything of the repository or the statements is touched.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Begun {
+    pub(super) run_id: RunId,
+    pub(super) repository: PathBuf,
+    pub(super) branch: String,
+}
+
+impl Begun {
+    pub(super) fn write(&self, work: &Path) -> io::Result<()> {
+        let mut file = File::create_new(work.join(FILE))?;
+        file.write_all(&serde_json::to_vec(self)?)?;
+        file.sync_all()
+    }
+
+    /// None where nothing was begun.
+    fn read(work: &Path) -> Option<Self> {
+        serde_json::from_slice(&own_files::read(work.join(FILE)).ok()?).ok()
+    }
+}
+
+/// The ledger's entry about a patch that was taken.
+pub(super) fn entry_body(taken: &Taken, stated: &Stated) -> Value {
+    json!({
+        "attestation_sha256": stated.attestation_sha256,
+        "branch": taken.branch,
+        "commit": taken.commit,
+        "patch_sha256": taken.patch_sha256,
+        "repository": taken.repository,
+        "result_tree": taken.result_tree,
+        "statement": stated.name,
+        "statement_sha256": stated.statement_sha256,
+    })
+}
+
+/// Ends a `take` whose process is gone; the caller holds its folder. An error says what is still in the way.
+pub(crate) fn recover_take(harness: &Harness, work: &Path) -> Result<(), String> {
+    let Some(begun) = Begun::read(work) else { return Ok(()) };
+    let token = work.file_name().unwrap_or_default().to_string_lossy();
+    clear_repository(&begun, &token)?;
+    finish_statements(harness, &begun.run_id)
+}
+
+fn clear_repository(begun: &Begun, token: &str) -> Result<(), String> {
+    let Ok(branch) = BranchName::parse(&begun.branch) else { return Ok(()) };
+    match Source::open(&begun.repository) {
+        Ok(source) => source.clear_landing(&branch, token).map_err(|error| error.to_string()),
+        // With the repository went what lay in it.
+        Err(TreeError::Source { problem: SourceProblem::Missing | SourceProblem::NotARepository, .. }) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Statements about the run, unless somebody is just making one.
+fn finish_statements(harness: &Harness, run_id: &RunId) -> Result<(), String> {
+    let folder = harness.home.statements(run_id);
+    let Some(_alone) = seize(&folder) else { return Ok(()) };
+    let entries = harness.ledger().run_entries(run_id).map_err(|error| error.to_string())?;
+    for entry in own_files::read_dir(&folder).into_iter().flatten().flatten() {
+        let file = entry.file_name().to_string_lossy().into_owned();
+        let name = format!("statements/{run_id}/{file}");
+        if file.starts_with(PART) {
+            fs::remove_file(entry.path()).map_err(|error| format!("{name}: {error}"))?;
+        } else if file.starts_with("taken-") && !entries.iter().any(|entry| entry.body["statement"] == name) {
+            record(harness, run_id, &entry.path(), name)?;
+        }
+    }
+    // One in which nothing was said speaks for no run.
+    let _ = fs::remove_dir(&folder);
+    Ok(())
+}
+
+/// Tells the ledger of a statement of ours; one that is not is left alone.
+fn record(harness: &Harness, run_id: &RunId, path: &Path, name: String) -> Result<(), String> {
+    let failed = |error: &dyn std::fmt::Display| format!("{name}: {error}");
+    let bytes = own_files::read(path).map_err(|error| failed(&error))?;
+    let Some((taken, attestation_sha256)) = said(&bytes) else { return Ok(()) };
+    if check_statement(&bytes, attestation_sha256, &[harness.key.public()]).is_err() || taken.run_id != *run_id {
+        return Ok(());
+    }
+    let stated =
+        Stated { path: path.to_owned(), name: name.clone(), attestation_sha256, statement_sha256: Digest::of(&bytes) };
+    let (kind, body) = (EntryKind::PatchTaken, entry_body(&taken, &stated));
+    harness.ledger().append(kind, Some(run_id), taken.taken_at, &body).map(drop).map_err(|error| failed(&error))
+}
+
+/// What a statement says, and the attestation that it is about.
+fn said(bytes: &[u8]) -> Option<(Taken, Digest)> {
+    let envelope: Envelope = serde_json::from_slice(bytes).ok()?;
+    let statement: TakenStatement = serde_json::from_slice(&STANDARD.decode(envelope.payload).ok()?).ok()?;
+    let about = statement.subject.first()?.digest.sha256;
+    Some((statement.predicate, about))
+}

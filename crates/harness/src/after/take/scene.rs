@@ -1,0 +1,98 @@
+//! What a patch is taken with: the repository, the baseline that it still holds, and the result built anew from both.
+
+use std::path::Path;
+
+use contract::taken::Person;
+use contract::{Digest, Report, TaskContract};
+use evidence::names;
+use tree::{Listing, Oid, Settings, Source, Store};
+use untrusted_fs::own_files;
+
+use super::{TakeAsk, TakeError};
+use crate::run::harness::Harness;
+
+pub(super) struct Scene {
+    pub(super) source: Source,
+    pub(super) store: Store,
+    settings: Settings,
+    pub(super) base: Oid,
+    pub(super) before: Listing,
+    pub(super) after: Listing,
+    pub(super) patch_sha256: Digest,
+}
+
+impl Scene {
+    pub(super) fn build(
+        harness: &Harness,
+        ask: &TakeAsk<'_>,
+        report: &Report,
+        contract: &TaskContract,
+        work: &Path,
+    ) -> Result<Self, TakeError> {
+        let named = contract.source_repository.as_deref().map(Path::new);
+        let repository = ask.repository.or(named).ok_or(TakeError::NoRepository)?;
+        let source = Source::open(repository).map_err(TakeError::Repository)?;
+        let store = Store::create(&work.join("store.git"), harness.git.clone()).map_err(TakeError::Git)?;
+        let settings = source.settings(&store).map_err(TakeError::Repository)?;
+        source.require_known_format(&settings).map_err(TakeError::Repository)?;
+        let (base, before) = baseline(&source, &store, report)?;
+        let path = ask.bundle.dir().join(names::PATCH);
+        let patch = own_files::read(&path).map_err(|error| TakeError::Read(path, error.into()))?;
+        let after = store.apply_into(&before, &patch).map_err(TakeError::Git)?;
+        same("result", report.result_tree.as_deref(), after.tree_id())?;
+        store.put_listing(&after).map_err(TakeError::Git)?;
+        let patch_sha256 = Digest::of(&patch);
+        Ok(Self { source, store, settings, base, before, after, patch_sha256 })
+    }
+
+    /// Each part by itself, as git does it.
+    pub(super) fn author(&self, ask: &TakeAsk<'_>) -> Result<Person, TakeError> {
+        if let Some(author) = &ask.author {
+            return Ok(author.clone());
+        }
+        let mut layers = vec![self.settings.clone()];
+        for file in ask.git_configuration {
+            layers.push(tree::operator_settings(&self.store, file).map_err(TakeError::Git)?);
+        }
+        let find = |key: &str| {
+            let found = layers.iter().filter_map(|layer| layer.get(key)).find(|value| !value.trim().is_empty());
+            found.map(|value| value.trim().to_owned())
+        };
+        match (find("user.name"), find("user.email")) {
+            (Some(name), Some(email)) => Ok(Person { name, email }),
+            (name, _) => Err(TakeError::NoIdentity(if name.is_some() { "user.email" } else { "user.name" })),
+        }
+    }
+
+    /// Whether a commit of the repository is this change with this message, and who is its author.
+    pub(super) fn same_change(&self, commit: Oid, message: &str) -> Option<Option<Person>> {
+        self.source.fetch_commit_into(&self.store, commit).ok()?;
+        let found = self.store.commit(commit).ok()?;
+        let same =
+            found.tree == self.after.tree_id() && found.parents == [self.base] && found.message == message.as_bytes();
+        same.then(|| found.author.map(|(name, email)| Person { name, email }))
+    }
+}
+
+/// The baseline's commit, if the repository still has it and it is what it was.
+fn baseline(source: &Source, store: &Store, report: &Report) -> Result<(Oid, Listing), TakeError> {
+    let named = report.baseline_commit.clone().unwrap_or_default();
+    let gone = |error: tree::TreeError| TakeError::NoBaseline {
+        repository: source.root().to_owned(),
+        commit: named.clone(),
+        problem: error.into(),
+    };
+    let commit: Oid = named.parse().map_err(|_| TakeError::NothingChanged)?;
+    source.fetch_commit_into(store, commit).map_err(gone)?;
+    let listing = store.list(commit).map_err(gone)?;
+    same("baseline", report.baseline_tree.as_deref(), listing.tree_id())?;
+    Ok((commit, listing))
+}
+
+fn same(what: &'static str, expected: Option<&str>, found: Oid) -> Result<(), TakeError> {
+    let found = found.to_string();
+    match expected {
+        Some(expected) if expected == found => Ok(()),
+        expected => Err(TakeError::AnotherTree { what, expected: expected.unwrap_or("none").to_owned(), found }),
+    }
+}

@@ -1,0 +1,473 @@
+//! Gathering facts for the gate and asking it, phase by phase.
+
+use std::path::Path;
+
+use contract::baseline_exam::BaselineExamFacts;
+use contract::decision::{BaselineRun, Inputs, SettingFacts, TargetFacts};
+use contract::model::AnswerFact;
+use contract::{Decision, EventKind, Gate, Purpose, Reason, Report, Stage};
+use evidence::{names, stop};
+use gate::{Admission, Judged, Refused};
+use serde_json::json;
+use tree::Listing;
+
+use crate::gather::engine::equip::Equipped;
+use crate::gather::ladder;
+use crate::gather::model::ModelSession;
+use crate::gather::settings::settings;
+use crate::gather::target::{Target, inspect};
+use crate::home::ask::Ask;
+use crate::home::cause::ErrorCause;
+use crate::home::engines::FAKE;
+use crate::home::model_settings::ModelAsk;
+use crate::home::task::Task;
+use crate::home::watch::{Quiet, Step, StepState, Watch};
+use crate::judge::copy::Copy;
+use crate::judge::environment::{self, Layer};
+use crate::judge::exam::{BaselineExam, Examined, Examiner, Furnished, Trees};
+use crate::run::file::{RunFile, Stopped};
+use crate::run::harness::Harness;
+use crate::run::scan::baseline_reader;
+
+/// Why `decide` could not answer at all.
+#[derive(Debug, thiserror::Error)]
+pub enum DecideError {
+    #[error(transparent)]
+    Clock(crate::home::clock::ReadClockError),
+    #[error("{0}")]
+    Encode(#[source] serde_json::Error),
+    #[error("cannot look at the target: {0}")]
+    Scratch(#[source] tree::TreeError),
+}
+
+/// The Eligibility Decision, and what else was seen on the way.
+#[derive(Debug)]
+pub struct Answer {
+    pub decision: Decision,
+    /// None where the baseline was not looked at, or could not be read.
+    pub exam: Option<ExamFiles>,
+}
+
+/// How much of the baseline belongs to the exam set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExamFiles {
+    pub protected: usize,
+    pub all: usize,
+}
+
+/// The Eligibility Decision alone: nothing is run and nothing of it stays on disk.
+pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Result<Answer, DecideError> {
+    let clock = crate::home::clock::RunClock::start().map_err(DecideError::Clock)?;
+    let digest = task.contract.digest().map_err(DecideError::Encode)?;
+    let (settings, _) = settings(harness, task, ask, clock.started());
+    let inputs = |target| Inputs {
+        contract_digest: digest,
+        engine: ask.engine.clone(),
+        stage: ask.stage,
+        purpose: ask.purpose,
+        time: clock.started(),
+        settings: settings.clone(),
+        target,
+        // Asking a model costs, so only a run does it: what it would answer stays not evaluated.
+        answer: None,
+        // Neither does asking start a command of the baseline.
+        baseline_exam: None,
+    };
+    let first = gate::decide(&task.contract, inputs(None)).map_err(DecideError::Encode)?;
+    if !first.is_pending() {
+        return Ok(Answer { decision: first, exam: None });
+    }
+    let Target { facts, copy } = inspect(harness, task, ask.sandbox, scratch).map_err(DecideError::Scratch)?;
+    let exam = copy.and_then(|copy| exam_files(task, &facts, &copy.baseline.listing));
+    let decision = gate::decide(&task.contract, inputs(Some(facts))).map_err(DecideError::Encode)?;
+    Ok(Answer { decision, exam })
+}
+
+fn exam_files(task: &Task, facts: &TargetFacts, baseline: &Listing) -> Option<ExamFiles> {
+    let rules = task.contract.path_rules(&facts.ecosystems).ok()?;
+    let protected = baseline.0.keys().filter(|path| rules.is_protected(path)).count();
+    Some(ExamFiles { protected, all: baseline.0.len() })
+}
+
+/// A run that was decided on.
+pub(crate) enum Decided<'a> {
+    Refused(RefusedRun<'a>),
+    /// Stage 1: the gates are all there is.
+    Preflight(AdmittedRun<'a>),
+    Admitted(AdmittedRun<'a>, Box<Target>),
+}
+
+/// A run whose decision is a refusal.
+pub(crate) struct RefusedRun<'a> {
+    run: RunFile<'a>,
+    preparation: Preparation,
+    refused: Refused,
+}
+
+impl<'a> RefusedRun<'a> {
+    pub(crate) fn into_parts(self) -> (RunFile<'a>, Preparation, Refused) {
+        (self.run, self.preparation, self.refused)
+    }
+}
+
+/// A run whose decision is an admission of this very run.
+pub(crate) struct AdmittedRun<'a> {
+    run: RunFile<'a>,
+    preparation: Preparation,
+    admission: Admission,
+}
+
+impl<'a> AdmittedRun<'a> {
+    fn new(gathering: Gathering<'a>, admission: Admission) -> Result<Self, Stopped> {
+        let Gathering { run, preparation } = gathering;
+        match admission.run_id() == run.id() {
+            true => Ok(Self { run, preparation, admission }),
+            false => Err(Stopped::Impossible("an admission names another run")),
+        }
+    }
+
+    pub(crate) fn run_mut(&mut self) -> &mut RunFile<'a> {
+        &mut self.run
+    }
+
+    pub(crate) fn into_parts(self) -> (RunFile<'a>, Preparation, Admission) {
+        (self.run, self.preparation, self.admission)
+    }
+}
+
+/// Everything that was found, made and asked before an engine may start.
+#[derive(Default)]
+pub(crate) struct Preparation {
+    /// The engine's program, where it is not part of the harness.
+    equipped: Option<Equipped>,
+    model: ModelSession,
+    /// The run that this one is held beside.
+    compared_with: Option<Report>,
+    /// What setup made of the baseline, where the contract has one.
+    layer: Option<Layer>,
+    baseline: Option<BaselineExam>,
+    baseline_log: Vec<u8>,
+}
+
+impl Preparation {
+    /// The preparation of a dead run, as far as it is known.
+    pub(crate) fn recovered(model: ModelSession) -> Self {
+        Self { model, ..Self::default() }
+    }
+
+    pub(crate) fn equipped(&self) -> Option<&Equipped> {
+        self.equipped.as_ref()
+    }
+
+    pub(crate) fn model(&self) -> &ModelSession {
+        &self.model
+    }
+
+    pub(crate) fn model_mut(&mut self) -> &mut ModelSession {
+        &mut self.model
+    }
+
+    pub(crate) fn compared_with(&self) -> Option<&Report> {
+        self.compared_with.as_ref()
+    }
+
+    pub(crate) fn layer(&self) -> Option<&Layer> {
+        self.layer.as_ref()
+    }
+
+    /// The layer and the exam of the baseline, for the exam of the result.
+    pub(crate) fn take_baseline(&mut self) -> (Option<Layer>, Option<BaselineExam>) {
+        (self.layer.take(), self.baseline.take())
+    }
+
+    /// What the commands of the baseline's exam printed.
+    pub(crate) fn take_baseline_log(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.baseline_log)
+    }
+}
+
+/// Governs another run of the same task to its end, for this one to be compared with.
+pub(crate) type HoldBeside<'b> = &'b dyn Fn(&Harness, &Task, &Ask, Watch<'_>) -> Result<Report, ErrorCause>;
+
+/// A run whose facts are being gathered.
+struct Gathering<'a> {
+    run: RunFile<'a>,
+    preparation: Preparation,
+}
+
+impl<'a> RunFile<'a> {
+    /// Asks the gate, gathers what the next phase needs, asks again. Writes contract and decision before anything else.
+    pub(crate) fn decide(self, hold_beside: HoldBeside<'_>) -> Result<Decided<'a>, Stopped> {
+        Gathering { run: self, preparation: Preparation::default() }.decide(hold_beside)
+    }
+}
+
+impl<'a> Gathering<'a> {
+    fn decide(mut self, hold_beside: HoldBeside<'_>) -> Result<Decided<'a>, Stopped> {
+        self.run.step(Step::Gates, StepState::Began, "")?;
+        self.run.event(EventKind::RunStarted, self.run.started_data())?;
+        let (settings, equipped) = settings(self.run.harness, self.run.task, self.run.ask, self.run.clock.started());
+        self.preparation.equipped = equipped;
+        let first = self.judge(&settings, Reached::default())?;
+        let (judged, target) = match first {
+            Judged::Pending(_) => {
+                let (judged, target) = self.judge_target(&settings, hold_beside)?;
+                (judged, Some(target))
+            }
+            judged => (judged, None),
+        };
+        stop::here("decision.made");
+        self.run.record_decision(judged.decision())?;
+        stop::here("decision.recorded");
+        let passed = judged.decision().passed_gates.len();
+        let required = judged.decision().required_gates.len();
+        let detail = format!("{passed} of {required}");
+        match (judged, target) {
+            (Judged::Admitted(admission), Some(target)) => {
+                self.run.step(Step::Gates, StepState::Ended, &detail)?;
+                Ok(Decided::Admitted(AdmittedRun::new(self, admission)?, Box::new(target)))
+            }
+            (Judged::Admitted(admission), None) => {
+                self.run.step(Step::Gates, StepState::Ended, &detail)?;
+                Ok(Decided::Preflight(AdmittedRun::new(self, admission)?))
+            }
+            (Judged::Refused(refused), _) => {
+                let Self { mut run, mut preparation } = self;
+                preparation.model.close(&mut run)?;
+                run.step(Step::Gates, StepState::Refused, &detail)?;
+                run.record_refusal(refused.decision())?;
+                Ok(Decided::Refused(RefusedRun { run, preparation, refused }))
+            }
+            // All facts were given, so nothing can be pending; treated as what it would be: not admitted.
+            (Judged::Pending(_), _) => Err(Stopped::Impossible("a decision is pending although every fact was given")),
+        }
+    }
+
+    /// Phases B to D: the target, the model's answer, the baseline's exam.
+    fn judge_target(
+        &mut self,
+        settings: &SettingFacts,
+        hold_beside: HoldBeside<'_>,
+    ) -> Result<(Judged, Target), Stopped> {
+        self.run.prepare_stages()?;
+        stop::here("work.making");
+        self.run.make_work()?;
+        stop::here("work.made");
+        let mut target = inspect(self.run.harness, self.run.task, self.run.ask.sandbox, &self.run.work)?;
+        target.facts.baseline_run = self.run_baseline(settings, hold_beside)?;
+        if let Some(copy) = &target.copy {
+            let reader = baseline_reader(copy.baseline.store.clone(), copy.commit);
+            self.run.draft.censor_mut().compare_with(reader);
+        }
+        self.run.trace("preflight.target", json!(target.facts))?;
+        let mut reached = Reached { target: Some(&target.facts), ..Reached::default() };
+        let mut judged = self.judge(settings, reached.clone())?;
+        if let (Judged::Pending(_), Some(facts)) = (&judged, &settings.model) {
+            reached.answer = Some(self.preparation.model.ask(&mut self.run, facts)?);
+            judged = self.judge(settings, reached.clone())?;
+        }
+        if let (Judged::Pending(_), Some(copy)) = (&judged, &target.copy) {
+            reached.baseline_exam = Some(self.hold_baseline_exam(copy, &target.facts)?);
+            judged = self.judge(settings, reached)?;
+        }
+        Ok((judged, target))
+    }
+
+    /// What another engine is compared with: at stage 2 the fake engine on the same case in the same invocation, above it the
+    /// pass of the stage before.
+    fn run_baseline(
+        &mut self,
+        settings: &SettingFacts,
+        hold_beside: HoldBeside<'_>,
+    ) -> Result<Option<BaselineRun>, Stopped> {
+        let run = &self.run;
+        if run.ask.engine == FAKE {
+            return Ok(None);
+        }
+        if run.ask.stage != Stage::ARTIFICIAL_FIXTURE {
+            let proof = settings.engine.as_ref().and_then(|engine| ladder::proof(run.harness, engine));
+            self.preparation.compared_with = proof;
+            return Ok(None);
+        }
+        let ask = Ask {
+            engine: FAKE.to_owned(),
+            purpose: Purpose::Validation,
+            timeout_seconds: None,
+            keep_workspace: false,
+            model: ModelAsk::default(),
+            ..run.ask.clone()
+        };
+        let watch = Watch { cancel: run.watch.cancel, observer: &Quiet };
+        let report = hold_beside(run.harness, run.task, &ask, watch).map_err(Stopped::Baseline)?;
+        run.check_cancelled()?;
+        let reason = report.blocker_reasons.first().copied();
+        let baseline = BaselineRun { run_id: report.run_id.clone(), status: report.status, reason };
+        self.preparation.compared_with = Some(report);
+        Ok(Some(baseline))
+    }
+
+    /// Phase D: makes the environment on the baseline and holds its exam. Every other gate has passed; nothing is consumed yet.
+    fn hold_baseline_exam(&mut self, copy: &Copy, facts: &TargetFacts) -> Result<BaselineExamFacts, Stopped> {
+        let run = &mut self.run;
+        let layer = match environment::prepare(run, copy)? {
+            Ok(layer) => layer,
+            Err(why) => return Ok(BaselineExamFacts { unprepared: Some(why), ..BaselineExamFacts::default() }),
+        };
+        stop::here("environment.prepared");
+        let rules = run.task.contract.path_rules(&facts.ecosystems)?;
+        let listing = &copy.baseline.listing;
+        let trees = Trees { store: &copy.baseline.store, baseline: listing, result: listing, rules: &rules };
+        let mounts = run.sandboxes.environment().mounts.clone();
+        let furnished = Furnished { mounts, layer: layer.clone(), baseline: None };
+        let examiner = Examiner::new(run.setting(), run.watch.cancel, trees, None, furnished);
+        let (held, Examined { log, cells, setup, blocks, .. }) = examiner.examine_baseline()?;
+        stop::here("baseline.examined");
+        run.sandboxes.add_setup(setup);
+        run.add_cells(cells)?;
+        let mut facts = held.facts(&run.task.contract);
+        // A limit that the baseline's own tests reach is one that every result would reach.
+        facts.unprepared = blocks.into_iter().next().map(|(_, why)| why);
+        run.trace("preflight.baseline_exam", json!(facts))?;
+        self.preparation.layer = layer;
+        self.preparation.baseline = Some(held);
+        self.preparation.baseline_log = log;
+        Ok(facts)
+    }
+
+    fn judge(&mut self, settings: &SettingFacts, reached: Reached<'_>) -> Result<Judged, Stopped> {
+        let Reached { target, answer, baseline_exam } = reached;
+        let phase = match (target, &answer, &baseline_exam) {
+            (None, ..) => "A",
+            (Some(_), None, None) => "B",
+            (Some(_), Some(_), None) => "C",
+            (Some(_), _, Some(_)) => "D",
+        };
+        let run = &mut self.run;
+        let inputs = Inputs {
+            contract_digest: run.contract_digest,
+            engine: run.ask.engine.clone(),
+            stage: run.ask.stage,
+            purpose: run.ask.purpose,
+            time: run.clock.started(),
+            settings: settings.clone(),
+            target: target.cloned(),
+            answer,
+            baseline_exam,
+        };
+        let inputs = run.clean(names::DECISION, inputs)?;
+        let _ = run.journal().note_inputs(&inputs);
+        let judged = gate::judge(run.id(), &run.task.contract, inputs)?;
+        let decision = judged.decision();
+        let data = json!({"missing": decision.missing_gates, "not_evaluated": decision.not_evaluated, "passed": decision.passed_gates, "phase": phase});
+        run.trace("preflight.judged", data)?;
+        Ok(judged)
+    }
+}
+
+impl RunFile<'_> {
+    fn started_data(&self) -> serde_json::Value {
+        json!({
+            "engine": self.ask.engine,
+            "harness_version": self.harness.host.harness_version,
+            "purpose": self.ask.purpose,
+            "stage": self.ask.stage,
+            "task_id": self.task.contract.task_id,
+        })
+    }
+
+    /// Blockers of a refusal come first, so that each event carries its reason.
+    fn record_decision(&mut self, decision: &Decision) -> Result<(), Stopped> {
+        for refusal in &decision.refusals {
+            self.standing.block_with(refusal.reason, refusal.text.clone(), &refusal.remedy, names::DECISION);
+        }
+        let at = self.clock.now();
+        self.draft.write_json(names::CONTRACT, &self.task.contract, at)?;
+        self.draft.write_json(names::DECISION, decision, at)?;
+        self.announce_decision(decision)
+    }
+
+    fn announce_decision(&mut self, decision: &Decision) -> Result<(), Stopped> {
+        self.event(
+            EventKind::TaskContractCreated,
+            json!({"contract_digest": self.contract_digest, "task_id": decision.task_id}),
+        )?;
+        let decided = json!({
+            "allowed_mutation_mode": decision.allowed_mutation_mode,
+            "decision_id": decision.decision_id,
+            "eligible": decision.is_eligible(),
+            "missing_gates": decision.missing_gates,
+            "selected_backend": decision.selected_backend,
+        });
+        self.event(EventKind::EligibilityDecided, decided)?;
+        Ok(())
+    }
+
+    /// The events of a dead run that were not written yet, so that its chain says all its decision says.
+    pub(crate) fn catch_up(&mut self, decision: &Decision) -> Result<(), Stopped> {
+        let seen = |run: &Self, kind| run.draft.events_seen().contains(&kind);
+        if !seen(self, EventKind::RunStarted) {
+            self.event(EventKind::RunStarted, self.started_data())?;
+        }
+        if !seen(self, EventKind::TaskContractCreated) {
+            self.announce_decision(decision)?;
+        }
+        if !decision.refusals.is_empty() && !seen(self, EventKind::BackendGateBlocked) {
+            self.record_refusal(decision)?;
+        }
+        Ok(())
+    }
+
+    fn record_refusal(&mut self, decision: &Decision) -> Result<(), Stopped> {
+        for refusal in &decision.refusals {
+            let data = json!({
+                "backend": self.ask.engine,
+                "case_executed": false,
+                "engine_executed": false,
+                "gate": refusal.gate,
+                "mutation_mode": self.task.contract.mutation_mode,
+                "reason": refusal.reason,
+            });
+            let at = self.clock.now();
+            self.draft.event(at, EventKind::BackendGateBlocked, data)?;
+        }
+        self.write_gate_markers(decision)
+    }
+
+    /// What other tools look for in `backend/`.
+    fn write_gate_markers(&mut self, decision: &Decision) -> Result<(), Stopped> {
+        let gate_log: Vec<String> = decision
+            .refusals
+            .iter()
+            .map(|refusal| format!("{} {}: {}", refusal.gate, refusal.reason, refusal.text))
+            .collect();
+        let name = format!("{}-gate.log", self.ask.engine);
+        self.marker(&name, &gate_log.join("\n"))?;
+        for (reason, name) in MARKERS {
+            if let Some(refusal) = decision.refusals.iter().find(|refusal| refusal.reason == *reason) {
+                self.marker(name, &refusal.text)?;
+            }
+        }
+        let missing_tests = decision.missing_gates.contains(&Gate::VerificationCommandPresent);
+        if missing_tests {
+            self.event(EventKind::VerificationCompleted, json!({"result": "not_run"}))?;
+        }
+        Ok(())
+    }
+}
+
+/// Facts of the phases after the first, as far as they were reached.
+#[derive(Clone, Default)]
+struct Reached<'t> {
+    target: Option<&'t TargetFacts>,
+    answer: Option<AnswerFact>,
+    baseline_exam: Option<BaselineExamFacts>,
+}
+
+/// What lies in `backend/` when a gate refuses for one of these.
+const MARKERS: &[(Reason, &str)] = &[
+    (Reason::ProviderUnavailable, "provider-unavailable.txt"),
+    (Reason::ModelNotAdmitted, "provider-model-not-admitted.txt"),
+    (Reason::ProviderAuthUnavailable, "provider-auth-unavailable.txt"),
+    (Reason::LocalProviderConfigMissing, "provider-local-config-unavailable.txt"),
+    (Reason::ProviderResponseShape, "provider-reasoning-only.txt"),
+];

@@ -1,0 +1,213 @@
+//! What an engine that is not part of the harness comes with: its program as it is kept, who says what of its gate, and
+//! whether its source is admitted. Gathers; judges nothing.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use contract::decision::Shortfall;
+use contract::engine::{EngineSetting, ProgramFact, ProgramFound};
+use contract::record::{Found, SourceAdmission};
+use contract::{Stamp, canonical_digest};
+use untrusted_fs::own_files::{self, OwnPath as _};
+
+use super::identity::{self, Pieces};
+use super::kept::{Cellar, CheckCopyError, Kept};
+use super::locate;
+use crate::gather::ladder;
+use crate::gather::model::{RecordRow, Signers, read_record};
+use crate::home::ask::Ask;
+use crate::home::engines::{Engine, Engines};
+use crate::home::host::Tools;
+use crate::home::model_settings::ModelSettings;
+use crate::run::harness::Harness;
+
+/// An engine with its program at hand.
+#[derive(Debug, Clone)]
+pub(crate) struct Equipped {
+    pub(crate) engine: Engine,
+    pub(crate) pieces: Pieces,
+}
+
+/// What the gates look at, and what a run would start.
+#[derive(Debug)]
+pub(crate) struct Equipment {
+    pub(crate) setting: EngineSetting,
+    pub(crate) equipped: Option<Equipped>,
+}
+
+/// Looks for the engine's program only where its gate is open: a shut gate means that nothing is copied, looked at or started.
+pub(crate) fn equip(harness: &Harness, engine: Engine, ask: &Ask, now: Stamp, look: bool) -> Equipment {
+    let admission = admission(harness, &engine.id, now);
+    let gate = engine.config.gate.clone();
+    if !look {
+        let setting = EngineSetting { gate, admission, program: ProgramFact::NotLooked, below: None };
+        return Equipment { setting, equipped: None };
+    }
+    match admitted_program(harness, &engine, admission.record()) {
+        Err(program) => {
+            let setting = EngineSetting { gate, admission, program: *program, below: None };
+            Equipment { setting, equipped: None }
+        }
+        Ok((pieces, found)) => {
+            let below = ladder::below(harness, &engine.id, &found.source_id, ask.model.pair.as_ref(), ask.stage);
+            let setting = EngineSetting { gate, admission, program: ProgramFact::Found(found), below };
+            Equipment { setting, equipped: Some(Equipped { engine, pieces }) }
+        }
+    }
+}
+
+/// The record of the workspace.
+pub(crate) fn admission(harness: &Harness, engine: &str, now: Stamp) -> Found<SourceAdmission> {
+    let Some(folder) = &harness.engines.admissions else { return Found::Missing };
+    let signers = Signers::read(&harness.models, now);
+    read_record(&folder.join(format!("{engine}.yaml")), SourceAdmission::problems, &signers)
+}
+
+/// The program: the admitted copy, unless another is named; else what the operator's path has, which is copied. Where it
+/// cannot be had, the fact that the gate judges.
+fn admitted_program(
+    harness: &Harness,
+    engine: &Engine,
+    record: Option<&SourceAdmission>,
+) -> Result<(Pieces, ProgramFound), Box<ProgramFact>> {
+    let unusable = |Shortfall { text, remedy }| Box::new(ProgramFact::Unusable { why: text, remedy });
+    match record.filter(|_| engine.config.executable.is_none()) {
+        Some(record) => {
+            let copy = admitted_copy(&Cellar::new(harness.home.engines()), engine, record)?;
+            identified(harness, engine, copy, Some(record), Some(record)).map_err(unusable)
+        }
+        None => program_on_path(harness, engine, record).map_err(unusable),
+    }
+}
+
+/// The program that the operator's configuration or path has, copied and asked for its name.
+pub(crate) fn program_on_path(
+    harness: &Harness,
+    engine: &Engine,
+    record: Option<&SourceAdmission>,
+) -> Result<(Pieces, ProgramFound), Shortfall> {
+    let located = locate::program(engine, &harness.tools.operator_path)?;
+    let copy = keep(&Cellar::new(harness.home.engines()), engine, &located)?;
+    identified(harness, engine, copy, record, None)
+}
+
+/// A copy that says it is the engine. `admitted` is the record whose own copy it is.
+fn identified(
+    harness: &Harness,
+    engine: &Engine,
+    program: Kept,
+    record: Option<&SourceAdmission>,
+    admitted: Option<&SourceAdmission>,
+) -> Result<(Pieces, ProgramFound), Shortfall> {
+    let cellar = Cellar::new(harness.home.engines());
+    let path = &harness.tools.operator_path;
+    let interpreter = locate::interpreter(engine, path)?.map(|located| keep(&cellar, engine, &located)).transpose()?;
+    let definition = &engine.definition;
+    let pieces = Pieces { program, called: definition.program.clone(), interpreter };
+    let remedy = || {
+        let variable = contract::engine::variable_name(&engine.id);
+        format!("install {}, or export CTO_HARNESS_{variable}_BIN=/path/to/{}", definition.about, definition.program)
+    };
+    let said = identity::confirm(harness, &pieces, engine.identity(record.map(|record| &record.identity_check)))
+        .and_then(|said| identity::refuse_build(harness, &pieces, &definition.unsupported).map(|()| said))
+        .map_err(|why| Shortfall { text: format!("engine `{}`: {why}", engine.id), remedy: remedy() })?;
+    let version = manifest_version(&pieces.program)
+        .or_else(|| identity::version_in(&said))
+        .unwrap_or_else(|| "unknown".to_owned());
+    let tree = pieces.program.tree_sha256;
+    let source_id = match admitted {
+        Some(record) => record.source_id.clone(),
+        None => format!("{}@{version}+{}", engine.id, &tree.to_string()[..12]),
+    };
+    let shape =
+        canonical_digest(&definition.argv).map_err(|error| Shortfall { text: error.to_string(), remedy: remedy() })?;
+    let found = ProgramFound {
+        version,
+        source_id,
+        executable: below(&pieces.program),
+        executable_sha256: pieces.program.executable_sha256,
+        tree_sha256: tree,
+        interpreter_sha256: pieces.interpreter.as_ref().map(|kept| kept.executable_sha256),
+        command_shape_sha256: shape,
+    };
+    Ok((pieces, found))
+}
+
+/// Where an engine's program is found, for people to see; nothing is copied and nothing is asked.
+pub fn find_engine(engine: &Engine, tools: &Tools) -> Result<PathBuf, Shortfall> {
+    let located = locate::program(engine, &tools.operator_path)?;
+    locate::interpreter(engine, &tools.operator_path)?;
+    Ok(located.executable())
+}
+
+/// One source admission, for people to see.
+pub fn check_source(settings: &ModelSettings, file: &Path, now: Stamp) -> RecordRow {
+    let found = read_record(file, SourceAdmission::problems, &Signers::read(settings, now));
+    let record = found.record();
+    RecordRow {
+        kind: "engine source",
+        file: file.to_owned(),
+        subject: record.map(|record| record.source_id.clone()),
+        status: record.map(|record| record.status.clone()),
+        problem: match &found {
+            Found::Missing => Some("it is not there".to_owned()),
+            Found::Invalid { why } => Some(why.clone()),
+            Found::Record { .. } => None,
+        },
+        sha256: found.sha256(),
+        signed_by: found.signed_by().map(str::to_owned),
+    }
+}
+
+/// The source admissions of the workspace.
+pub fn list_sources(engines: &Engines, settings: &ModelSettings, now: Stamp) -> io::Result<Vec<RecordRow>> {
+    let Some(folder) = engines.admissions.as_ref().filter(|folder| folder.own_is_dir()) else { return Ok(Vec::new()) };
+    let mut files: Vec<PathBuf> =
+        own_files::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "yaml"));
+    files.sort();
+    Ok(files.iter().map(|file| check_source(settings, file, now)).collect())
+}
+
+fn below(kept: &Kept) -> String {
+    kept.located.below.display().to_string()
+}
+
+fn admitted_copy(cellar: &Cellar, engine: &Engine, record: &SourceAdmission) -> Result<Kept, Box<ProgramFact>> {
+    let below = PathBuf::from(&record.executable);
+    let below = if below == Path::new(".") { PathBuf::new() } else { below };
+    cellar.check(record.source_tree_sha256, &below).map_err(|error| {
+        let why = format!("the admitted copy of {} cannot be used: {error}", record.source_id);
+        let remedy = format!("admit it anew: cto admit source {} --replace", engine.id);
+        Box::new(match error {
+            CheckCopyError::Missing => ProgramFact::CopyMissing { why, remedy },
+            CheckCopyError::Changed(_) => ProgramFact::CopyChanged { why, remedy },
+            CheckCopyError::Io(_) => ProgramFact::Unusable { why, remedy },
+        })
+    })
+}
+
+fn keep(cellar: &Cellar, engine: &Engine, located: &locate::Located) -> Result<Kept, Shortfall> {
+    cellar.keep(located).map_err(|error| Shortfall {
+        text: format!("{} cannot be kept: {error}", located.root.display()),
+        remedy: format!("mend what is named, or name another program in engines.{}.executable", engine.id),
+    })
+}
+
+/// What the package says of itself; a program's own words may hold no version.
+fn manifest_version(kept: &Kept) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Manifest {
+        version: String,
+    }
+    let executable = kept.located.executable();
+    let inside = |dir: &&Path| dir.starts_with(&kept.located.root);
+    let file = executable
+        .ancestors()
+        .skip(1)
+        .take_while(inside)
+        .map(|dir| dir.join("package.json"))
+        .find(|file| file.own_is_file())?;
+    let manifest: Manifest = serde_json::from_slice(&own_files::read(file).ok()?).ok()?;
+    identity::version_in(&manifest.version)
+}

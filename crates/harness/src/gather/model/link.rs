@@ -1,0 +1,128 @@
+//! The bridge of one run: started when everything else has passed, served inside the engine's sandbox, stopped when the
+//! engine has ended.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
+
+use bridge::{Bridge, ModelEvent, PendingProbe, Spent, Summary};
+use contract::model::{ModelFacts, Wire};
+use contract::{ModelPair, Reason};
+use secrets::Known;
+
+use super::day::Share;
+use super::setup;
+use super::values::Values;
+use crate::home::token::random_token;
+use crate::run::file::RunFile;
+
+/// Where the bridge listens, inside the engine's own network and nowhere else.
+pub(crate) const PORT: u16 = 4180;
+/// The same as an engine is told it.
+pub(super) const PLACE: &str = "http://127.0.0.1:4180";
+
+pub(crate) struct ModelLink {
+    bridge: Bridge,
+    events: Receiver<ModelEvent>,
+    over: Arc<AtomicBool>,
+    token: String,
+    values: Arc<Values>,
+    share: Option<Share>,
+    recording: Option<PathBuf>,
+}
+
+/// What a stopped bridge leaves.
+pub(crate) struct Left {
+    pub(crate) summary: Summary,
+    pub(crate) events: Vec<ModelEvent>,
+    pub(crate) learned: Vec<Known>,
+    pub(super) share: Option<Share>,
+    pub(crate) recording: Option<PathBuf>,
+}
+
+impl ModelLink {
+    /// Starts the bridge; nobody can reach it yet. From here on run token, credential and endpoint are taken out of all
+    /// that is written.
+    pub(crate) fn start(run: &mut RunFile<'_>, facts: &ModelFacts) -> Result<Self, String> {
+        let token = random_token().map_err(|error| format!("no random numbers: {error}"))?;
+        let recording = run.ask.model.record.then(|| run.work.join("model-traffic.jsonl"));
+        let setup::Setup { config, values, share } = setup::setup(run, facts, &token, recording.as_deref())?;
+        run.draft.censor_mut().know(values.take_new());
+        let (sender, events) = mpsc::channel();
+        let over = Arc::new(AtomicBool::new(false));
+        let reached = Arc::clone(&over);
+        let observer = move |event: ModelEvent| {
+            if event.reason() == Some(Reason::BudgetExceeded) {
+                reached.store(true, Ordering::Relaxed);
+            }
+            // Nobody listens only when the run is gone.
+            let _ = sender.send(event);
+        };
+        let bridge = match Bridge::start(config, Box::new(observer)) {
+            Ok(bridge) => bridge,
+            Err(error) => {
+                // Nothing was asked, so nothing is held of the day either.
+                let settled = share.map(|share| share.settle(run, Spent::default())).transpose();
+                return Err(settled.err().map_or_else(|| error.to_string(), |error| error.to_string()));
+            }
+        };
+        Ok(Self { bridge, events, over, token, values, share, recording })
+    }
+
+    /// Asks the model for a word.
+    pub(super) fn begin_probe(&self, wire: Wire) -> PendingProbe {
+        self.bridge.begin_probe(wire)
+    }
+
+    /// Lets the engine's side in.
+    pub(crate) fn serve(&mut self, listener: TcpListener) -> Result<(), String> {
+        self.bridge.serve(listener).map(drop).map_err(|error| error.to_string())
+    }
+
+    /// Set when a limit of the contract is reached.
+    pub(crate) fn over(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.over)
+    }
+
+    /// Values that are known since the last time, and that the run must know before it writes anything more.
+    pub(crate) fn learned(&self) -> Vec<Known> {
+        self.values.take_new()
+    }
+
+    /// What was reported since the last time.
+    pub(crate) fn reported(&self) -> impl Iterator<Item = ModelEvent> {
+        self.events.try_iter()
+    }
+
+    /// The run token opens nothing from here on.
+    pub(crate) fn stop(self) -> Left {
+        let summary = self.bridge.stop();
+        let (events, learned) = (self.events.try_iter().collect(), self.values.take_new());
+        Left { summary, events, learned, share: self.share, recording: self.recording }
+    }
+
+    /// Where the engine finds the bridge; the clients of one wire add the version themselves.
+    pub(crate) fn base_url(&self, wire: Wire) -> String {
+        match wire {
+            Wire::ChatCompletions | Wire::Responses => format!("{PLACE}/v1"),
+            Wire::Messages => PLACE.to_owned(),
+        }
+    }
+
+    /// What the engine presents as its key.
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// How an engine is told where its model is, in the variables the clients of its wire read.
+    pub(crate) fn variables(&self, wire: Wire, pair: &ModelPair) -> Vec<(String, String)> {
+        let names = match wire {
+            Wire::ChatCompletions | Wire::Responses => ["OPENAI_BASE_URL", "OPENAI_API_KEY"],
+            Wire::Messages => ["ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"],
+        };
+        let [base, key] = names.map(str::to_owned);
+        vec![(base, self.base_url(wire)), (key, self.token.clone()), ("CTO_MODEL".to_owned(), pair.model.clone())]
+    }
+}

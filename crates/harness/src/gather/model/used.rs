@@ -1,0 +1,406 @@
+//! What of a model's use becomes evidence: events, blockers, coverage and the report's `model` block.
+
+use std::path::Path;
+use std::time::Duration;
+
+use bridge::{ModelEvent, PendingProbe, ProbeResult, Requested};
+use contract::decision::Inputs;
+use contract::model::{
+    AnswerFact, Cost, ModelFacts, ModelReport, ModelUse, RefusalCode, RequestPurpose, UsageRecord, Wire,
+};
+use contract::report::{HitClass, SecretHit};
+use contract::{Coverage, Event, EventKind, Gate, ModelPair, Reason, canonical_bytes};
+use evidence::{Draft, WriteArtifactError, names};
+use gate::model::{admission_status, is_fallback};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use untrusted_fs::own_files;
+
+use super::facts::endpoint;
+use super::link::{Left, ModelLink};
+use crate::home::clock::RunClock;
+use crate::run::file::{RunFile, Stopped};
+use crate::run::journal::Journal;
+use crate::run::standing::Standing;
+
+/// The event of a report of the bridge's, if it is one.
+fn event_data(event: &ModelEvent) -> Option<(EventKind, Value)> {
+    let kind = event.kind()?;
+    let mut data = match event {
+        ModelEvent::Requested(requested) => requested_data(requested),
+        ModelEvent::Ended(record) => ended_data(record),
+    };
+    // What the preflight's own question came to is the gate's to judge.
+    let engines = matches!(event, ModelEvent::Ended(record) if record.purpose == RequestPurpose::Engine);
+    if let Some(reason) = event.reason().filter(|reason| engines && reason.event() == kind) {
+        data["reason"] = json!(reason);
+    }
+    Some((kind, data))
+}
+
+fn requested_data(Requested { seq, wire, purpose, provider, model }: &Requested) -> Value {
+    json!({"model": model, "provider": provider, "purpose": purpose, "request": seq, "wire": wire})
+}
+
+/// The same, read again from the event.
+#[derive(Deserialize)]
+struct MadeRequest {
+    request: u64,
+    wire: Wire,
+    purpose: RequestPurpose,
+    provider: String,
+    model: String,
+}
+
+fn ended_data(record: &UsageRecord) -> Value {
+    json!({
+        "detail": record.detail,
+        "model_answered": record.model_answered,
+        "model_asked": record.model_asked,
+        "outcome": record.outcome,
+        "purpose": record.purpose,
+        "refusal": record.refusal,
+        "request": record.seq,
+        "served": record.served,
+        "status": record.status,
+        "tokens": record.tokens,
+        "total_ms": record.total_ms,
+        "wire": record.wire,
+    })
+}
+
+/// The event tells how this request ended.
+fn tells_end_of(event: &Event, record: &UsageRecord) -> bool {
+    matches!(event.kind, EventKind::ModelAnswered | EventKind::ModelRefused)
+        && event.data.get("request") == Some(&json!(record.seq))
+}
+
+fn read_made(event: &Event) -> Option<MadeRequest> {
+    serde_json::from_value(Value::Object(event.data.clone())).ok()
+}
+
+/// Records of requests of which the events say only that they were made.
+fn lost_requests(records: &[UsageRecord], events: &[Event]) -> Vec<UsageRecord> {
+    let requested = events.iter().filter(|event| event.kind == EventKind::ModelRequested);
+    let made = requested.filter_map(|event| {
+        let MadeRequest { request, wire, purpose, provider, model } = read_made(event)?;
+        Some(UsageRecord {
+            wire: Some(wire),
+            provider,
+            model_asked: Some(model),
+            detail: Some("the harness was killed before it ended".to_owned()),
+            cost_micros: Cost::Unknown,
+            ..UsageRecord::blank(request, event.time, purpose)
+        })
+    });
+    made.filter(|made| records.iter().all(|record| record.seq != made.seq)).collect()
+}
+
+fn answer_fact(result: ProbeResult) -> AnswerFact {
+    match result {
+        ProbeResult::Content => AnswerFact::Content,
+        ProbeResult::ReasoningOnly => AnswerFact::ReasoningOnly,
+        ProbeResult::Empty => AnswerFact::Empty,
+        ProbeResult::UpstreamError(status) => AnswerFact::UpstreamError { status },
+        ProbeResult::Refused(code) => AnswerFact::Refused { code },
+        ProbeResult::NotAsked => AnswerFact::NotAsked { why: "the bridge has stopped".to_owned() },
+    }
+}
+
+/// Holds against the run what the bridge refused, unless that is done.
+fn hold_refusals(usage: &[UsageRecord], standing: &mut Standing) {
+    let known = standing.reasons();
+    let refused = |record: &UsageRecord| Some((record.refusal?, record.detail.clone()));
+    let refusals: Vec<(RefusalCode, Option<String>)> = usage.iter().filter_map(refused).collect();
+    let mut told: Vec<RefusalCode> = Vec::new();
+    for (code, detail) in &refusals {
+        let Some(reason) = code.reason().filter(|reason| !told.contains(code) && !known.contains(reason)) else {
+            continue;
+        };
+        told.push(*code);
+        let times = refusals.iter().filter(|(other, _)| other == code).count();
+        let detail = detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default();
+        let text = format!("{}{detail}, {times} times", code.text().trim_end_matches('.'));
+        standing.block(reason, text, names::MODEL_USAGE);
+    }
+}
+
+/// Holds against the run that its model did not answer.
+fn hold_missing_answer(usage: &[UsageRecord], standing: &mut Standing) {
+    if !usage.iter().any(UsageRecord::is_evidence) {
+        let text = "no request of the engine was answered by the admitted model";
+        standing.block(Reason::ModelEvidenceMissing, text, names::MODEL_USAGE);
+    }
+}
+
+/// Where events go while the engine works. The first failure to write is kept, and nothing is written after it.
+pub(crate) struct EventLog<'a> {
+    pub(crate) draft: &'a mut Draft,
+    pub(crate) clock: RunClock,
+    pub(crate) journal: Journal,
+    pub(crate) failed: Option<WriteArtifactError>,
+}
+
+impl EventLog<'_> {
+    pub(crate) fn add(&mut self, kind: EventKind, data: Value) {
+        if self.failed.is_none() {
+            self.failed = self.draft.event(self.clock.now(), kind, data).err();
+        }
+    }
+
+    /// Looks from here on for what the bridge has learned meanwhile.
+    pub(crate) fn learn(&mut self, link: Option<&ModelLink>) {
+        self.draft.censor_mut().know(link.map(ModelLink::learned).unwrap_or_default());
+    }
+
+    /// What the harness itself saw.
+    pub(crate) fn trace(&mut self, step: &str, data: Value) {
+        if self.failed.is_none() {
+            self.failed = self.draft.trace(self.clock.now(), step, data).err();
+        }
+    }
+
+    /// A report of the bridge's: an event, and a record when a request has ended.
+    pub(crate) fn add_model(&mut self, event: ModelEvent, usage: &mut Vec<UsageRecord>) {
+        let told = event_data(&event);
+        if let ModelEvent::Ended(record) = event {
+            // Names in it come from the engine and from the upstream. Noted before its event, which recovery looks for.
+            let clean = self.draft.censor_mut().document(names::MODEL_USAGE, &*record);
+            let record = clean.ok().flatten().unwrap_or(*record);
+            let _ = self.journal.note_usage(&record);
+            usage.push(record);
+        }
+        if let Some((kind, data)) = told {
+            self.add(kind, data);
+        }
+    }
+}
+
+/// Time for which the answer to the preflight's question is waited for at once.
+const PROBE_TICK: Duration = Duration::from_millis(10);
+
+/// The recording in a bundle.
+const TRAFFIC: &str = "backend/model-traffic.jsonl";
+/// Of a recording; beyond, it stays out of the bundle.
+const MOST_TRAFFIC: u64 = 256 << 20;
+
+/// The model of one run: the way to it, while there is one, and the record of each request.
+#[derive(Default)]
+pub(crate) struct ModelSession {
+    link: Option<ModelLink>,
+    usage: Vec<UsageRecord>,
+}
+
+impl ModelSession {
+    pub(crate) fn link(&self) -> Option<&ModelLink> {
+        self.link.as_ref()
+    }
+
+    pub(crate) fn link_mut(&mut self) -> Option<&mut ModelLink> {
+        self.link.as_mut()
+    }
+
+    /// The way to the model, and where the records of ended requests go.
+    pub(crate) fn parts(&mut self) -> (Option<&ModelLink>, &mut Vec<UsageRecord>) {
+        (self.link.as_ref(), &mut self.usage)
+    }
+
+    /// Starts the bridge and asks the model for a word. Everything else has passed.
+    pub(crate) fn ask(&mut self, run: &mut RunFile<'_>, facts: &ModelFacts) -> Result<AnswerFact, Stopped> {
+        let answer = match ModelLink::start(run, facts) {
+            Ok(link) if facts.replayed => {
+                self.link = Some(link);
+                AnswerFact::Replayed
+            }
+            Ok(link) => {
+                let probe = link.begin_probe(facts.wire);
+                self.link = Some(link);
+                self.await_probe(run, &probe)?
+            }
+            Err(why) => AnswerFact::NotAsked { why },
+        };
+        self.note_reported(run)?;
+        Ok(answer)
+    }
+
+    /// Notes the question while its answer is waited for, so that a run that dies meanwhile has told of it. A run that is
+    /// cancelled waits no longer.
+    fn await_probe(&mut self, run: &mut RunFile<'_>, probe: &PendingProbe) -> Result<AnswerFact, Stopped> {
+        loop {
+            if let Some(result) = probe.wait(PROBE_TICK) {
+                return Ok(answer_fact(result));
+            }
+            self.note_reported(run)?;
+            if run.watch.cancelled() {
+                self.close(run)?;
+                return Err(Stopped::Cancelled);
+            }
+        }
+    }
+
+    /// Writes down what the bridge has reported so far.
+    fn note_reported(&mut self, run: &mut RunFile<'_>) -> Result<(), Stopped> {
+        let events: Vec<ModelEvent> = self.link.iter().flat_map(|link| link.reported()).collect();
+        run.draft.censor_mut().know(self.link.as_ref().map(ModelLink::learned).unwrap_or_default());
+        self.note_events(run, events)
+    }
+
+    fn note_events(&mut self, run: &mut RunFile<'_>, events: Vec<ModelEvent>) -> Result<(), Stopped> {
+        let journal = run.journal();
+        let mut log = EventLog { draft: &mut run.draft, clock: run.clock, journal, failed: None };
+        for event in events {
+            log.add_model(event, &mut self.usage);
+        }
+        log.failed.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// Ends the bridge, where there is one: from here on its token opens nothing, and what it saw is evidence.
+    pub(crate) fn close(&mut self, run: &mut RunFile<'_>) -> Result<(), Stopped> {
+        let Some(link) = self.link.take() else { return Ok(()) };
+        let Left { summary, events, learned, share, recording } = link.stop();
+        run.draft.censor_mut().know(learned);
+        if let Some(share) = share {
+            share.settle(run, summary.spent)?;
+        }
+        self.note_events(run, events)?;
+        let records = std::mem::take(&mut self.usage);
+        self.write_usage(run, records)?;
+        run.trace(
+            "model.closed",
+            json!({"recording_incomplete": summary.recording_incomplete, "unrecorded": summary.unrecorded}),
+        )?;
+        // Whoever ended the engine early cannot blame the model for it.
+        if run.standing.engine_started() && !run.watch.cancelled() {
+            hold_missing_answer(&self.usage, &mut run.standing);
+        }
+        self.hold_usage(run)?;
+        recording.map_or(Ok(()), |path| keep_recording(run, &path))
+    }
+
+    /// Writes the records in the order of their requests; the sums of the report are those of what is written.
+    fn write_usage(&mut self, run: &mut RunFile<'_>, mut records: Vec<UsageRecord>) -> Result<(), Stopped> {
+        records.sort_by_key(|record| record.seq);
+        let mut lines = Vec::new();
+        for record in records {
+            // What the bridge learned meanwhile may stand in it.
+            let record = run.clean(names::MODEL_USAGE, record)?;
+            lines.extend(canonical_bytes(&record)?);
+            lines.push(b'\n');
+            self.usage.push(record);
+        }
+        Ok(run.write(names::MODEL_USAGE, &lines)?)
+    }
+
+    /// Holds the use of the model against a run whose engine started.
+    fn hold_usage(&self, run: &mut RunFile<'_>) -> Result<(), Stopped> {
+        if !run.standing.engine_started() {
+            return Ok(());
+        }
+        hold_refusals(&self.usage, &mut run.standing);
+        self.tell_taken_decoy(run);
+        tell_lost_credential(run)
+    }
+
+    /// Takes over what a dead run had noted of its model, and tells what its events do not tell of it: a request that was
+    /// going on when the run died was made, and its end is not known.
+    pub(crate) fn recover(
+        run: &mut RunFile<'_>,
+        mut records: Vec<UsageRecord>,
+        events: &[Event],
+    ) -> Result<Self, Stopped> {
+        let mut session = Self::default();
+        records.extend(lost_requests(&records, events));
+        if records.is_empty() {
+            return Ok(session);
+        }
+        for record in &records {
+            let told = events.iter().any(|event| tells_end_of(event, record));
+            if let (false, Some(kind)) = (told, ModelEvent::Ended(Box::new(record.clone())).kind()) {
+                run.event(kind, ended_data(record))?;
+            }
+        }
+        session.write_usage(run, records)?;
+        session.hold_usage(run)?;
+        Ok(session)
+    }
+
+    /// A decoy's secret in a request that was refused for it.
+    fn tell_taken_decoy(&self, run: &mut RunFile<'_>) {
+        let taken = |record: &UsageRecord| record.refusal == Some(RefusalCode::CanaryTouched);
+        if self.usage.iter().any(taken) {
+            let (rule, file) = ("canary".to_owned(), names::MODEL_USAGE.to_owned());
+            run.draft.censor_mut().saw(SecretHit { rule, file, offset: 0, class: HitClass::Canary });
+        }
+    }
+
+    /// Coverage of a run that used its model in this way.
+    pub(crate) fn gaps(&self, run: &RunFile<'_>, inputs: &Inputs) -> Vec<Coverage> {
+        let Some(facts) = &inputs.settings.model else { return Vec::new() };
+        let class = facts.admission.record().map(|record| &record.allowed_network_class);
+        let network = class.and_then(|class| run.harness.models.network_classes.get(class));
+        let used = ModelUse::of(&self.usage);
+        let own_ca = facts.requested.as_ref().is_some_and(|pair| !facts.replayed && trusts_own_ca(run, facts, pair));
+        let rows = [
+            (Coverage::RecordsUnsigned, facts.admission.is_unsigned() || facts.decision.is_unsigned()),
+            (Coverage::ModelScripted, network.is_some_and(|network| network.scripted)),
+            (Coverage::HostedToolsAllowed, network.is_some_and(|network| !network.allow.is_empty())),
+            (Coverage::CustomCa, own_ca),
+            (Coverage::ModelUnpriced, used.cost.unpriced_requests > 0),
+            (Coverage::ModelUsageUnknown, used.tokens.unknown_requests > 0),
+        ];
+        rows.iter().filter(|(_, holds)| *holds).map(|(code, _)| *code).collect()
+    }
+
+    /// The report's `model` block.
+    pub(crate) fn report(&self, inputs: &Inputs, engine_started: bool) -> Option<ModelReport> {
+        let facts = inputs.settings.model.as_ref()?;
+        let runtime_provider = match facts.wire {
+            Wire::ChatCompletions | Wire::Responses => "openai",
+            Wire::Messages => "anthropic",
+        };
+        Some(ModelReport {
+            requested: facts.requested.clone(),
+            admission_status: admission_status(facts, inputs.stage, inputs.time),
+            admission_sha256: facts.admission.sha256(),
+            provider_decision: facts.decision.record().map(|decision| decision.decision_status),
+            fallback: is_fallback(facts),
+            runtime_provider: engine_started.then(|| runtime_provider.to_owned()),
+            wire: facts.wire,
+            used: ModelUse::of(&self.usage),
+        })
+    }
+}
+
+/// A credential that was there at the gate and is gone now blocks as the gate would have.
+fn tell_lost_credential(run: &mut RunFile<'_>) -> Result<(), Stopped> {
+    let told = run.draft.events_seen().contains(&EventKind::BackendGateBlocked);
+    if !run.standing.has(Reason::ProviderAuthUnavailable) || told {
+        return Ok(());
+    }
+    let data = json!({
+        "backend": run.ask.engine,
+        "case_executed": true,
+        "engine_executed": true,
+        "gate": Gate::CredentialSourcePresent,
+        "mutation_mode": run.task.contract.mutation_mode,
+    });
+    Ok(run.event(EventKind::BackendGateBlocked, data)?)
+}
+
+fn keep_recording(run: &mut RunFile<'_>, path: &Path) -> Result<(), Stopped> {
+    let failed = |error| Stopped::Io(path.to_owned(), error);
+    let size = own_files::metadata(path).map_err(failed)?.len();
+    if size > MOST_TRAFFIC {
+        return Ok(run.trace("recording.left_out", json!({"bytes": size}))?);
+    }
+    let bytes = own_files::read(path).map_err(failed)?;
+    Ok(run.write(TRAFFIC, &bytes)?)
+}
+
+/// True if a certificate of an authority of the operator's own would have been taken.
+fn trusts_own_ca(run: &RunFile<'_>, facts: &ModelFacts, pair: &ModelPair) -> bool {
+    let settings = &run.harness.models;
+    let has_own = settings.models.get(&pair.to_string()).is_some_and(|setting| setting.custom_ca.is_some());
+    let endpoint = endpoint(settings, &run.ask.model, pair, &facts.decision);
+    has_own && endpoint.is_some_and(|endpoint| endpoint.is_ok_and(|endpoint| endpoint.uses_tls()))
+}

@@ -1,0 +1,205 @@
+//! The tree the engine works on: a case's files or a copied repository, laid out and shown to be clean.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use contract::Ecosystem;
+use contract::decision::{Profile, TargetFacts};
+use contract::exam::ecosystems_of;
+use contract::fake::Step;
+use contract::paths::PathSet;
+use contract::task::SourceClassification;
+use contract::text::path_text;
+use tree::{
+    Author, CommitSpec, Entry, Listing, Manifest, Mode, Oid, Source, SourceBaseline, SourceDigest, SourceProblem,
+    SourceStatus, Store, TreeError,
+};
+
+use untrusted_fs::own_files;
+
+use crate::home::task::{BaselineFile, Origin, Task};
+use crate::judge::copy::{Baseline, CAPTURE_LIMITS, Copy};
+use crate::run::harness::Harness;
+
+/// What phase B saw, and the copy it made on the way.
+pub(crate) struct Target {
+    pub(crate) facts: TargetFacts,
+    /// None when the target cannot be read.
+    pub(crate) copy: Option<Copy>,
+}
+
+/// Author of a case's baseline; fixed, so that the commit is the same everywhere.
+const CASE_AUTHOR: (&str, &str, i64) = ("cto", "cto@localhost", 1_767_225_600);
+
+/// More files than this are laid out once for all runs, where a sandbox can lay a workspace over them.
+const SMALL: usize = 5_000;
+const AUTHOR: Author<'_> = Author { name: "engine", email: "engine@localhost" };
+
+/// Reads the target and lays its copy out under `work`, beside the harness's own object store, or finds a checkout in the
+/// cache. A target that cannot be read is a fact, not an error.
+pub(crate) fn inspect(harness: &Harness, task: &Task, profile: Profile, work: &Path) -> Result<Target, TreeError> {
+    let store = Store::create(&work.join("store.git"), harness.git.clone())?;
+    let root = work.join("tree");
+    match &task.origin {
+        Origin::Case(files) => inspect_case(task, files, store, root),
+        Origin::Repository(path) => match ReadSource::read(harness, path, &store, work) {
+            Ok(read) => read.lay_out(harness, task, profile, store, root),
+            // The one place where a fault of the repository becomes a refusal. Other errors are trouble of our own.
+            Err(TreeError::Source { path, problem }) => {
+                Ok(Target { facts: unreadable(task, &path, &problem), copy: None })
+            }
+            Err(own) => Err(own),
+        },
+    }
+}
+
+fn inspect_case(
+    task: &Task,
+    files: &std::collections::BTreeMap<String, BaselineFile>,
+    store: Store,
+    root: PathBuf,
+) -> Result<Target, TreeError> {
+    let mut listing = Listing::default();
+    for (path, file) in files {
+        let mode = if file.executable { Mode::Executable } else { Mode::File };
+        listing.0.insert(path.clone().into_bytes(), Entry { mode, oid: store.put_blob(&file.bytes)? });
+    }
+    let tree = store.put_listing(&listing)?;
+    let (name, email, unix_time) = CASE_AUTHOR;
+    let message = "Baseline\n";
+    let commit = store.put_commit(&CommitSpec { tree, parents: &[], name, email, unix_time, message })?;
+    let copy = lay_out(Baseline { store, listing, tree }, commit, root)?;
+    start_dirty(task, &copy.root)?;
+    let dirty_paths = differs(&copy)?;
+    Ok(Target { facts: facts(task, commit, &copy, dirty_paths), copy: Some(copy) })
+}
+
+/// Everything that is read of a source repository before a run. Nothing of it is read again before the run is over.
+struct ReadSource {
+    source: Source,
+    before: SourceDigest,
+    baseline: SourceBaseline,
+    status: SourceStatus,
+}
+
+impl ReadSource {
+    fn read(harness: &Harness, path: &Path, store: &Store, work: &Path) -> Result<Self, TreeError> {
+        let scratch = work.join("status");
+        make_dir(&scratch)?;
+        let source = Source::open(path)?;
+        let before = source.digest(None)?;
+        let baseline = source.baseline(store)?;
+        let status = source.status(&harness.git, &scratch)?;
+        Ok(Self { source, before, baseline, status })
+    }
+
+    fn lay_out(
+        self,
+        harness: &Harness,
+        task: &Task,
+        profile: Profile,
+        store: Store,
+        root: PathBuf,
+    ) -> Result<Target, TreeError> {
+        let Self { source, before, baseline, status } = self;
+        let SourceBaseline { commit, tree, listing, absent } = baseline;
+        let baseline = Baseline { store, listing, tree };
+        let mut copy = if profile == Profile::Strict && baseline.listing.0.len() > SMALL {
+            from_cache(baseline, commit, &harness.home.cache().join("checkouts"))?
+        } else {
+            lay_out(baseline, commit, root)?
+        };
+        copy.source = Some((source, before));
+        copy.absent = absent.iter().map(|absent| path_text(&absent.path)).collect();
+        copy.absent.extend(status.sparse.iter().map(|path| path_text(path)));
+        let unfinished = status.unfinished.iter().map(|name| format!(".git/{name}"));
+        let dirty = status.dirty.iter().map(|path| path_text(path)).chain(unfinished).collect();
+        Ok(Target { facts: facts(task, commit, &copy, dirty), copy: Some(copy) })
+    }
+}
+
+/// Writes the baseline's files, gives them a repository of their own and remembers what was written.
+fn lay_out(baseline: Baseline, commit: Oid, root: PathBuf) -> Result<Copy, TreeError> {
+    make_dir(&root)?;
+    tree::materialise(&baseline.store, &baseline.listing, &root)?;
+    tree::work_repository(&root, &baseline.store, commit, &baseline.listing, AUTHOR)?;
+    let manifest = Manifest::record(&root, &baseline.listing)?;
+    let manifest = Some(manifest);
+    Ok(Copy { root, baseline, commit, manifest, _checkout: None, source: None, absent: Vec::new() })
+}
+
+/// Files that stay as they are, for a workspace to lie over.
+fn from_cache(baseline: Baseline, commit: Oid, cache: &Path) -> Result<Copy, TreeError> {
+    make_dir(cache)?;
+    let checkout = tree::checkout(cache, &baseline.store, &baseline.listing, commit, AUTHOR)?;
+    let root = checkout.root.clone();
+    crate::home::lock::touch(&root.with_file_name("stamp"));
+    let _checkout = Some(checkout);
+    Ok(Copy { root, baseline, commit, manifest: None, _checkout, source: None, absent: Vec::new() })
+}
+
+fn make_dir(path: &Path) -> Result<(), TreeError> {
+    fs::create_dir_all(path).map_err(|source| TreeError::Io {
+        doing: "creating directory",
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// A fixture may ask for a tree that is not clean; the gate must find it.
+fn start_dirty(task: &Task, root: &Path) -> Result<(), TreeError> {
+    for step in task.fake.iter().flat_map(|fake| &fake.steps) {
+        if let Step::StartDirty { path, text } = step {
+            let path = root.join(path);
+            own_files::write(&path, text).map_err(|source| TreeError::Io { doing: "writing", path, source })?;
+        }
+    }
+    Ok(())
+}
+
+/// Paths of the copy that are not as the baseline has them.
+fn differs(copy: &Copy) -> Result<Vec<String>, TreeError> {
+    let Some(manifest) = &copy.manifest else { return Ok(Vec::new()) };
+    let now = tree::capture(&copy.root, manifest, &copy.baseline.store, &CAPTURE_LIMITS)?;
+    Ok(tree::changes(&copy.baseline.listing, &now.listing).iter().map(|change| path_text(&change.path)).collect())
+}
+
+fn facts(task: &Task, commit: Oid, copy: &Copy, dirty_paths: Vec<String>) -> TargetFacts {
+    let allowed = PathSet::rooted(&task.contract.allowed_paths).ok();
+    let may_change = |path: &String| allowed.as_ref().is_none_or(|allowed| allowed.is_match(path.as_bytes()));
+    TargetFacts {
+        repository: task.repository().is_some(),
+        unreadable: None,
+        unreadable_remedy: None,
+        owner: task.contract.source_owner.clone(),
+        owned_local: task.contract.source_classification == Some(SourceClassification::OwnedLocal),
+        baseline_commit: Some(commit.to_string()),
+        baseline_tree: Some(copy.baseline.tree.to_string()),
+        dirty_paths,
+        absent_allowed: copy.absent.iter().filter(|path| may_change(path)).cloned().collect(),
+        baseline_run: None,
+        ecosystems: ecosystems(task, &copy.baseline.listing),
+    }
+}
+
+/// What the baseline is built and tested with, by its files and by what the contract runs.
+fn ecosystems(task: &Task, baseline: &Listing) -> Vec<Ecosystem> {
+    let paths = baseline.0.keys().map(Vec::as_slice);
+    ecosystems_of(paths, task.contract.verification_commands.iter().map(|command| command.argv.as_slice()))
+}
+
+fn unreadable(task: &Task, path: &Path, problem: &SourceProblem) -> TargetFacts {
+    TargetFacts {
+        repository: true,
+        unreadable: Some(format!("source repository {}: {problem}", path.display())),
+        unreadable_remedy: Some(problem.remedy().to_owned()),
+        owner: task.contract.source_owner.clone(),
+        owned_local: task.contract.source_classification == Some(SourceClassification::OwnedLocal),
+        baseline_commit: None,
+        baseline_tree: None,
+        dirty_paths: Vec::new(),
+        absent_allowed: Vec::new(),
+        baseline_run: None,
+        ecosystems: Ecosystem::ALL.to_vec(),
+    }
+}

@@ -1,0 +1,19 @@
+//! The request for a run: engine, stage and limits that are wanted. Gates say what is allowed.
+
+use contract::decision::Profile;
+use contract::{Purpose, Stage};
+
+use crate::home::model_settings::ModelAsk;
+
+/// Request for a run. It says what is wanted; the gate says what is allowed.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    pub engine: String,
+    pub stage: Stage,
+    pub purpose: Purpose,
+    pub sandbox: Profile,
+    /// The smaller of it and the contract's limit holds.
+    pub timeout_seconds: Option<u64>,
+    pub keep_workspace: bool,
+    pub model: ModelAsk,
+}

@@ -1,0 +1,178 @@
+//! What of this machine matters for reproducing a run, and where its programs lie.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use contract::decision::Profile;
+use contract::report::HostFacts;
+use contract::{Digest, canonical_bytes};
+use serde::{Deserialize, Serialize};
+use untrusted_fs::own_files::{self, OwnPath as _};
+
+use crate::home::placement::{is_plain, is_system};
+
+/// Where commands of a contract are looked for when it names no place of its own.
+const SYSTEM_PATH: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// Settings that come from the operator's environment; read at the edge, handed in.
+#[derive(Debug, Clone, Default)]
+pub struct Tools {
+    /// The operator's PATH, searched after the system's.
+    pub operator_path: Vec<PathBuf>,
+    /// Where rustup keeps toolchains, so that `cargo` works with a private home.
+    pub rustup_home: Option<PathBuf>,
+}
+
+impl Tools {
+    /// The search path of a supervised program: the contract's, the system's, and of the operator's all without a sandbox,
+    /// in one only what it shows. Their Rust comes before the system's where it does so for them.
+    pub fn path(&self, first: &[String], profile: Profile) -> Vec<PathBuf> {
+        let mut dirs: Vec<PathBuf> = first.iter().map(PathBuf::from).collect();
+        let shown = self.rust_programs();
+        dirs.extend(shown.filter(|dir| self.is_before_system(dir)).cloned());
+        dirs.extend(SYSTEM_PATH.iter().map(PathBuf::from));
+        for dir in &self.operator_path {
+            let visible = profile == Profile::None || Some(dir) == shown;
+            if visible && dir.is_absolute() && !dirs.contains(dir) {
+                dirs.push(dir.clone());
+            }
+        }
+        dirs
+    }
+
+    /// Directories of the operator's that every sandbox shows: toolchains, which hold no secret.
+    pub fn shown(&self) -> Vec<PathBuf> {
+        let toolchains = self.rustup_home.as_ref().filter(|home| home.own_is_dir());
+        let places = self.rust_programs().into_iter().chain(toolchains);
+        places.filter(|place| is_plain(place) && !is_system(place)).cloned().collect()
+    }
+
+    fn is_before_system(&self, dir: &Path) -> bool {
+        let system = |dir: &&PathBuf| SYSTEM_PATH.iter().any(|system| **dir == Path::new(system));
+        self.operator_path.iter().take_while(|known| !system(known)).any(|known| known == dir)
+    }
+
+    /// Where rustup's stand-ins for cargo and rustc lie.
+    fn rust_programs(&self) -> Option<&PathBuf> {
+        self.rustup_home.as_ref()?;
+        self.operator_path.iter().find(|dir| is_plain(dir) && dir.join("rustup").own_is_file())
+    }
+}
+
+/// A file's identity without reading it.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Seen {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Seen {
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        let stat = own_files::metadata(path)?;
+        Ok(Self {
+            device: stat.dev(),
+            inode: stat.ino(),
+            size: stat.size(),
+            modified: (stat.mtime(), stat.mtime_nsec()),
+            changed: (stat.ctime(), stat.ctime_nsec()),
+        })
+    }
+}
+
+/// What was found out about one pair of executables; kept, because digesting and asking cost more than a small run.
+#[derive(Debug, Serialize, Deserialize)]
+struct Remembered {
+    harness: Seen,
+    harness_sha256: Digest,
+    git: Seen,
+    git_version: String,
+}
+
+/// Gathers the facts, from the cache where the executables are the same.
+pub(crate) fn facts(exe: &Path, git: &tree::Git, cache: &Path) -> Result<HostFacts, GatherHostError> {
+    let (harness, git_seen) = (Seen::of(exe)?, Seen::of(git.program())?);
+    let file = cache.join("executables.json");
+    let remembered = own_files::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Remembered>(&bytes).ok());
+    let known = match remembered.filter(|known| known.harness == harness && known.git == git_seen) {
+        Some(known) => known,
+        None => {
+            let version = git.version()?.to_string();
+            let known = Remembered {
+                harness,
+                harness_sha256: Digest::of(&own_files::read(exe)?),
+                git: git_seen,
+                git_version: version,
+            };
+            remember(&file, &known);
+            known
+        }
+    };
+    let system = rustix::system::uname();
+    Ok(HostFacts {
+        system: system.sysname().to_string_lossy().into_owned(),
+        kernel: system.release().to_string_lossy().into_owned(),
+        architecture: system.machine().to_string_lossy().into_owned(),
+        git: known.git_version,
+        harness_version: env!("CARGO_PKG_VERSION").to_owned(),
+        harness_sha256: known.harness_sha256,
+    })
+}
+
+/// A cache that cannot be written costs time, nothing else.
+fn remember(file: &Path, known: &Remembered) {
+    if let Ok(bytes) = canonical_bytes(known) {
+        write_aside(file, &bytes);
+    }
+}
+
+/// Writes a file whole or not at all.
+pub(crate) fn write_aside(file: &Path, bytes: &[u8]) {
+    let aside = file.with_extension(format!("new-{}", std::process::id()));
+    if own_files::write(&aside, bytes).and_then(|()| fs::rename(&aside, file)).is_err() {
+        let _ = fs::remove_file(&aside);
+    }
+}
+
+/// Why the facts could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum GatherHostError {
+    #[error("cannot look at the own executable: {0}")]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Git(#[from] tree::TreeError),
+}
+
+/// The boot this machine is in; part of what the ledger says of a run, so that a restart can be told from a kill.
+pub(crate) fn boot_id() -> String {
+    own_files::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rust_comes_where_the_operator_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let rust = folder.path().to_owned();
+        own_files::write(rust.join("rustup"), "").unwrap();
+        let position = |operator_path: Vec<PathBuf>, dir: &Path| {
+            let tools = Tools { operator_path, rustup_home: Some("/x".into()) };
+            tools.path(&["/first".to_owned()], Profile::Strict).iter().position(|known| known == dir)
+        };
+        let system = || PathBuf::from("/usr/bin");
+        for (operator_path, expected) in [
+            (vec![rust.clone(), system()], Some(1)),
+            (vec!["/else".into(), rust.clone(), system()], Some(1)),
+            (vec![system(), rust.clone()], Some(1 + SYSTEM_PATH.len())),
+            (vec![system()], None),
+        ] {
+            assert_eq!(position(operator_path.clone(), &rust), expected, "{operator_path:?}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The steps of a recorded run, as they were told while it went on.
+
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use contract::{Report, Stamp};
+use evidence::names;
+use evidence::verify::VerifiedBundle;
+use serde::Deserialize;
+use untrusted_fs::own_files;
+
+use crate::home::watch::{Step, StepState, Told};
+
+/// The trace's word for a step.
+pub(crate) const STEP: &str = "step";
+
+/// What an interrupted run had recorded before it was sealed by somebody else.
+const INTERRUPTED: &str = "backend/recovered/trace.jsonl";
+
+/// A trace beyond this is not ours.
+const LARGEST: u64 = 64 << 20;
+/// More steps than any run has.
+const MOST: usize = 10_000;
+
+/// Why there are no steps to show.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {path}: {error}")]
+pub struct ReadStepsError {
+    path: PathBuf,
+    #[source]
+    error: io::Error,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    step: String,
+    time: Stamp,
+    data: serde_json::Value,
+}
+
+#[derive(Deserialize)]
+struct Data {
+    step: Step,
+    state: StepState,
+    detail: String,
+}
+
+/// The last step: sealing ends when the bundle is closed, so that the report says it and not the trace.
+pub(crate) fn sealed(report: &Report) -> Told {
+    let detail = format!("{} files", report.artifact_paths.len());
+    Told::new(Step::Seal, StepState::Ended, &detail, report.run_started_at, report.run_finished_at)
+}
+
+/// The steps of a bundle, in order; empty where it was made before steps were recorded.
+pub fn recorded_steps(bundle: &VerifiedBundle) -> Result<Vec<Told>, ReadStepsError> {
+    let (bundle, report) = (bundle.dir(), bundle.report());
+    if let Some(trace) = read(&bundle.join(INTERRUPTED))? {
+        return Ok(steps(&trace, report));
+    }
+    let trace = read(&bundle.join(names::TRACE))?.unwrap_or_default();
+    let mut steps = steps(&trace, report);
+    if !steps.is_empty() {
+        steps.push(sealed(report));
+    }
+    Ok(steps)
+}
+
+fn read(path: &Path) -> Result<Option<Vec<u8>>, ReadStepsError> {
+    let failed = |error| ReadStepsError { path: path.to_owned(), error };
+    let mut bytes = Vec::new();
+    match own_files::open(path) {
+        Ok(file) => file.take(LARGEST).read_to_end(&mut bytes).map_err(failed)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    Ok(Some(bytes))
+}
+
+/// A run that was killed may have left half a line; what is no step is passed over.
+fn steps(trace: &[u8], report: &Report) -> Vec<Told> {
+    let lines = trace.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
+    let told = lines.filter(|line| line.step == STEP).filter_map(|line| {
+        let Data { step, state, detail } = serde_json::from_value(line.data).ok()?;
+        Some(Told::new(step, state, &detail, report.run_started_at, line.time))
+    });
+    told.take(MOST).collect()
+}

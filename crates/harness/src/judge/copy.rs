@@ -1,0 +1,31 @@
+//! The copy of a target that an engine works on, and the baseline that its result is compared with.
+
+use std::path::PathBuf;
+
+use tree::{Checkout, Limits, Listing, Manifest, Oid, Source, SourceDigest, Store};
+
+/// What a result may hold; beyond is `budget_exceeded`.
+pub(crate) const CAPTURE_LIMITS: Limits =
+    Limits { entries: 200_000, total_bytes: 1 << 30, file_bytes: 256 << 20, depth: 128 };
+
+/// What the harness diffs against. Kept outside everything an engine can write.
+pub(crate) struct Baseline {
+    pub(crate) store: Store,
+    pub(crate) listing: Listing,
+    pub(crate) tree: Oid,
+}
+
+/// A laid-out copy, ready for an engine.
+pub(crate) struct Copy {
+    pub(crate) root: PathBuf,
+    pub(crate) baseline: Baseline,
+    pub(crate) commit: Oid,
+    /// What was written, where an engine may write over it; a checkout from the cache has none and stays as it is.
+    pub(crate) manifest: Option<Manifest>,
+    /// Keeps a checkout from the cache in its place.
+    pub(crate) _checkout: Option<Checkout>,
+    /// The source repository and what it was before, where there is one.
+    pub(crate) source: Option<(Source, SourceDigest)>,
+    /// Paths whose content git does not hold.
+    pub(crate) absent: Vec<String>,
+}

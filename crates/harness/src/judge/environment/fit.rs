@@ -1,0 +1,66 @@
+//! Layers beneath an engine's workspace, where a layer lies over the baseline's checkout.
+//!
+//! A setup that sees only its inputs may write where the rest of the tree has something. Those files of the tree are laid on
+//! top of the layer again.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::FileType;
+use tree::{Listing, Mode, Store};
+use untrusted_fs::{Bounds, Met, Next, kind, open_root, walk};
+
+use super::layer::Layer;
+use crate::run::file::Stopped;
+
+/// Time for one layer; only folders that the tree has too are entered.
+const FITTING: Duration = Duration::from_secs(60);
+
+/// Layers to put over a checkout of `listing`, the first on top.
+pub(super) fn fit_layer(
+    store: &Store,
+    listing: &Listing,
+    layer: &Layer,
+    folder: PathBuf,
+) -> Result<Vec<PathBuf>, Stopped> {
+    let covered = covered_paths(&layer.files, listing).map_err(|error| Stopped::Io(layer.files.clone(), error))?;
+    if covered.is_empty() {
+        return Ok(vec![layer.files.clone()]);
+    }
+    let is_covered = |path: &[u8]| {
+        covered
+            .iter()
+            .any(|covered| path.strip_prefix(covered.as_slice()).is_some_and(|rest| matches!(rest, [] | [b'/', ..])))
+    };
+    let restored = listing.0.iter().filter(|(path, _)| is_covered(path));
+    let restored = Listing(restored.map(|(path, entry)| (path.clone(), *entry)).collect());
+    tree::materialise(store, &restored, &folder)?;
+    Ok(vec![folder, layer.files.clone()])
+}
+
+/// Paths at which a layer has something and the tree has another thing.
+fn covered_paths(layer: &Path, listing: &Listing) -> io::Result<Vec<Vec<u8>>> {
+    let mut covered = Vec::new();
+    let cut = walk(open_root(layer)?, &Bounds::within(FITTING), |met| {
+        let entry = match met {
+            Met::Entry(entry) => entry,
+            Met::Left { .. } => return Ok(Next::Pass),
+            Met::Shut { why, .. } => return Err(why.into()),
+            Met::TooDeep { .. } => return Err(io::Error::other("directories too deep")),
+        };
+        let is_folder = kind(entry.stat) == FileType::Directory;
+        let submodule = listing.0.get(entry.path).is_some_and(|known| known.mode == Mode::Gitlink);
+        match (listing.has_below(entry.path), listing.0.contains_key(entry.path)) {
+            (true, _) if is_folder => return Ok(Next::Enter),
+            (false, true) if is_folder && submodule => {}
+            (false, false) => {}
+            _ => covered.push(entry.path.to_vec()),
+        }
+        Ok::<_, io::Error>(Next::Pass)
+    })?;
+    match cut {
+        None => Ok(covered),
+        Some(cut) => Err(io::Error::other(cut.in_words())),
+    }
+}

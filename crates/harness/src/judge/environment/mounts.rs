@@ -1,0 +1,115 @@
+//! What a mount of the contract's holds: a digest over its files, remembered by what the file system says of them.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use contract::sandbox::MountDigest;
+use contract::task::Mount;
+use contract::{Digest, canonical_bytes};
+use serde::{Deserialize, Serialize};
+use untrusted_fs::own_files;
+
+use crate::home::host::write_aside;
+use crate::home::placement::Placed;
+use crate::run::file::Stopped;
+use crate::run::harness::Harness;
+
+/// More than this is not looked through.
+const MOST_FILES: u64 = 500_000;
+
+/// One file as the file system has it, without its content.
+struct Entry {
+    path: PathBuf,
+    below: String,
+    kind: Kind,
+    mode: u32,
+    stat: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    Link,
+    Other,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    digest: MountDigest,
+}
+
+/// The digests of all mounts of an environment. What did not change since the last time is not read again.
+pub(crate) fn digests(harness: &Harness, mounts: &[Mount]) -> Result<Vec<MountDigest>, Stopped> {
+    mounts.iter().map(|mount| digest(harness, mount)).collect()
+}
+
+fn digest(harness: &Harness, mount: &Mount) -> Result<MountDigest, Stopped> {
+    let failed = |error: io::Error| Stopped::Io(PathBuf::from(&mount.source), error);
+    // A sandbox shows what a link leads to.
+    let source = own_files::canonicalize(&mount.source).map_err(failed)?;
+    let target = Placed::of(mount).target.display().to_string();
+    let mut entries = Vec::new();
+    list(&source, String::new(), &mut entries).map_err(failed)?;
+    entries.sort_by(|a, b| a.below.cmp(&b.below));
+    let looks: String = entries.iter().map(|entry| format!("{}\0{}\n", entry.below, entry.stat)).collect();
+    let folder = harness.home.cache().join("mounts");
+    let file = folder.join(format!("{}.json", Digest::of(looks.as_bytes())));
+    let kept = own_files::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
+    if let Some(Kept { digest }) = kept {
+        crate::home::lock::touch(&file);
+        return Ok(MountDigest { target, ..digest });
+    }
+    let digest = read(&entries, &target).map_err(failed)?;
+    if let Ok(bytes) = canonical_bytes(&Kept { digest: digest.clone() })
+        && fs::create_dir_all(&folder).is_ok()
+    {
+        write_aside(&file, &bytes);
+    }
+    Ok(digest)
+}
+
+fn list(path: &Path, below: String, entries: &mut Vec<Entry>) -> io::Result<()> {
+    let stat = own_files::symlink_metadata(path)?;
+    if stat.is_dir() {
+        for entry in own_files::read_dir(path)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let name = if below.is_empty() { name } else { format!("{below}/{name}") };
+            list(&entry.path(), name, entries)?;
+        }
+        return Ok(());
+    }
+    if entries.len() as u64 >= MOST_FILES {
+        return Err(io::Error::other(format!("more than {MOST_FILES} files in a mount")));
+    }
+    let kind = match stat.file_type() {
+        kind if kind.is_file() => Kind::File,
+        kind if kind.is_symlink() => Kind::Link,
+        _ => Kind::Other,
+    };
+    let times = (stat.mtime(), stat.mtime_nsec(), stat.ctime(), stat.ctime_nsec());
+    let looks = format!("{} {} {} {} {times:?}", stat.dev(), stat.ino(), stat.size(), stat.mode());
+    entries.push(Entry { path: path.to_owned(), below, kind, mode: stat.mode() & 0o777, stat: looks });
+    Ok(())
+}
+
+fn read(entries: &[Entry], target: &str) -> io::Result<MountDigest> {
+    let (mut lines, mut bytes) = (String::new(), 0);
+    for entry in entries {
+        let content = match entry.kind {
+            Kind::File => own_files::read(&entry.path)?,
+            Kind::Link => own_files::read_link(&entry.path)?.into_os_string().into_encoded_bytes(),
+            Kind::Other => Vec::new(),
+        };
+        bytes += content.len() as u64;
+        lines.push_str(&format!("{:?} {:o} {} {}\n", entry.kind, entry.mode, Digest::of(&content), entry.below));
+    }
+    Ok(MountDigest {
+        target: target.to_owned(),
+        tree_sha256: Digest::of(lines.as_bytes()),
+        files: entries.len() as u64,
+        bytes,
+    })
+}

@@ -1,0 +1,127 @@
+//! Problems of a contract's environment on this machine, found before anything is made or started.
+
+use std::path::Path;
+
+use contract::decision::Shortfall;
+use contract::task::{Environment, Mount};
+use untrusted_fs::own_files::OwnPath as _;
+
+use crate::home::host::Tools;
+use crate::home::placement::{Placed, Places, conflict, is_never_shown, is_plain};
+use crate::home::task::Task;
+
+/// Everything that stands against it.
+pub(crate) fn problems(tools: &Tools, task: &Task) -> Vec<Shortfall> {
+    let environment = &task.contract.environment;
+    let mut problems: Vec<Shortfall> = environment.mounts.iter().filter_map(problem_of).collect();
+    problems.extend(environment.mounts.iter().enumerate().filter_map(|mount| meeting_problem(environment, mount)));
+    problems.extend(lost_names(task));
+    let places = Places::new(tools, environment);
+    let is_hidden = |dir: &&Path| dir.is_absolute() && places.host_path(dir).is_none();
+    let hidden = environment.path.iter().map(Path::new).filter(is_hidden);
+    problems.extend(hidden.map(|dir| Shortfall {
+        text: format!("environment.path `{}` is not visible in the sandbox", dir.display()),
+        remedy: format!("add it to environment.mounts: {{source: {}}}", dir.display()),
+    }));
+    problems
+}
+
+/// What is wrong with one mount alone.
+fn problem_of(mount: &Mount) -> Option<Shortfall> {
+    let source = Path::new(&mount.source);
+    let target = mount.target.as_deref().map(Path::new);
+    let (text, remedy) = if !is_plain(source) || !target.is_none_or(is_plain) {
+        ("needs absolute paths without `..`".to_owned(), "write the paths out in full")
+    } else if is_never_shown(source) {
+        ("has a source that no sandbox shows".to_owned(), "name the folder that is needed and nothing above it")
+    } else if let Some(own) = target.and_then(conflict) {
+        let text = format!("has a target where the sandbox has something of its own: {}", own.display());
+        (text, "leave the target out, or choose one such as /opt/NAME")
+    } else if !source.own_exists() {
+        ("has a source that is not there".to_owned(), "make it, or name another")
+    } else {
+        return None;
+    };
+    Some(shortfall(mount, &text, remedy))
+}
+
+/// What is wrong with a mount beside the others: it needs a place that they leave free.
+fn meeting_problem(environment: &Environment, (index, mount): (usize, &Mount)) -> Option<Shortfall> {
+    let placed = Placed::of(mount);
+    let others = environment.mounts.iter().enumerate().filter(|(other, _)| *other != index);
+    for (other_index, other) in others {
+        let other = Placed::of(other);
+        let Ok(below) = placed.target.strip_prefix(&other.target) else { continue };
+        if below.as_os_str().is_empty() {
+            // Said once, of the later one; the same source twice is no contradiction.
+            if other_index < index && other.source != placed.source {
+                let text = format!("has the same target as `{}`", other.source.display());
+                return Some(shortfall(mount, &text, "choose another target"));
+            }
+        } else if !other.source.join(below).own_exists() {
+            let text = format!(
+                "lies in the mount at `{}`, which is read-only and has no `{}`",
+                other.target.display(),
+                below.display()
+            );
+            return Some(shortfall(mount, &text, "choose a target beside it"));
+        }
+    }
+    None
+}
+
+/// Variables and arguments that name a moved mount by a path that is another thing inside.
+fn lost_names(task: &Task) -> Vec<Shortfall> {
+    let environment = &task.contract.environment;
+    let lost: Vec<Placed> = environment.mounts.iter().map(Placed::of).filter(Placed::is_lost).collect();
+    let variables = environment.variables.iter().map(|(name, value)| (format!("environment.variables {name}"), value));
+    let commands = task.contract.verification_commands.iter().chain(&environment.setup).chain(&environment.build);
+    // The program itself is looked up.
+    let words = commands.flat_map(|command| command.argv.iter().skip(1).map(|word| ("a command".to_owned(), word)));
+    let named = variables.chain(words).filter_map(|(place, text)| {
+        lost.iter().find(|placed| names_path(text, &placed.source)).map(|placed| (place, placed))
+    });
+    let mut problems: Vec<Shortfall> = named
+        .map(|(place, placed)| Shortfall {
+            text: format!("{place} names `{}`, which the sandbox shows elsewhere", placed.source.display()),
+            remedy: format!("write {} there", placed.target.display()),
+        })
+        .collect();
+    problems.dedup();
+    problems
+}
+
+/// True if a text holds this path and not one that it is only a part of.
+fn names_path(text: &str, path: &Path) -> bool {
+    let path = path.display().to_string();
+    let in_name = |character: char| character.is_alphanumeric() || matches!(character, '.' | '_' | '-');
+    text.match_indices(&path).any(|(start, _)| {
+        let (before, after) = (&text[..start], &text[start + path.len()..]);
+        !before.ends_with(in_name) && !after.starts_with(in_name)
+    })
+}
+
+fn shortfall(mount: &Mount, text: &str, remedy: &str) -> Shortfall {
+    let target = mount.target.as_ref().map(|target| format!(" -> {target}")).unwrap_or_default();
+    Shortfall { text: format!("environment.mounts `{}{target}` {text}", mount.source), remedy: remedy.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_told_from_its_neighbours() {
+        for (text, names) in [
+            ("/etc/go", true),
+            ("-I/etc/go/include", false),
+            ("--root=/etc/go:/x", true),
+            ("/etc/go/bin", true),
+            ("/etc/gopher", false),
+            ("/etc/go-1", false),
+            ("/opt/cto/etc/go", false),
+        ] {
+            assert_eq!(names_path(text, Path::new("/etc/go")), names, "{text}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The commands of setup, one after the other over the same layer, with the network that they may use.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use contract::sandbox::{NetworkUse, SetupCommand, SetupRecord};
+use contract::task::{Command, Environment};
+use gate::conduct::judge_conduct;
+use sandbox::{Ended, Stage, Upper, WorkspaceFrom};
+
+use super::layer::{FailedSetup, Setup};
+use super::proxy::{self, Proxy};
+use crate::run::file::Stopped;
+use crate::run::supervise::{exceeded, exit_code};
+
+/// Network of a setup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SetupNetwork {
+    /// The hosts that the contract names.
+    Named,
+    /// None, because setup sees bytes of a patch; hosts that it asks for are recorded.
+    Withheld,
+    /// The contract names no host.
+    Absent,
+}
+
+impl SetupNetwork {
+    /// Of a setup that sees nothing but the baseline.
+    pub(super) fn of_baseline(environment: &Environment) -> Self {
+        if environment.setup_network.is_empty() { Self::Absent } else { Self::Named }
+    }
+
+    /// Of a setup that sees bytes of a patch. One that sees the whole tree never has any.
+    pub(super) fn of_patch(environment: &Environment) -> Self {
+        let released = environment.setup_network_for_patch && !environment.setup_inputs.is_empty();
+        match Self::of_baseline(environment) {
+            Self::Named if !released => Self::Withheld,
+            network => network,
+        }
+    }
+
+    pub(super) fn hosts(self, environment: &Environment) -> &[String] {
+        match self {
+            Self::Named => &environment.setup_network,
+            Self::Withheld | Self::Absent => &[],
+        }
+    }
+}
+
+impl Setup<'_> {
+    /// Runs the commands over `lower`, the first on top; what they write goes below `part`.
+    pub(super) fn make(
+        &mut self,
+        lower: Vec<PathBuf>,
+        part: &Path,
+        network: SetupNetwork,
+        mut record: SetupRecord,
+    ) -> Result<Result<SetupRecord, FailedSetup>, Stopped> {
+        fs::create_dir_all(part).map_err(|error| Stopped::Io(part.to_owned(), error))?;
+        let contract = self.setting.contract;
+        let over = Over { lower, part, network };
+        for (index, command) in contract.environment.setup.iter().enumerate() {
+            let name = format!("setup {}", index + 1);
+            if let Some(why) = self.step(command, &over, &name, &mut record)? {
+                return Ok(Err(FailedSetup { why: format!("{name}: `{}` {why}", command.argv.join(" ")), record }));
+            }
+        }
+        Ok(Ok(record))
+    }
+
+    /// Runs one command and records it; says why setup cannot go on, if it cannot.
+    fn step(
+        &mut self,
+        command: &Command,
+        over: &Over<'_>,
+        name: &str,
+        record: &mut SetupRecord,
+    ) -> Result<Option<String>, Stopped> {
+        let Some((ended, network)) = self.run(command, over)? else {
+            return Ok(Some("was not found".to_owned()));
+        };
+        self.cells.add(name, &ended)?;
+        self.attempts.extend(self.cells.last().map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default());
+        let exit = exit_code(&ended);
+        let duration_ms = u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX);
+        self.say(&format!("== {name}: {:?}: exit {exit:?}, {duration_ms} ms", command.argv));
+        self.log.extend(ended.stdout.text_bytes());
+        self.log.extend(ended.stderr.text_bytes());
+        merge(&mut record.network, network);
+        record.commands.push(SetupCommand { argv: command.argv.clone(), exit, duration_ms });
+        let exceeded = exceeded(&ended, &self.setting.contract.limits);
+        match exit {
+            _ if ended.cancelled => Err(Stopped::Cancelled),
+            _ if ended.timed_out => Ok(Some(format!("did not end within {} s", command.timeout_seconds))),
+            _ if exceeded.is_some() => Ok(exceeded),
+            Some(0) => Ok(None),
+            Some(exit) => Ok(Some(format!("ended with exit {exit}{}", refused_hosts(&record.network, over.network)))),
+            None => Ok(Some("did not start".to_owned())),
+        }
+    }
+
+    fn run(&mut self, command: &Command, over: &Over<'_>) -> Result<Option<(Ended, Vec<NetworkUse>)>, Stopped> {
+        let Over { lower, part, network } = over;
+        let Some((root, beneath)) = lower.split_first() else { return Ok(None) };
+        let from = WorkspaceFrom::Layers { lower: lower.clone(), upper: Upper::Directory((*part).to_owned()) };
+        let layers = [part.join("upper")].into_iter().chain(beneath.iter().cloned()).collect();
+        let quarters = self.setting.quarters("setup", root.clone())?.layered(layers, from);
+        let wall = Duration::from_secs(command.timeout_seconds);
+        let Some(mut spec) = self.setting.spec(&command.argv, command.cwd.as_deref(), &quarters, wall) else {
+            return Ok(None);
+        };
+        if let (true, Some(confinement)) = (*network != SetupNetwork::Absent, &mut spec.confinement) {
+            confinement.listener = Some(proxy::PORT);
+            spec.env.extend(proxy::variables());
+        }
+        let stage: Stage = self.setting.harness.supervisor.prepare()?;
+        let mut confined = self.setting.confine(stage, spec)?;
+        let mut watch = sandbox::Watch { cancel: Some(self.cancel), stop: None, on_line: None, on_tick: None };
+        let Some(listener) = confined.take_listener() else {
+            return Ok(Some((confined.start(&mut watch)?, Vec::new())));
+        };
+        let proxy = Proxy::new(network.hosts(&self.setting.contract.environment));
+        let ended = std::thread::scope(|scope| {
+            scope.spawn(|| proxy.serve(&listener, scope));
+            let ended = confined.start(&mut watch);
+            proxy.stop();
+            ended
+        })?;
+        Ok(Some((ended, proxy.into_record())))
+    }
+}
+
+/// Ground that setup runs on.
+struct Over<'a> {
+    /// The first on top.
+    lower: Vec<PathBuf>,
+    part: &'a Path,
+    network: SetupNetwork,
+}
+
+/// A hint at the hosts that were refused, and at what would let setup reach them.
+fn refused_hosts(network: &[NetworkUse], terms: SetupNetwork) -> String {
+    let refused: Vec<&str> = network.iter().filter(|used| used.refused > 0).map(|used| used.host.as_str()).collect();
+    match (refused.as_slice(), terms) {
+        ([], _) => String::new(),
+        (hosts, SetupNetwork::Withheld) => format!(
+            "; it asked for {}, and setup that sees bytes of a patch has no network unless environment.setup_network_for_patch \
+             is true",
+            hosts.join(", ")
+        ),
+        (hosts, _) => format!("; it asked for {}, which environment.setup_network does not name", hosts.join(", ")),
+    }
+}
+
+fn merge(all: &mut Vec<NetworkUse>, more: Vec<NetworkUse>) {
+    for used in more {
+        match all.iter_mut().find(|known| known.host == used.host && known.port == used.port) {
+            Some(known) => {
+                known.connections += used.connections;
+                known.refused += used.refused;
+                known.failed += used.failed;
+                known.bytes_sent += used.bytes_sent;
+                known.bytes_received += used.bytes_received;
+            }
+            None => all.push(used),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Ground of a tree of the exam: the setup layer of the baseline, and one of its own where setup sees something else of it.
+
+use std::path::PathBuf;
+
+use contract::sandbox::{Attempt, SetupRecord};
+use tree::Listing;
+
+use super::Examiner;
+use super::ages::Ages;
+use crate::judge::environment::{ExamFiles, JudgedTree, Layer, Made, Setup};
+use crate::run::file::Stopped;
+
+/// Layers under a tree, and what their setup tried.
+pub(super) struct Layers {
+    /// The first on top; or the reason why setup fails on this tree.
+    pub(super) files: Result<Vec<PathBuf>, String>,
+    pub(super) attempts: Vec<Attempt>,
+}
+
+impl Examiner<'_> {
+    /// Makes the baseline's layer where it is not there yet; says why it cannot be made, if it cannot.
+    pub(super) fn cannot_set_up(&mut self) -> Result<Option<String>, Stopped> {
+        if self.setting.contract.environment.setup.is_empty() || self.furnished.layer.is_some() {
+            return Ok(None);
+        }
+        let (made, _) = self.set_up(|setup, trees| setup.baseline_layer(trees.baseline).map(Some))?;
+        Ok(match made {
+            Some(Made::Layer(layer)) => {
+                self.furnished.layer = Some(layer);
+                None
+            }
+            Some(Made::Failed(why)) => Some(format!("the environment could not be set up: {why}")),
+            None => None,
+        })
+    }
+
+    /// The layers under a judged tree. Setup runs again where it sees another tree than the baseline's.
+    pub(super) fn layers(&mut self, listing: &Listing, ages: &Ages) -> Result<Layers, Stopped> {
+        let Some(base) = self.furnished.layer.clone() else {
+            return Ok(Layers { files: Ok(Vec::new()), attempts: Vec::new() });
+        };
+        let (made, attempts) = self.set_up(|setup, trees| {
+            let exam = ExamFiles { rules: trees.rules, baseline: trees.baseline };
+            setup.judged_layer(&JudgedTree { listing, base: &base, age_of: &|path| ages.of(path), exam })
+        })?;
+        let files = match made {
+            None => Ok(vec![base.files]),
+            Some(Made::Layer(Layer { files, record, .. })) => {
+                Ok([files].into_iter().chain(record.on.map(|_| base.files)).collect())
+            }
+            Some(Made::Failed(why)) => Err(why.to_string()),
+        };
+        Ok(Layers { files, attempts })
+    }
+
+    /// Makes a layer and keeps what is to be told of it.
+    fn set_up(
+        &mut self,
+        make: impl FnOnce(&mut Setup<'_>, &super::Trees<'_>) -> Result<Option<Made>, Stopped>,
+    ) -> Result<(Option<Made>, Vec<Attempt>), Stopped> {
+        let mut setup = Setup::new(self.setting, self.cancel, &self.furnished.mounts, self.trees.store);
+        let made = make(&mut setup, &self.trees)?;
+        let Setup { cells, log, attempts, .. } = setup;
+        self.found.cells.extend(cells);
+        self.found.log.extend(log);
+        match &made {
+            Some(Made::Layer(layer)) => self.tell_setup(&layer.record),
+            Some(Made::Failed(failed)) => self.tell_setup(&failed.record),
+            None => {}
+        }
+        Ok((made, attempts))
+    }
+
+    /// Asked for again, for another room, a layer is there already: what is told is how it came to be.
+    fn tell_setup(&mut self, record: &SetupRecord) {
+        if self.found.setup.iter().any(|known| known.key == record.key) {
+            return;
+        }
+        if !record.cached {
+            self.spent_ms += record.commands.iter().map(|command| command.duration_ms).sum::<u64>();
+        }
+        self.found.setup.push(record.clone());
+    }
+}

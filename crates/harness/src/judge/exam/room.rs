@@ -1,0 +1,280 @@
+//! A fresh tree, a command in it, and what it left: exit, output, and what it says of its tests.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use contract::report::{CheckResult, PassKind, TestComparison, VerificationPass};
+use contract::sandbox::Attempt;
+use contract::task::Command;
+use contract::{Digest, Reason};
+use sandbox::{Access, Ended, Upper, WorkspaceFrom};
+use testimony::results::{self, Heard, TestResults};
+use tree::Listing;
+use untrusted_fs::{plain_names, read_plain};
+
+use super::furnish::Layers;
+use super::{Examiner, LateCheck};
+use crate::run::file::Stopped;
+use crate::run::quarters::Quarters;
+use crate::run::supervise::{self, exceeded, exit_code};
+
+/// What is read of the reports a command leaves.
+const MOST_REPORTS: usize = 16;
+const LARGEST_REPORT: u64 = 64 << 20;
+
+/// A tree to run commands in.
+pub(super) struct Room {
+    root: PathBuf,
+    quarters: Quarters,
+    /// What commands wrote over the tree, where it lies on layers.
+    changes: Option<PathBuf>,
+    /// Layers that setup put under the tree.
+    layers: Vec<PathBuf>,
+    /// Where runners are asked to put their reports; outside the tree.
+    reports: PathBuf,
+    /// The reason why no command is run in it: setup or build failed on this tree.
+    pub(super) unready: Option<String>,
+    /// Tried by setup and build of this tree.
+    pub(super) attempts: Vec<Attempt>,
+    /// Files of the tree that the build wrote.
+    pub(super) rewritten: Vec<Vec<u8>>,
+    /// New files that the build left and that run unasked or configure something.
+    pub(super) hooks: BTreeMap<String, Digest>,
+    /// Files and folders that the build of the baseline left where the tree has nothing.
+    pub(super) made: BTreeSet<String>,
+}
+
+impl Room {
+    pub(super) fn changes(&self) -> Option<&Path> {
+        self.changes.as_deref()
+    }
+
+    /// Places of what build and setup wrote, what counts first.
+    pub(super) fn made_in(&self) -> impl Iterator<Item = &Path> {
+        self.changes.iter().chain(&self.layers).map(PathBuf::as_path)
+    }
+}
+
+/// What came of one command.
+pub(super) struct Ran {
+    pub(super) exit: Option<i32>,
+    pub(super) timed_out: bool,
+    pub(super) stdout_sha256: Option<Digest>,
+    pub(super) tests: Option<TestResults>,
+    /// True if it was not started, because setup or build failed on its tree.
+    pub(super) unready: bool,
+    duration_ms: u64,
+    pub(super) output: Vec<u8>,
+}
+
+impl Ran {
+    pub(super) fn ended_well(&self) -> bool {
+        self.exit == Some(0) && !self.timed_out
+    }
+
+    pub(super) fn pass(
+        &self,
+        kind: PassKind,
+        name: String,
+        argv: &[String],
+        tests: TestComparison,
+        result: CheckResult,
+    ) -> VerificationPass {
+        VerificationPass {
+            kind,
+            name,
+            argv: argv.to_vec(),
+            exit: self.exit,
+            duration_ms: self.duration_ms,
+            timed_out: self.timed_out,
+            tests,
+            result,
+        }
+    }
+}
+
+impl Examiner<'_> {
+    /// Lays a tree out, sets it up and builds what is under test.
+    pub(super) fn room(&mut self, listing: &Listing, short: &str) -> Result<Room, Stopped> {
+        let name = format!("verify-{}", short.replace(' ', "-"));
+        let root = self.setting.dir(&format!("{name}/tree"))?;
+        let reports = self.setting.dir(&format!("{name}/reports"))?;
+        let quarters = self.setting.quarters(&name, root.clone())?;
+        let ages = self.ages(listing, &quarters)?;
+        self.lay_out(listing, &ages, &root)?;
+        let Layers { files, attempts } = self.layers(listing, &ages)?;
+        let mut room = Room {
+            root,
+            quarters,
+            changes: None,
+            layers: Vec::new(),
+            reports,
+            unready: None,
+            attempts,
+            rewritten: Vec::new(),
+            hooks: BTreeMap::new(),
+            made: BTreeSet::new(),
+        };
+        let layers = match files {
+            Ok(layers) => layers,
+            Err(why) => {
+                room.unready = Some(why);
+                return Ok(room);
+            }
+        };
+        if layers.is_empty() && self.setting.contract.environment.build.is_empty() {
+            return Ok(room);
+        }
+        let above = self.setting.dir(&format!("{name}/above"))?;
+        let changes = above.join("upper");
+        // The patched tree above: what the patch writes where setup wrote something else is what is tested.
+        let lower = [&room.root].into_iter().chain(&layers).cloned().collect();
+        let from = WorkspaceFrom::Layers { lower, upper: Upper::Directory(above) };
+        let seen = [&changes].into_iter().chain(&layers).cloned().collect();
+        room.quarters = room.quarters.layered(seen, from);
+        (room.changes, room.layers) = (Some(changes), layers);
+        self.build(&mut room, listing, short)?;
+        Ok(room)
+    }
+
+    /// Runs a command and logs it.
+    pub(super) fn command(
+        &mut self,
+        room: &Room,
+        command: &Command,
+        stdin: Option<Vec<u8>>,
+        name: &str,
+    ) -> Result<Ran, Stopped> {
+        let ran = match &room.unready {
+            Some(why) => not_started(why),
+            None => self.run(room, command, stdin, name)?,
+        };
+        self.log(name, &command.argv, &ran);
+        if ran.timed_out {
+            self.found.late.push(LateCheck { name: name.to_owned(), seconds: command.timeout_seconds });
+        }
+        Ok(ran)
+    }
+
+    /// Runs a command that is no test, and logs it.
+    pub(super) fn run_logged(&mut self, room: &Room, command: &Command, name: &str) -> Result<Ran, Stopped> {
+        let ran = self.run(room, command, Some(Vec::new()), name)?;
+        self.log(name, &command.argv, &ran);
+        Ok(ran)
+    }
+
+    /// Runs a command; without input it is asked to name its tests.
+    fn run(&mut self, room: &Room, command: &Command, stdin: Option<Vec<u8>>, name: &str) -> Result<Ran, Stopped> {
+        if self.cancel.load(std::sync::atomic::Ordering::Relaxed) {
+            return Err(Stopped::Cancelled);
+        }
+        let wall = Duration::from_secs(command.timeout_seconds);
+        let mut quarters = room.quarters.clone();
+        let names_tests = stdin.is_none();
+        let reports = room.reports.join(name.replace(' ', "-"));
+        let seen_reports = quarters.show(&reports, "reports", Access::ReadWrite);
+        fs::create_dir_all(&reports).map_err(|error| Stopped::Io(reports.clone(), error))?;
+        let Some(mut spec) = self.setting.spec(&command.argv, command.cwd.as_deref(), &quarters, wall) else {
+            let program = command.argv.first().map_or("", String::as_str);
+            return Ok(Ran { unready: false, ..not_started(&format!("`{program}` was not found")) });
+        };
+        if names_tests {
+            for (variable, value) in results::asking(&seen_reports) {
+                if !self.setting.contract.environment.variables.contains_key(variable) {
+                    spec.env.push((variable.to_owned(), value));
+                }
+            }
+        }
+        spec.stdin = stdin;
+        let prepare = || supervise::prepare(&self.setting.harness.supervisor, self.setting.profile);
+        let stage = self.stage.take().map_or_else(prepare, Ok)?;
+        let mut watch = sandbox::Watch { cancel: Some(self.cancel), stop: None, on_line: None, on_tick: None };
+        let (spare, store) = (self.next_spare(), self.trees.store);
+        let (ended, spare) = std::thread::scope(|scope| {
+            let copying = spare.map(|spare| scope.spawn(move || spare.lay_out(store)));
+            let ended = self.setting.run(stage, spec, &mut watch);
+            (ended, copying.and_then(|copying| copying.join().ok()).flatten())
+        });
+        self.spares.keep(spare);
+        let ended = ended?;
+        if ended.cancelled {
+            return Err(Stopped::Cancelled);
+        }
+        self.found.cells.add(name, &ended)?;
+        if let Some(what) = exceeded(&ended, &self.setting.contract.limits) {
+            self.found.blocks.push((Reason::BudgetExceeded, format!("the verification {what}")));
+        }
+        self.spent_ms += u64::try_from(ended.elapsed.as_millis()).unwrap_or_default();
+        let tests = names_tests.then(|| heard(command, room, &reports, &ended)).flatten();
+        Ok(ran(&ended, tests))
+    }
+
+    pub(super) fn say(&mut self, sentence: &str) {
+        self.found.log.extend_from_slice(sentence.as_bytes());
+        self.found.log.push(b'\n');
+    }
+
+    fn log(&mut self, name: &str, argv: &[String], ran: &Ran) {
+        let exit = match ran {
+            Ran { timed_out: true, .. } => "timed out".to_owned(),
+            Ran { exit: Some(exit), .. } => format!("exit {exit}"),
+            _ => "did not start".to_owned(),
+        };
+        self.say(&format!("== {name}: {argv:?}: {exit}, {} ms", ran.duration_ms));
+        self.found.log.extend_from_slice(&ran.output);
+        if !self.found.log.ends_with(b"\n") {
+            self.found.log.push(b'\n');
+        }
+    }
+}
+
+/// What the command says of its tests, from its output and the reports it left.
+fn heard(command: &Command, room: &Room, reports: &Path, ended: &Ended) -> Option<TestResults> {
+    let mut files = Vec::new();
+    let names = plain_names(reports, b"", MOST_REPORTS).into_iter().filter_map(|name| String::from_utf8(name).ok());
+    for name in names {
+        let bytes = read_plain(reports, name.as_bytes(), LARGEST_REPORT).unwrap_or_default();
+        files.push((name, bytes));
+    }
+    for name in results::report_files(&command.argv).into_iter().take(MOST_REPORTS) {
+        let below = command.cwd.as_ref().map_or_else(|| name.clone(), |cwd| format!("{cwd}/{name}"));
+        let places = room.changes.iter().chain([&room.root]);
+        let found = places.into_iter().find_map(|place| read_plain(place, below.as_bytes(), LARGEST_REPORT));
+        files.extend(found.map(|bytes| (name, bytes)));
+    }
+    let (stdout, stderr) = (ended.stdout.text_bytes(), ended.stderr.text_bytes());
+    results::read(&Heard { argv: &command.argv, stdout: &stdout, stderr: &stderr, files: &files })
+}
+
+/// Of a command that could not be started.
+fn not_started(why: &str) -> Ran {
+    Ran {
+        exit: None,
+        timed_out: false,
+        stdout_sha256: None,
+        tests: None,
+        unready: true,
+        duration_ms: 0,
+        output: format!("{why}\n").into_bytes(),
+    }
+}
+
+fn ran(ended: &Ended, tests: Option<TestResults>) -> Ran {
+    let mut output = ended.stdout.text_bytes();
+    let errors = ended.stderr.text_bytes();
+    if !errors.is_empty() {
+        output.extend_from_slice(b"[stderr]\n");
+        output.extend_from_slice(&errors);
+    }
+    Ran {
+        exit: exit_code(ended),
+        timed_out: ended.timed_out,
+        stdout_sha256: Some(Digest::from_bytes(ended.stdout.sha256)),
+        tests,
+        unready: false,
+        duration_ms: u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX),
+        output,
+    }
+}

@@ -1,0 +1,78 @@
+//! Whether profile `strict` can be had on this machine: tried in earnest, and remembered until the next boot.
+//!
+//! Only success is remembered. What has failed is tried again each time, so that a remedy works at once; and a success that
+//! no longer holds is found out when the sandbox of a run is built.
+
+use std::path::Path;
+
+use contract::canonical_bytes;
+use contract::decision::{Profile, Shortfall};
+use sandbox::{Availability, probe_host};
+use serde::{Deserialize, Serialize};
+use untrusted_fs::own_files;
+
+use crate::home::host::{Seen, boot_id};
+use crate::home::scratch::Work;
+use crate::run::harness::Harness;
+
+const FILE: &str = "sandbox.json";
+
+/// Under what it was found to work.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Worked {
+    boot_id: String,
+    kernel: String,
+    uid: u32,
+    harness: Seen,
+}
+
+/// The profiles that can be applied here; and why `strict` is not among them, if it is not.
+pub(crate) fn profiles(harness: &Harness, asked: Profile) -> (Vec<Profile>, Option<Shortfall>) {
+    if asked == Profile::None {
+        return (vec![Profile::None], None);
+    }
+    match harness.strict_shortfall.get_or_init(|| shortfall(harness)) {
+        None => (vec![Profile::None, Profile::Strict], None),
+        Some(shortfall) => (vec![Profile::None], Some(shortfall.clone())),
+    }
+}
+
+fn shortfall(harness: &Harness) -> Option<Shortfall> {
+    let file = harness.home.cache().join(FILE);
+    let now = Seen::of(&harness.exe).ok().map(|seen| Worked {
+        boot_id: boot_id(),
+        kernel: harness.host.kernel.clone(),
+        uid: rustix::process::geteuid().as_raw(),
+        harness: seen,
+    });
+    let worked = own_files::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Worked>(&bytes).ok());
+    if now.is_some() && worked == now {
+        return None;
+    }
+    match probe(harness) {
+        Ok(Availability { shortfall: None, .. }) => {
+            if let Some(bytes) = now.and_then(|now| canonical_bytes(&now).ok()) {
+                crate::home::host::write_aside(&file, &bytes);
+            }
+            None
+        }
+        Ok(Availability { shortfall: Some(found), .. }) => {
+            Some(Shortfall { text: found.text, remedy: found.remedy.to_owned() })
+        }
+        Err(error) => Some(Shortfall {
+            text: format!("cannot make a folder to try it in: {error}"),
+            remedy: "make the home writable, or name another with --home".to_owned(),
+        }),
+    }
+}
+
+/// Builds one, probes it and throws it away.
+fn probe(harness: &Harness) -> std::io::Result<Availability> {
+    let work = Work::make(&harness.home, "probe")?;
+    Ok(probe_host(&harness.supervisor, work.path()))
+}
+
+/// For `doctor`: what this machine can do, tried now. `scratch` is an empty folder of the caller's.
+pub fn availability(exe: &Path, scratch: &Path) -> Availability {
+    probe_host(&sandbox::Supervisor::new(exe.to_owned()), scratch)
+}

@@ -1,0 +1,336 @@
+//! A run that has started: its id, its lock, its intent in the ledger and its growing bundle.
+
+use std::collections::VecDeque;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use contract::sandbox::Posture;
+use contract::statement::SignedLedger;
+use contract::{Digest, EventKind, RunId, canonical_bytes};
+use evidence::{Draft, WriteArtifactError, stop};
+use ledger::{RunIntent, RunStarted};
+use sandbox::Stage;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use untrusted_fs::own_files::OwnPath as _;
+
+use crate::home::ask::Ask;
+use crate::home::cause::ErrorCause;
+use crate::home::clock::RunClock;
+use crate::home::host;
+use crate::home::layout::OpenHomeError;
+use crate::home::replay;
+use crate::home::reserve::Reserve;
+use crate::home::task::Task;
+use crate::home::token::{canary, suffix};
+use crate::home::watch::{Step, StepState, Told, Watch};
+use crate::run::halt::Halted;
+use crate::run::harness::Harness;
+use crate::run::lease::HeldLease;
+use crate::run::sandboxes::Sandboxes;
+use crate::run::scan::{ContractSecret, allowances, censor, secret_in};
+use crate::run::standing::Standing;
+use crate::run::supervise::{self, Setting};
+
+/// Why a run did not even start: nothing is left behind.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenRunError {
+    #[error(transparent)]
+    Clock(crate::home::clock::ReadClockError),
+    #[error("cannot start a run in {0}: {1}")]
+    Io(PathBuf, #[source] io::Error),
+    #[error(transparent)]
+    Home(OpenHomeError),
+    #[error(transparent)]
+    Ledger(ledger::AppendEntryError),
+    #[error(transparent)]
+    ReadLedger(ledger::ReadLedgerError),
+    #[error("cannot encode the contract: {0}")]
+    Encode(#[source] serde_json::Error),
+    /// What a person wrote would put a secret into every bundle.
+    #[error(
+        "`{}` of the contract looks like a secret ({}), and a contract is kept in every bundle",
+        contract::text::shown(&.0.field), .0.rule
+    )]
+    Secret(ContractSecret),
+}
+
+/// Why a run that had started could not go on. It is sealed all the same, as interrupted.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Stopped {
+    #[error("interrupted by a signal")]
+    Cancelled,
+    #[error("stopped by `cto halt`{}", .0.because())]
+    Halted(Halted),
+    #[error(transparent)]
+    Write(#[from] WriteArtifactError),
+    #[error(transparent)]
+    Tree(#[from] tree::TreeError),
+    #[error("{0}: {1}")]
+    Io(PathBuf, #[source] io::Error),
+    #[error(transparent)]
+    Supervise(#[from] sandbox::SuperviseError),
+    #[error(transparent)]
+    Ledger(#[from] ledger::AppendEntryError),
+    #[error("{0}")]
+    Encode(#[from] serde_json::Error),
+    #[error(transparent)]
+    Seal(#[from] evidence::seal::SealBundleError),
+    #[error(transparent)]
+    Globs(#[from] contract::paths::ParseGlobError),
+    /// The run that this one is compared with.
+    #[error("the fake engine's run could not be held: {0}")]
+    Baseline(#[source] ErrorCause),
+    /// A state that the steps before exclude: a fault of the harness's own.
+    #[error("a fault of the harness: {0}")]
+    Impossible(&'static str),
+}
+
+/// The file on a run in progress: id, lock, clock, intent and growing bundle, and what stands against the run. It moves from
+/// step to step; the holder of it holds the run's lock.
+pub(crate) struct RunFile<'a> {
+    pub(crate) harness: &'a Harness,
+    pub(crate) task: &'a Task,
+    pub(crate) ask: &'a Ask,
+    pub(crate) watch: Watch<'a>,
+    pub(crate) clock: RunClock,
+    /// None for a run of a program that knew no leases.
+    pub(crate) lease: Option<HeldLease>,
+    pub(crate) ledger_at_start: SignedLedger,
+    pub(crate) contract_digest: Digest,
+    pub(crate) draft: Draft,
+    /// Everything short-lived: the engine's copy, private homes, the harness's own object store, verification trees.
+    pub(crate) work: PathBuf,
+    /// Supervising stages that are ready before they are needed; only an ungated request never gets any.
+    pub(crate) stages: VecDeque<Stage>,
+    /// Given back when the run is sealed.
+    pub(crate) reserve: Option<Reserve>,
+    /// Content of the decoys in this run's sandboxes.
+    pub(crate) canary: String,
+    /// The engine's sandbox as it was probed before the engine started.
+    pub(crate) posture: Option<Posture>,
+    pub(crate) standing: Standing,
+    pub(crate) sandboxes: Sandboxes,
+    /// Notes of the steps that are done, for the recovery of a run that dies.
+    pub(crate) found: Map<String, Value>,
+}
+
+/// Where Linux keeps files in memory.
+const MEMORY: &str = "/dev/shm";
+
+/// A place in memory for the run of this mark.
+pub(crate) fn memory_path(mark: &str) -> PathBuf {
+    Path::new(MEMORY).join(format!("cto-{mark}"))
+}
+
+fn is_memory(path: &Path) -> bool {
+    /// The kernel's number for tmpfs.
+    const TMPFS: rustix::fs::FsWord = 0x0102_1994;
+    rustix::fs::statfs(path).is_ok_and(|stat| stat.f_type == TMPFS)
+}
+
+/// Tries at a run id; two runs of one task in one second rarely share four random letters.
+const ID_TRIES: usize = 64;
+
+impl<'a> RunFile<'a> {
+    /// Takes an id and its lock, then writes the intent; from there on the run is accounted for, whatever happens.
+    pub(crate) fn open(
+        harness: &'a Harness,
+        task: &'a Task,
+        ask: &'a Ask,
+        watch: Watch<'a>,
+    ) -> Result<Self, OpenRunError> {
+        let clock = RunClock::start().map_err(OpenRunError::Clock)?;
+        let contract = canonical_bytes(&task.contract).map_err(OpenRunError::Encode)?;
+        let contract_digest = Digest::of(&contract);
+        if let Some(secret) = secret_in(&contract).map_err(OpenRunError::Encode)? {
+            return Err(OpenRunError::Secret(secret));
+        }
+        let canary = canary().map_err(|error| OpenRunError::Io("random numbers".into(), error))?;
+        let (run_id, dir, lock) = claim(harness, task, &clock)?;
+        stop::here("run.claimed");
+        let reserve = Reserve::take(&harness.home, &run_id).map_err(|error| {
+            let _ = fs::remove_dir(&dir);
+            OpenRunError::Io(harness.home.root().to_owned(), error)
+        })?;
+        stop::here("run.reserved");
+        let ledger = harness.ledger();
+        let before = ledger.head().map_err(OpenRunError::ReadLedger)?;
+        let lease = HeldLease::first(harness);
+        let intent = RunIntent {
+            task_id: task.contract.task_id.clone(),
+            engine: ask.engine.clone(),
+            stage: ask.stage,
+            purpose: ask.purpose,
+            owner: Some(lease.owner),
+            detail: json!({"boot_id": host::boot_id(), "contract": task.contract, "pid": std::process::id(), "sandbox": ask.sandbox}),
+        };
+        let (run, lease_until) = (run_id.clone(), harness.lease_end().map_err(OpenRunError::Clock)?);
+        let started = RunStarted { run_id: run, time: clock.started(), lease_until: Some(lease_until), intent };
+        if let Err(error) = ledger.run_started(&started) {
+            let _ = fs::remove_dir(&dir);
+            return Err(OpenRunError::Ledger(error));
+        }
+        stop::here("run.intended");
+        let work = harness.home.work_run(&run_id);
+        let ledger_at_start = SignedLedger { id: ledger.ledger_id().to_owned(), head: before.hash, seq: before.seq };
+        drop(ledger);
+        let mut draft = Draft::begin(dir, run_id, lock, clock.started(), censor(&canary))
+            .map_err(|error| OpenRunError::Io(harness.home.active().join(error.name), error.error))?;
+        draft.censor_mut().allow(allowances(&task.contract));
+        Ok(Self {
+            harness,
+            task,
+            ask,
+            watch,
+            clock,
+            lease: Some(lease),
+            ledger_at_start,
+            contract_digest,
+            draft,
+            work,
+            stages: VecDeque::new(),
+            canary,
+            posture: None,
+            reserve: Some(reserve),
+            standing: Standing::default(),
+            sandboxes: Sandboxes::default(),
+            found: Map::new(),
+        })
+    }
+
+    pub(crate) fn id(&self) -> &RunId {
+        self.draft.run_id()
+    }
+
+    /// Adds an event that carries the reasons it is the event of.
+    pub(crate) fn event(&mut self, kind: EventKind, data: Value) -> Result<(), WriteArtifactError> {
+        let mut carried = self.standing.carried_by(kind);
+        if let Value::Object(data) = data {
+            carried.extend(data);
+        }
+        self.draft.event(self.clock.now(), kind, Value::Object(carried))
+    }
+
+    pub(crate) fn trace(&mut self, step: &str, data: Value) -> Result<(), WriteArtifactError> {
+        self.draft.trace(self.clock.now(), step, data)
+    }
+
+    pub(crate) fn write(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteArtifactError> {
+        self.draft.write(name, bytes, self.clock.now())
+    }
+
+    /// A document as it may be written down. To be asked before anything is judged or digested that others judge again.
+    pub(crate) fn clean<T: Serialize + DeserializeOwned>(&mut self, file: &str, document: T) -> Result<T, Stopped> {
+        Ok(self.draft.censor_mut().document(file, &document)?.unwrap_or(document))
+    }
+
+    /// A marker in `backend/` that other tools look for.
+    pub(crate) fn marker(&mut self, name: &str, text: &str) -> Result<(), WriteArtifactError> {
+        self.write(&format!("backend/{name}"), format!("{text}\n").as_bytes())
+    }
+
+    /// Tells whoever looks on of a step and records what was told.
+    pub(crate) fn step(&mut self, step: Step, state: StepState, detail: &str) -> Result<(), WriteArtifactError> {
+        let now = self.clock.now();
+        self.draft.trace(now, replay::STEP, json!({"detail": detail, "state": state, "step": step}))?;
+        self.watch.observer.step(&Told::new(step, state, detail, self.clock.started(), now));
+        Ok(())
+    }
+
+    /// The surroundings of what this run starts.
+    pub(crate) fn setting(&self) -> Setting<'_> {
+        Setting {
+            harness: self.harness,
+            contract: &self.task.contract,
+            run_id: self.id(),
+            work: &self.work,
+            profile: self.ask.sandbox,
+            canary: &self.canary,
+        }
+    }
+
+    /// Makes a folder of the run's work area.
+    pub(crate) fn work_dir(&self, name: &str) -> Result<PathBuf, Stopped> {
+        self.setting().dir(name)
+    }
+
+    /// Starts the stages of engine and verification ahead of their use: they are ready by the time the programs to run are
+    /// known.
+    pub(crate) fn prepare_stages(&mut self) -> Result<(), Stopped> {
+        for _ in 0..2 {
+            self.stages.push_back(supervise::prepare(&self.harness.supervisor, self.ask.sandbox)?);
+        }
+        Ok(())
+    }
+
+    /// Runs a program in a stage that is ready, or in a new one.
+    pub(crate) fn take_stage(&mut self) -> Result<Stage, Stopped> {
+        let prepare = || supervise::prepare(&self.harness.supervisor, self.ask.sandbox);
+        Ok(self.stages.pop_front().map_or_else(prepare, Ok)?)
+    }
+
+    /// Makes the work area. A small case that is not to be kept works in memory, where there is such a place, and its
+    /// entry under `work/` is a link to it: what lives for milliseconds need not reach a disk.
+    pub(crate) fn make_work(&mut self) -> Result<(), Stopped> {
+        let memory = memory_path(&self.id().mark());
+        let wanted = self.task.is_small() && !self.ask.keep_workspace && is_memory(Path::new(MEMORY));
+        if wanted && DirBuilder::new().mode(0o700).create(&memory).is_ok() {
+            symlink(&memory, &self.work).map_err(|error| Stopped::Io(self.work.clone(), error))?;
+            self.work = memory;
+        }
+        self.work_dir("").map(drop)
+    }
+
+    pub(crate) fn check_cancelled(&self) -> Result<(), Stopped> {
+        if self.watch.cancelled() { Err(Stopped::Cancelled) } else { Ok(()) }
+    }
+}
+
+fn claim(harness: &Harness, task: &Task, clock: &RunClock) -> Result<(RunId, PathBuf, fs::File), OpenRunError> {
+    use io::ErrorKind::{AlreadyExists, NotFound, WouldBlock};
+    let active = harness.home.active();
+    let mut last = io::Error::from(AlreadyExists);
+    for _ in 0..ID_TRIES {
+        let suffix = suffix().map_err(|error| OpenRunError::Io(active.clone(), error))?;
+        let run_id = RunId::new(&clock.started().compact(), &task.contract.task_id, &suffix)
+            .map_err(|error| OpenRunError::Io(active.clone(), io::Error::other(error)))?;
+        if harness.home.bundle(&run_id).own_exists() {
+            continue;
+        }
+        let dir = harness.home.active_run(&run_id);
+        match Draft::claim(&dir) {
+            Ok(lock) if lock.metadata().is_ok_and(|folder| folder.nlink() > 0) => return Ok((run_id, dir, lock)),
+            // A recovery that looked between the making and the locking took it for a dead run's and removes it.
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), AlreadyExists | WouldBlock | NotFound) => last = error,
+            Err(error) => return Err(OpenRunError::Io(active, error)),
+        }
+    }
+    Err(OpenRunError::Io(active, last))
+}
+
+/// An object with the given entries and those of `more`.
+pub(crate) fn with(more: Map<String, Value>, data: Value) -> Value {
+    let mut all = more;
+    if let Value::Object(data) = data {
+        all.extend(data);
+    }
+    Value::Object(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No input reaches one: the types of the steps before exclude them. What would be sealed must blame nobody's signal.
+    #[test]
+    fn an_impossible_state_is_called_a_fault_of_the_harness() {
+        let stopped = Stopped::Impossible("an admission names another run");
+        assert_eq!(stopped.to_string(), "a fault of the harness: an admission names another run");
+        assert_ne!(stopped.to_string(), Stopped::Cancelled.to_string());
+    }
+}

@@ -1,0 +1,127 @@
+//! What every run has in common: the home, the key, the ledger, the programs and settings of this machine.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use contract::Digest;
+use contract::decision::Shortfall;
+use contract::report::HostFacts;
+use evidence::HarnessKey;
+use ledger::Ledger;
+use sandbox::Supervisor;
+
+use crate::home::engines::Engines;
+use crate::home::host::{self, GatherHostError, Tools};
+use crate::home::layout::{Home, HomePlace, OpenHomeError};
+use crate::home::model_settings::ModelSettings;
+use crate::home::named_repositories::NamedRepositories;
+use crate::run::lease::LEASE;
+
+/// Everything a run needs that outlives it.
+#[derive(Debug)]
+pub struct Harness {
+    pub home: Home,
+    pub(crate) key: HarnessKey,
+    pub(crate) supervisor: Supervisor,
+    pub(crate) exe: PathBuf,
+    pub(crate) git: tree::Git,
+    pub(crate) tools: Tools,
+    pub(crate) host: HostFacts,
+    pub(crate) models: ModelSettings,
+    pub(crate) engines: Engines,
+    pub(crate) named_repositories: NamedRepositories,
+    /// The record of the kill switch that is heeded.
+    pub(crate) switch: PathBuf,
+    /// This home on this machine.
+    pub(crate) instance: Digest,
+    /// The time for which other instances leave a run alone when its own says nothing.
+    pub(crate) lease: Duration,
+    /// Why profile `strict` cannot be had here; found out when it is first asked for.
+    pub(crate) strict_shortfall: OnceLock<Option<Shortfall>>,
+    /// One connection for all threads: its operations are short, and opening one costs more than waiting.
+    ledger: Mutex<Ledger>,
+}
+
+/// Why the harness could not be made ready.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenHarnessError {
+    #[error(transparent)]
+    Home(OpenHomeError),
+    #[error(transparent)]
+    Git(tree::TreeError),
+    #[error("git {} is too old: {} or newer is needed", .0, tree::GitVersion::OLDEST)]
+    GitTooOld(tree::GitVersion),
+    #[error(transparent)]
+    Host(GatherHostError),
+}
+
+impl OpenHarnessError {
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Home(error) => error.remedy(),
+            Self::Git(_) | Self::GitTooOld(_) => format!("install git {} or newer", tree::GitVersion::OLDEST),
+            Self::Host(_) => "cto doctor".to_owned(),
+        }
+    }
+}
+
+impl Harness {
+    /// `exe` is the own executable: it supervises engines and is the fake engine.
+    pub fn open(home: &HomePlace, exe: PathBuf, tools: Tools) -> Result<Self, OpenHarnessError> {
+        let home = Home::create(home).map_err(OpenHarnessError::Home)?;
+        let instance = home.instance().map_err(OpenHarnessError::Home)?;
+        let git = tree::Git::find(&tools.operator_path).map_err(OpenHarnessError::Git)?;
+        let host = host::facts(&exe, &git, &home.cache()).map_err(OpenHarnessError::Host)?;
+        let key = home.harness_key().map_err(OpenHarnessError::Home)?;
+        let ledger = Mutex::new(home.ledger().map_err(OpenHarnessError::Home)?);
+        let (supervisor, strict_shortfall) = (Supervisor::new(exe.clone()), OnceLock::new());
+        let switch = home.halt_path();
+        Ok(Self {
+            key,
+            supervisor,
+            exe,
+            git,
+            tools,
+            host,
+            models: ModelSettings::default(),
+            engines: Engines::default(),
+            named_repositories: NamedRepositories::default(),
+            switch,
+            instance,
+            lease: LEASE,
+            strict_shortfall,
+            ledger,
+            home,
+        })
+    }
+
+    /// With leases of this length.
+    pub fn with_lease(self, lease: Duration) -> Self {
+        Self { lease, ..self }
+    }
+
+    /// With what the operator's configuration says of models; without it no model can be used.
+    pub fn with_models(self, models: ModelSettings) -> Self {
+        Self { models, ..self }
+    }
+
+    /// With the engines that the operator's configuration knows beside the fake one.
+    pub fn with_engines(self, engines: Engines) -> Self {
+        Self { engines, ..self }
+    }
+
+    /// With the repositories that the operator's records and configuration name.
+    pub fn with_named_repositories(self, named_repositories: NamedRepositories) -> Self {
+        Self { named_repositories, ..self }
+    }
+
+    pub fn host(&self) -> &HostFacts {
+        &self.host
+    }
+
+    /// The ledger, for one operation. Every operation is a transaction, so a thread that died in one left nothing half done.
+    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,169 @@
+//! Notes of a run in a folder of their own, for whoever seals it if it dies: what it found so far, and the use of its model.
+//!
+//! They are no evidence and never part of a bundle. Recovery takes of them what the run's own events bear out. A note that
+//! cannot be written is no reason to stop a run: recovery then knows only what the events say.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::PathBuf;
+
+use contract::RunId;
+use contract::decision::Inputs;
+use contract::model::UsageRecord;
+use contract::report::SecretHit;
+use contract::sandbox::Posture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
+
+use crate::home::layout::Home;
+use crate::run::file::RunFile;
+
+const FINDINGS: &str = "findings";
+const INPUTS: &str = "inputs";
+const ASIDE: &str = "new";
+const POSTURE: &str = "posture";
+const USAGE: &str = "usage";
+
+/// The places of a run's notes.
+#[derive(Debug, Clone)]
+pub(crate) struct Journal {
+    folder: PathBuf,
+    run_id: RunId,
+}
+
+/// Findings of a run when it wrote this.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct NotedFindings {
+    /// Events that stood in its chain.
+    pub(crate) events: u64,
+    /// What each step found, by the names of the fields of its own type.
+    pub(crate) findings: Map<String, Value>,
+    /// The engine's sandbox as it was probed before the engine started.
+    pub(crate) posture: Option<Posture>,
+    pub(crate) secrets: Vec<SecretHit>,
+    pub(crate) patch_redacted: bool,
+}
+
+impl Journal {
+    pub(crate) fn of(home: &Home, run_id: &RunId) -> Self {
+        Self { folder: folder(home), run_id: run_id.clone() }
+    }
+
+    fn place(&self, what: &str) -> PathBuf {
+        self.folder.join(format!("{}.{what}", self.run_id))
+    }
+
+    fn make_folder(&self) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)
+    }
+
+    /// Replaces a note.
+    fn note(&self, what: &str, bytes: &[u8]) -> io::Result<()> {
+        self.make_folder()?;
+        let aside = self.place(ASIDE);
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).own_open(&aside)?;
+        file.write_all(bytes)?;
+        fs::rename(aside, self.place(what))
+    }
+
+    /// Notes what the decision rests on as far as it was gathered.
+    pub(crate) fn note_inputs(&self, inputs: &Inputs) -> io::Result<()> {
+        self.note(INPUTS, &serde_json::to_vec(inputs)?)
+    }
+
+    pub(crate) fn read_inputs(&self) -> Option<Inputs> {
+        serde_json::from_slice(&own_files::read(self.place(INPUTS)).ok()?).ok()
+    }
+
+    /// Notes the sandbox of a setup or a check before its program starts, if none was noted.
+    pub(crate) fn note_posture(&self, posture: &Posture) -> io::Result<()> {
+        if self.place(POSTURE).own_exists() {
+            return Ok(());
+        }
+        self.note(POSTURE, &serde_json::to_vec(posture)?)
+    }
+
+    pub(crate) fn read_posture(&self) -> Option<Posture> {
+        serde_json::from_slice(&own_files::read(self.place(POSTURE)).ok()?).ok()
+    }
+
+    /// Adds the record of a request that has ended.
+    pub(crate) fn note_usage(&self, record: &UsageRecord) -> io::Result<()> {
+        let mut line = serde_json::to_vec(record)?;
+        line.push(b'\n');
+        self.make_folder()?;
+        OpenOptions::new().append(true).create(true).mode(0o600).own_open(self.place(USAGE))?.write_all(&line)
+    }
+
+    pub(crate) fn read_findings(&self) -> Option<NotedFindings> {
+        serde_json::from_slice(&own_files::read(self.place(FINDINGS)).ok()?).ok()
+    }
+
+    /// The records that stand there whole.
+    pub(crate) fn read_usage(&self) -> Vec<UsageRecord> {
+        let bytes = own_files::read(self.place(USAGE)).unwrap_or_default();
+        bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    }
+
+    pub(crate) fn remove(&self) {
+        for what in [FINDINGS, INPUTS, ASIDE, POSTURE, USAGE] {
+            let _ = fs::remove_file(self.place(what));
+        }
+        // Only the last one finds it empty.
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+fn folder(home: &Home) -> PathBuf {
+    home.root().join("notes")
+}
+
+/// Removes the notes of runs that are sealed.
+pub(crate) fn sweep_journals(home: &Home) {
+    let names = own_files::read_dir(folder(home)).into_iter().flatten().flatten();
+    for name in names.filter_map(|entry| entry.file_name().into_string().ok()) {
+        let run_id = name.rsplit_once('.').and_then(|(run, _)| RunId::try_from(run.to_owned()).ok());
+        if let Some(run_id) = run_id.filter(|run_id| !home.active_run(run_id).own_exists()) {
+            Journal::of(home, &run_id).remove();
+        }
+    }
+}
+
+impl RunFile<'_> {
+    pub(crate) fn journal(&self) -> Journal {
+        Journal::of(&self.harness.home, self.id())
+    }
+
+    /// Notes what the run has found so far, with what a step has found of its own.
+    pub(crate) fn note_found(&mut self, found: &impl Serialize) {
+        if let Ok(Value::Object(found)) = serde_json::to_value(found) {
+            self.found.extend(found);
+        }
+        self.note_standing();
+    }
+
+    /// Notes what the run has found so far. What holds a secret is not noted: nobody who recovers the run would know it for one.
+    pub(crate) fn note_standing(&mut self) {
+        let mut findings = self.found.clone();
+        for part in [serde_json::to_value(&self.standing), serde_json::to_value(&self.sandboxes)] {
+            if let Ok(Value::Object(part)) = part {
+                findings.extend(part);
+            }
+        }
+        let noted = NotedFindings {
+            events: self.draft.head().count,
+            findings,
+            posture: self.posture.clone(),
+            secrets: self.draft.censor().result(0).hits,
+            patch_redacted: self.draft.censor().is_patch_redacted(),
+        };
+        if let Ok(bytes) = serde_json::to_vec(&noted)
+            && self.draft.censor().is_clean(&bytes)
+        {
+            let _ = self.journal().note(FINDINGS, &bytes);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The lease on a live run: renewed while the run works, so that other instances on the same ledger leave it alone.
+//!
+//! Within one home a live run is known by its lock, which the kernel releases. Between homes there is no such lock: a run belongs to the
+//! instance that started it until its lease has lapsed. Then any other may seal it as interrupted. A run that wakes up after that has
+//! lost: its sandbox is ended, and its evidence is kept under `late/` and counts for nothing.
+
+use std::fs;
+use std::io;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use contract::{Digest, RunId, Stamp};
+use ledger::{FIRST_EPOCH, OpenRun};
+use untrusted_fs::own_files::OwnPath as _;
+
+use crate::home::cause::ErrorCause;
+use crate::home::clock::{ReadClockError, RunClock};
+use crate::home::layout::Home;
+use crate::run::harness::Harness;
+
+/// The time a lease lasts when nobody renews it.
+pub(crate) const LEASE: Duration = Duration::from_secs(60);
+/// Renewals in the time of one lease, so that a late one or two lose nothing.
+const RENEWALS: u32 = 4;
+
+/// The claim of this process on a live run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HeldLease {
+    pub(crate) owner: Digest,
+    pub(crate) epoch: u64,
+}
+
+impl HeldLease {
+    /// The lease of a run that this instance starts.
+    pub(crate) fn first(harness: &Harness) -> Self {
+        Self { owner: harness.instance, epoch: FIRST_EPOCH }
+    }
+}
+
+/// The state of a run that the ledger calls running, as seen from this home.
+pub(crate) enum Belongs {
+    /// To this home, by a lease or because nobody else can have it.
+    Here(Option<HeldLease>),
+    /// To another instance that still renews its lease.
+    Elsewhere,
+    /// Taken over just now from an instance whose lease has lapsed.
+    TakenOver(HeldLease),
+}
+
+/// Finds out to whom an open run belongs, and takes over one whose lease has lapsed.
+pub(crate) fn belongs(harness: &Harness, run: &OpenRun) -> Result<Belongs, ErrorCause> {
+    let owner = harness.instance;
+    let Some(lease) = run.lease else { return Ok(Belongs::Here(None)) };
+    if lease.owner == owner || !harness.home.shares_ledger() {
+        return Ok(Belongs::Here(Some(HeldLease { owner: lease.owner, epoch: lease.epoch })));
+    }
+    let now = RunClock::start()?.started();
+    let taken = harness.ledger().lease_taken_over(&run.row.run_id, owner, now, now.after(harness.lease));
+    Ok(taken?.map_or(Belongs::Elsewhere, |epoch| Belongs::TakenOver(HeldLease { owner, epoch })))
+}
+
+/// True where another instance has the run by now, or has sealed it.
+pub(crate) fn is_lost(harness: &Harness, run_id: &RunId) -> bool {
+    if !harness.home.shares_ledger() {
+        return false;
+    }
+    let ledger = harness.ledger();
+    let Ok(ledger::Found::One(row)) = ledger.run_find(run_id.as_str()) else { return false };
+    let sealed_elsewhere = row.sealed_seq.is_some() && row.owner.is_some_and(|owner| owner != harness.instance);
+    sealed_elsewhere || matches!(ledger.lease(run_id), Ok(Some(lease)) if lease.owner != harness.instance)
+}
+
+impl Harness {
+    /// The end of a lease that begins now.
+    pub(crate) fn lease_end(&self) -> Result<Stamp, ReadClockError> {
+        Ok(RunClock::start()?.started().after(self.lease))
+    }
+
+    /// Does the work while the run's lease is renewed; `lost` is called once if it belongs to somebody else.
+    pub(crate) fn keeping_lease<T>(&self, run_id: &RunId, lost: impl FnOnce() + Send, work: impl FnOnce() -> T) -> T {
+        std::thread::scope(|scope| {
+            // Dropped when the work is done, so that nobody waits for the next renewal.
+            let (working, ended) = channel::<()>();
+            scope.spawn(move || {
+                while ended.recv_timeout(self.lease / RENEWALS) == Err(RecvTimeoutError::Timeout) {
+                    if self.is_lease_gone(run_id) {
+                        return lost();
+                    }
+                }
+            });
+            let done = work();
+            drop(working);
+            done
+        })
+    }
+
+    /// Renews; true only where the ledger says that somebody else has it. What cannot be asked now is asked again.
+    fn is_lease_gone(&self, run_id: &RunId) -> bool {
+        let Ok(until) = self.lease_end() else { return false };
+        let renewed = self.ledger().lease_renewed(run_id, FIRST_EPOCH, until);
+        matches!(renewed, Ok(false)) && is_lost(self, run_id)
+    }
+}
+
+/// Keeps what a run made after it had lost its lease, out of the way of everything that counts.
+pub(crate) fn keep_late(home: &Home, run_id: &RunId) -> io::Result<()> {
+    let to = home.late(run_id);
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    for from in [home.bundle(run_id), home.active_run(run_id)] {
+        if from.own_exists() && !to.own_exists() {
+            fs::rename(&from, &to)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! What the sandboxes of a run came to: `sandbox.json`, and what their recorders say against the run.
+
+use contract::decision::Profile;
+use contract::sandbox::{Attempt, AttemptVerdict, HeldLimit, SandboxDocument};
+use contract::{EventKind, Reason};
+use evidence::names;
+use sandbox::LimitRule;
+use serde_json::json;
+
+use crate::run::file::{RunFile, Stopped};
+use crate::run::sandboxes::same;
+use crate::run::supervise::wall;
+
+/// Attempts that become events; `sandbox.json` has more.
+const ATTEMPT_EVENTS: usize = 100;
+/// Attempts that are named in a sentence.
+const NAMED: usize = 5;
+
+/// Limits that the engine was held to, and the processes that it left.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EngineLimits<'a> {
+    pub(crate) wall_seconds: Option<u64>,
+    pub(crate) limits: &'a [LimitRule],
+    pub(crate) leftovers: &'a [String],
+}
+
+/// `sandbox.json` of this run.
+pub(crate) fn document(run: &RunFile<'_>, engine: EngineLimits<'_>) -> Result<SandboxDocument, Stopped> {
+    let sandboxes = &run.sandboxes;
+    let confined = sandboxes.applied() != Profile::None;
+    let unlimited = ["processes", "disk_bytes_of_the_tree"].map(str::to_owned);
+    Ok(SandboxDocument {
+        schema_version: contract::BUNDLE_VERSION.to_owned(),
+        asked: run.ask.sandbox,
+        applied: sandboxes.applied(),
+        engine_ran: run.standing.engine_started(),
+        kernel: run.harness.host.kernel.clone(),
+        path: run.setting().path().iter().map(|dir| dir.display().to_string()).collect(),
+        variables: run.setting().variables(),
+        wall_seconds: engine.wall_seconds.unwrap_or(wall(run).as_secs()),
+        limits: same::<Vec<HeldLimit>>(&engine.limits)?,
+        not_enforced: if confined { Vec::new() } else { unlimited.to_vec() },
+        postures: sandboxes.postures().to_vec(),
+        cells: sandboxes.cells().to_vec(),
+        attempts: sandboxes.attempts().to_vec(),
+        environment: sandboxes.environment().clone(),
+        leftover_processes: engine.leftovers.to_vec(),
+    })
+}
+
+/// Makes attempts part of the run: what counts against it becomes blockers, and each becomes an event.
+pub(crate) fn hold_against(run: &mut RunFile<'_>, attempts: Vec<Attempt>) -> Result<(), Stopped> {
+    for (verdict, reason, what) in [
+        (AttemptVerdict::ForbiddenAction, Reason::ForbiddenActionAttempted, "tried what no engine may"),
+        (AttemptVerdict::Violation, Reason::SandboxViolation, "tried to get out or at secrets"),
+    ] {
+        let of: Vec<&Attempt> = attempts.iter().filter(|attempt| attempt.judged == verdict).collect();
+        if let Some(first) = of.first() {
+            let text = format!("{} {what}: {}", first.cell, in_words(&of));
+            run.standing.block(reason, text, names::SANDBOX);
+        }
+    }
+    let events = attempts
+        .iter()
+        .filter(|attempt| attempt.judged != AttemptVerdict::Note)
+        .chain(attempts.iter().filter(|attempt| attempt.judged == AttemptVerdict::Note));
+    for (number, attempt) in events.take(ATTEMPT_EVENTS).enumerate() {
+        let reason = match attempt.judged {
+            AttemptVerdict::ForbiddenAction => Some(Reason::ForbiddenActionAttempted),
+            AttemptVerdict::Violation => Some(Reason::SandboxViolation),
+            AttemptVerdict::Note => None,
+        };
+        let mut data = json!({
+            "action": attempt.action,
+            "by": attempt.by,
+            "cell": attempt.cell,
+            "count": attempt.count,
+            "judged": attempt.judged,
+            "kind": attempt.kind,
+            "what": attempt.what,
+        });
+        if let (Some(reason), Some(data)) = (reason, data.as_object_mut()) {
+            data.insert("reason".to_owned(), json!(reason));
+        }
+        let more = attempts.len().saturating_sub(ATTEMPT_EVENTS);
+        if let (true, Some(data)) = (more > 0 && number + 1 == ATTEMPT_EVENTS, data.as_object_mut()) {
+            data.insert("more".to_owned(), json!(more));
+        }
+        run.draft.event(run.clock.now(), EventKind::SandboxRefused, data)?;
+    }
+    run.sandboxes.add_attempts(attempts);
+    Ok(())
+}
+
+fn in_words(attempts: &[&Attempt]) -> String {
+    contract::text::listed(attempts.iter().map(|attempt| format!("`{}`", attempt.what)), NAMED)
+}
+
+/// What the report lists.
+pub(crate) fn violations(attempts: &[Attempt]) -> Vec<String> {
+    let of = attempts.iter().filter(|attempt| attempt.judged == AttemptVerdict::Violation);
+    of.map(|attempt| format!("{}: {}", attempt.cell, attempt.what)).collect()
+}
+
+pub(crate) fn forbidden_actions(attempts: &[Attempt]) -> Vec<String> {
+    let of = attempts.iter().filter(|attempt| attempt.judged == AttemptVerdict::ForbiddenAction);
+    of.map(|attempt| format!("{}: {}", attempt.cell, attempt.what)).collect()
+}

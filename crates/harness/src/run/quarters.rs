@@ -1,0 +1,161 @@
+//! Where a program lives: its tree, its private places, and what else of the host it is shown.
+//!
+//! Without a sandbox it sees the host's own paths. In one it sees fixed places, the same in every run, so that what a build
+//! leaves behind in one tree is good in another.
+
+use std::path::{Path, PathBuf};
+
+use contract::decision::Profile;
+use sandbox::{Access, Canary, Confinement, Mount, Space, Upper, Watched, Workspace, WorkspaceFrom};
+
+use crate::home::placement::{DECOYS, Places, TMP, is_system};
+pub(crate) use crate::home::placement::{GIVEN, TREE};
+
+#[derive(Debug, Clone)]
+pub(crate) struct Quarters {
+    profile: Profile,
+    /// Of the host.
+    root: PathBuf,
+    /// Layers between the tree and what is written; the first on top.
+    layers: Vec<PathBuf>,
+    workspace: WorkspaceFrom,
+    mounts: Vec<Mount>,
+    places: Places,
+    pub(crate) home: PathBuf,
+    pub(crate) tmp: PathBuf,
+}
+
+impl Quarters {
+    /// On the host's own paths.
+    pub(crate) fn open(root: PathBuf, home: PathBuf, tmp: PathBuf) -> Self {
+        let workspace = WorkspaceFrom::Directory(root.clone());
+        let (layers, mounts, places) = (Vec::new(), Vec::new(), Places::default());
+        Self { profile: Profile::None, root, layers, workspace, mounts, places, home, tmp }
+    }
+
+    /// In a sandbox.
+    pub(crate) fn confined(root: PathBuf, places: Places) -> Self {
+        let (home, tmp) = (PathBuf::from(sandbox::HOME_DEFAULT), PathBuf::from(TMP));
+        let workspace = WorkspaceFrom::Directory(root.clone());
+        let (layers, mounts) = (Vec::new(), places.mounts());
+        Self { profile: Profile::Strict, root, layers, workspace, mounts, places, home, tmp }
+    }
+
+    /// With layers of files that stay as they are; changes go above them.
+    pub(crate) fn layered(mut self, layers: Vec<PathBuf>, workspace: WorkspaceFrom) -> Self {
+        self.layers = layers;
+        self.workspace = workspace;
+        self
+    }
+
+    /// Shows something of the host and says where the program finds it.
+    pub(crate) fn show(&mut self, host: &Path, name: &str, access: Access) -> PathBuf {
+        if self.profile == Profile::None {
+            return host.to_owned();
+        }
+        let target = Path::new(GIVEN).join(name);
+        self.mounts.push(Mount { source: host.to_owned(), target: target.clone(), access });
+        target
+    }
+
+    /// The tree as the program sees it.
+    pub(crate) fn tree(&self) -> &Path {
+        if self.profile == Profile::None { &self.root } else { Path::new(TREE) }
+    }
+
+    /// A path as the program sees it; a relative one lies in the tree.
+    pub(crate) fn seen(&self, path: &Path) -> PathBuf {
+        self.places.inside(&self.tree().join(path))
+    }
+
+    /// Finds a program for a working directory that the program sees. One with a slash is not looked for: it may be there
+    /// only inside.
+    pub(crate) fn find_program(&self, name: &str, path: &[PathBuf], cwd: &Path) -> Option<PathBuf> {
+        if name.contains('/') && self.profile != Profile::None {
+            return Some(self.seen(&cwd.join(name)));
+        }
+        if name.contains('/') {
+            return sandbox::find_program(name, &[], cwd);
+        }
+        let there = |dir: &PathBuf| {
+            let hosts = self.of_host(dir);
+            hosts.iter().any(|host| sandbox::find_program(name, std::slice::from_ref(host), Path::new("/")).is_some())
+        };
+        path.iter().map(|dir| self.seen(dir)).find(there).map(|dir| dir.join(name))
+    }
+
+    /// Where the host has what the program sees at a place; empty where it sees nothing of the host's.
+    pub(crate) fn of_host(&self, seen: &Path) -> Vec<PathBuf> {
+        if self.profile == Profile::None {
+            return vec![seen.to_owned()];
+        }
+        if let Ok(below) = seen.strip_prefix(TREE) {
+            return self.layers.iter().chain([&self.root]).map(|layer| layer.join(below)).collect();
+        }
+        let mount = self.mounts.iter().filter(|mount| seen.starts_with(&mount.target));
+        match mount.max_by_key(|mount| mount.target.components().count()) {
+            Some(mount) => {
+                seen.strip_prefix(&mount.target).map(|below| vec![mount.source.join(below)]).unwrap_or_default()
+            }
+            None if is_system(seen) => vec![seen.to_owned()],
+            None => Vec::new(),
+        }
+    }
+
+    /// The host's directories that the program may write to, to be watched while it runs: nothing else limits them, nor files that
+    /// have no name.
+    pub(crate) fn watched(&self, space: Space) -> Watched {
+        let mut roots: Vec<PathBuf> = match &self.workspace {
+            WorkspaceFrom::Directory(root) => vec![root.clone()],
+            WorkspaceFrom::Layers { upper: Upper::Directory(upper), .. } => vec![upper.clone()],
+            WorkspaceFrom::Layers { upper: Upper::Memory(_), .. } => Vec::new(),
+        };
+        let given = self.mounts.iter().filter(|mount| mount.access == Access::ReadWrite);
+        roots.extend(given.map(|mount| mount.source.clone()));
+        if self.profile == Profile::None {
+            roots.extend([self.home.clone(), self.tmp.clone()]);
+        }
+        Watched { roots, space }
+    }
+
+    /// What is to be built around the program; `None` where nothing is.
+    pub(crate) fn confinement(&self, space: Space, processes: u64, canary: &str) -> Option<Confinement> {
+        if self.profile == Profile::None {
+            return None;
+        }
+        Some(Confinement {
+            workspace: Workspace { target: PathBuf::from(TREE), from: self.workspace.clone() },
+            home: self.home.clone(),
+            private: space,
+            mounts: self.mounts.clone(),
+            listener: None,
+            processes: Some(processes),
+            canaries: canaries(canary),
+            uid: None,
+        })
+    }
+}
+
+fn canaries(secret: &str) -> Vec<Canary> {
+    DECOYS
+        .iter()
+        .map(|path| Canary { path: PathBuf::from(path), content: format!("{}\n", decoy(path, secret)) })
+        .collect()
+}
+
+/// The name of a decoy's key, which may look like a secret by itself.
+pub(crate) fn decoy_key_id(secret: &str) -> String {
+    format!("AKIA{}", secret.to_uppercase().get(..16).unwrap_or_default())
+}
+
+/// Content that looks like the real thing; the secret is the same in all of them.
+fn decoy(path: &str, secret: &str) -> String {
+    match path {
+        ".aws/credentials" => {
+            format!("[default]\naws_access_key_id = {}\naws_secret_access_key = {secret}", decoy_key_id(secret))
+        }
+        ".config/gh/hosts.yml" => format!("github.com:\n    oauth_token: {secret}\n    user: operator"),
+        ".env" => format!("API_TOKEN={secret}"),
+        _ => format!("-----BEGIN OPENSSH PRIVATE KEY-----\n{secret}\n-----END OPENSSH PRIVATE KEY-----"),
+    }
+}

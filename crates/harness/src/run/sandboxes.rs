@@ -1,0 +1,176 @@
+//! Record of a run's sandboxes: how each was confined, what was tried in it, and what environment it was given.
+
+use contract::decision::Profile;
+use contract::sandbox::{Attempt, Cell, EnvironmentRecord, MountDigest, Posture, SetupRecord};
+use contract::{Coverage, Event, EventKind};
+use evidence::names;
+use sandbox::{Applied, Ended};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::run::file::{RunFile, Stopped};
+
+/// Sandboxes in the order in which they ended.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Cells {
+    postures: Vec<Posture>,
+    cells: Vec<Cell>,
+}
+
+impl Cells {
+    /// Keeps what one of them came to. Without a sandbox there is nothing to keep.
+    pub(crate) fn add(&mut self, name: &str, ended: &Ended) -> Result<(), Stopped> {
+        let Some(applied) = &ended.applied else { return Ok(()) };
+        let posture = posture(applied)?;
+        let known = self.postures.iter().position(|known| *known == posture);
+        let index = known.unwrap_or(self.postures.len());
+        if known.is_none() {
+            self.postures.push(posture);
+        }
+        self.cells.push(Cell {
+            name: name.to_owned(),
+            posture: index,
+            ids: same(&applied.ids)?,
+            limit_hits: same(&ended.limit_hits)?,
+            seen: same(&applied.seen)?,
+        });
+        Ok(())
+    }
+
+    pub(crate) fn extend(&mut self, more: Self) {
+        for mut cell in more.cells {
+            let Some(posture) = more.postures.get(cell.posture) else { continue };
+            cell.posture = self.postures.iter().position(|known| known == posture).unwrap_or_else(|| {
+                self.postures.push(posture.clone());
+                self.postures.len() - 1
+            });
+            self.cells.push(cell);
+        }
+    }
+
+    /// The cell that ended last.
+    pub(crate) fn last(&self) -> Option<&Cell> {
+        self.cells.last()
+    }
+
+    fn is_recorder_missing(&self) -> bool {
+        self.postures.iter().flat_map(|posture| &posture.recorders).any(|recorder| recorder.missing.is_some())
+    }
+
+    fn is_by_rlimit(&self) -> bool {
+        let mut limits = self.postures.iter().flat_map(|posture| &posture.limits);
+        limits.any(|limit| limit.kind == "memory" && limit.by == "rlimit")
+    }
+
+    fn sees_executions(&self) -> bool {
+        let sees = |posture: &Posture| {
+            posture.recorders.iter().any(|state| state.recorder == "executions" && state.missing.is_none())
+        };
+        // Of a sandbox that nothing came back from nobody knows what was tried in it.
+        !self.cells.is_empty() && self.postures.iter().all(sees)
+    }
+}
+
+/// Confinement of a program, as `sandbox.json` says it.
+pub(crate) fn posture(applied: &Applied) -> Result<Posture, Stopped> {
+    Ok(Posture {
+        profile: same(&applied.profile)?,
+        namespaces: same(&applied.namespaces)?,
+        landlock_abi: applied.landlock_abi,
+        seccomp: same(&applied.seccomp)?,
+        mounts: same(&applied.mounts)?,
+        limits: same(&applied.limits)?,
+        recorders: same(&applied.recorders)?,
+        probes: same(&applied.probes)?,
+    })
+}
+
+/// The same value as a type of the document, which has the sandbox's own names.
+pub(crate) fn same<T: DeserializeOwned>(value: &impl Serialize) -> Result<T, Stopped> {
+    Ok(serde_json::from_value(serde_json::to_value(value)?)?)
+}
+
+/// Everything that the sandboxes of one run came to.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Sandboxes {
+    /// The profile that the events of a dead run say; of a living one the cells tell.
+    applied: Option<Profile>,
+    cells: Cells,
+    attempts: Vec<Attempt>,
+    environment: EnvironmentRecord,
+}
+
+impl Sandboxes {
+    /// The profile everything that ran was under.
+    pub(crate) fn applied(&self) -> Profile {
+        let measured = if self.cells.postures.is_empty() { Profile::None } else { Profile::Strict };
+        self.applied.unwrap_or(measured)
+    }
+
+    pub(crate) fn postures(&self) -> &[Posture] {
+        &self.cells.postures
+    }
+
+    pub(crate) fn cells(&self) -> &[Cell] {
+        &self.cells.cells
+    }
+
+    pub(crate) fn attempts(&self) -> &[Attempt] {
+        &self.attempts
+    }
+
+    pub(crate) fn add_attempts(&mut self, attempts: Vec<Attempt>) {
+        self.attempts.extend(attempts);
+    }
+
+    pub(crate) fn environment(&self) -> &EnvironmentRecord {
+        &self.environment
+    }
+
+    pub(crate) fn note_mounts(&mut self, mounts: Vec<MountDigest>) {
+        self.environment.mounts = mounts;
+    }
+
+    pub(crate) fn add_setup(&mut self, setup: impl IntoIterator<Item = SetupRecord>) {
+        self.environment.setup.extend(setup);
+    }
+
+    /// Keeps the posture of a sandbox that nothing came back from.
+    pub(crate) fn add_lost(&mut self, posture: Posture) {
+        if self.cells.postures.is_empty() {
+            self.cells.postures.push(posture);
+        }
+    }
+
+    /// Takes over what an event says of them, which no note may contradict.
+    pub(crate) fn restore_event(&mut self, event: &Event) {
+        if event.kind == EventKind::SandboxApplied {
+            let profile = event.data.get("profile").cloned();
+            self.applied = profile.and_then(|profile| serde_json::from_value(profile).ok());
+        }
+    }
+
+    /// Coverage of a run that was confined in this way.
+    pub(crate) fn gaps(&self) -> impl Iterator<Item = Coverage> {
+        let cells = &self.cells;
+        let gaps = [
+            (Coverage::SandboxNone, self.applied() == Profile::None),
+            (Coverage::ActionsNotObserved, !cells.sees_executions()),
+            (Coverage::LimitsByRlimit, cells.postures.is_empty() || cells.is_by_rlimit()),
+            (Coverage::RecorderMissing, cells.is_recorder_missing()),
+            (Coverage::RecorderFull, cells.cells.iter().any(|cell| cell.seen.is_full())),
+        ];
+        gaps.into_iter().filter(|(_, gap)| *gap).map(|(coverage, _)| coverage)
+    }
+}
+
+impl RunFile<'_> {
+    /// Adds cells, with what their recorders noted as it may be kept. Judged only afterwards, so that it can be judged again.
+    pub(crate) fn add_cells(&mut self, cells: Cells) -> Result<(), Stopped> {
+        self.sandboxes.cells.extend(cells);
+        let cells = std::mem::take(&mut self.sandboxes.cells.cells);
+        self.sandboxes.cells.cells = self.clean(names::SANDBOX, cells)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,204 @@
+//! Recovery: every run that ever started gets a complete bundle, also one whose process died.
+//!
+//! A dead run is known by its lock, which the kernel releases. Its bundle is made afresh from the ledger's intents: the
+//! unbroken beginning of its events is kept byte for byte, everything else it left lies under `backend/recovered`. Made
+//! beside the old folder and moved into place by one rename, so that a recovery that dies is simply done again.
+
+mod remains;
+mod restored;
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use contract::decision::Profile;
+use contract::statement::SealedBy;
+use contract::{Digest, Purpose, Report, RunId, Stage, TaskContract};
+use evidence::artifact::take_over;
+use evidence::names;
+use evidence::seal::Sealed;
+use ledger::{Entry, EntryKind};
+use serde::Deserialize;
+
+use crate::home::ask::Ask;
+use crate::home::cause::ErrorCause;
+use crate::home::clock::RunClock;
+use crate::home::model_settings::ModelAsk;
+use crate::home::reserve::Reserve;
+use crate::home::task::{Origin, Task};
+use crate::home::watch::{Quiet, Watch};
+use crate::run::file::Stopped;
+use crate::run::harness::Harness;
+use crate::run::journal::Journal;
+use crate::run::lease::HeldLease;
+use crate::run::supervise::MARKER;
+use crate::seal::report::{Evidence, ledger_entry, remove_work};
+
+pub(crate) use remains::Remains;
+use remains::Scene;
+pub(crate) use restored::Restored;
+use untrusted_fs::own_files::{self, OwnPath as _};
+
+/// Why recovery could not finish.
+#[derive(Debug, thiserror::Error)]
+pub enum RecoverError {
+    #[error("cannot look at {0}: {1}")]
+    Io(PathBuf, #[source] io::Error),
+    #[error("{0}")]
+    Ledger(#[source] ErrorCause),
+    /// The run could not be sealed; it stays where it is.
+    #[error("run {0} cannot be sealed now: {1}")]
+    Seal(String, #[source] ErrorCause),
+}
+
+/// The intent of a run, as the ledger has it.
+#[derive(Deserialize)]
+struct Intent {
+    engine: String,
+    stage: Stage,
+    purpose: Purpose,
+    detail: Detail,
+}
+
+#[derive(Deserialize)]
+struct Detail {
+    boot_id: String,
+    contract: TaskContract,
+    sandbox: Profile,
+}
+
+/// A run whose process is gone, or that another instance no longer speaks for.
+#[derive(Default)]
+pub(crate) struct Dead<'a> {
+    /// Its folder and the lock on it.
+    pub(crate) left: Option<(PathBuf, File)>,
+    /// The way it ended, where that was in this very process.
+    pub(crate) stopped: Option<&'a Stopped>,
+    pub(crate) lease: Option<HeldLease>,
+    /// It was another instance's, whose lease has lapsed.
+    pub(crate) lapsed: bool,
+}
+
+impl Dead<'_> {
+    fn cause(&self, same_boot: bool) -> String {
+        match self.stopped {
+            Some(stopped) => stopped.to_string(),
+            None if self.lapsed => "the instance that ran it has let its lease lapse".to_owned(),
+            None if same_boot => "the harness process was killed".to_owned(),
+            None => "the machine was restarted".to_owned(),
+        }
+    }
+}
+
+/// The lease that this home still has on a run of its own.
+pub(crate) fn own_lease(harness: &Harness, run_id: &RunId) -> Result<Option<HeldLease>, RecoverError> {
+    let lease = harness.ledger().lease(run_id).map_err(|error| RecoverError::Ledger(error.into()))?;
+    Ok(lease.map(|lease| HeldLease { owner: lease.owner, epoch: lease.epoch }))
+}
+
+pub(crate) fn remove_all(dir: &Path) -> Result<(), RecoverError> {
+    // Something else in the place of a folder is nobody's to remove.
+    let removed = match untrusted_fs::open_root(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        opened => opened.and_then(|_| untrusted_fs::remove_tree(dir)),
+    };
+    removed.map_err(|error| RecoverError::Io(dir.to_owned(), error))
+}
+
+pub(crate) fn entries(harness: &Harness, run_id: &RunId) -> Result<Vec<Entry>, RecoverError> {
+    harness.ledger().run_entries(run_id).map_err(|error| RecoverError::Ledger(error.into()))
+}
+
+/// A bundle that is in place but not in the ledger, because the run died between the two.
+pub(crate) fn record_bundle(harness: &Harness, run_id: &RunId) -> Result<bool, RecoverError> {
+    let dir = harness.home.bundle(run_id);
+    if !dir.own_exists() {
+        return Ok(false);
+    }
+    let sealed = read_sealed(&dir).map_err(|error| RecoverError::Io(dir, error))?;
+    let now = RunClock::start().map_err(|error| RecoverError::Ledger(error.into()))?.now();
+    let lease = own_lease(harness, run_id)?;
+    harness
+        .ledger()
+        .run_sealed(&ledger_entry(&sealed, now, lease))
+        .map_err(|error| RecoverError::Ledger(error.into()))?;
+    remove_work(&harness.home, run_id);
+    Journal::of(&harness.home, run_id).remove();
+    Ok(true)
+}
+
+/// What `seal` returned when the bundle was made.
+fn read_sealed(dir: &Path) -> io::Result<Sealed> {
+    let report_bytes = own_files::read(dir.join(names::REPORT))?;
+    let report: Report = serde_json::from_slice(&report_bytes)?;
+    let attestation_sha256 = Digest::of(&own_files::read(dir.join(names::ATTESTATION))?);
+    let files = report.artifact_paths.len();
+    Ok(Sealed { dir: dir.to_owned(), report, report_bytes, attestation_sha256, files })
+}
+
+/// Seals a run of this very process that could not go on.
+pub(crate) fn seal_stopped(harness: &Harness, run_id: &RunId, stopped: &Stopped) -> Result<Sealed, RecoverError> {
+    let dir = harness.home.active_run(run_id);
+    match take_over(&dir) {
+        Ok(Some(lock)) if !harness.home.bundle(run_id).own_exists() => {
+            let lease = own_lease(harness, run_id)?;
+            seal_dead(harness, run_id, Dead { left: Some((dir, lock)), stopped: Some(stopped), lease, lapsed: false })
+        }
+        // Another process saw that nobody held the run and seals it.
+        _ => wait_for_bundle(harness, run_id),
+    }
+}
+
+fn wait_for_bundle(harness: &Harness, run_id: &RunId) -> Result<Sealed, RecoverError> {
+    let dir = harness.home.bundle(run_id);
+    for _ in 0..200 {
+        if dir.own_exists() {
+            record_bundle(harness, run_id)?;
+            return read_sealed(&dir).map_err(|error| RecoverError::Io(dir, error));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Err(RecoverError::Seal(run_id.to_string(), "another process holds it".into()))
+}
+
+/// Makes the bundle of a dead run.
+pub(crate) fn seal_dead(harness: &Harness, run_id: &RunId, dead: Dead<'_>) -> Result<Sealed, RecoverError> {
+    let failed = |error: ErrorCause| RecoverError::Seal(run_id.to_string(), error);
+    sandbox::sweep(&(MARKER.to_owned(), run_id.mark()));
+    Reserve::release(&harness.home, run_id);
+    let entries = entries(harness, run_id)?;
+    let started = entries
+        .iter()
+        .find(|entry| entry.is(EntryKind::RunStarted))
+        .ok_or_else(|| failed("the ledger has no intent of it".into()))?;
+    let intent: Intent = serde_json::from_value(started.body.clone()).map_err(|error| failed(error.into()))?;
+    let engine_intent = entries.iter().find(|entry| entry.is(EntryKind::EngineStarting));
+    let same_boot = intent.detail.boot_id == crate::home::host::boot_id();
+    let why = dead.cause(same_boot);
+    let ask = Ask {
+        engine: intent.engine,
+        stage: intent.stage,
+        purpose: intent.purpose,
+        sandbox: intent.detail.sandbox,
+        timeout_seconds: None,
+        keep_workspace: false,
+        model: ModelAsk::default(),
+    };
+    let origin = Origin::Repository(PathBuf::new());
+    let task = Task { contract: intent.detail.contract, origin, fake: None, required_events: Vec::new(), expect: None };
+    let cancel = AtomicBool::new(false);
+    let scene =
+        Scene { harness, task: &task, ask: &ask, watch: Watch { cancel: &cancel, observer: &Quiet }, same_boot };
+    let old = dead.left.as_ref().map(|(dir, _)| dir.as_path());
+    let sealed = scene.remains(run_id, started, engine_intent, old, &why, &dead);
+    let sealed = sealed
+        .and_then(|remains| Evidence::from(remains).report()?.seal(SealedBy::Recover))
+        .map_err(|error| failed(error.into()))?;
+    if let Some((dir, _)) = &dead.left {
+        remove_all(dir)?;
+    }
+    remove_work(&harness.home, run_id);
+    Ok(sealed)
+}

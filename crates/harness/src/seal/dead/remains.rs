@@ -1,0 +1,182 @@
+//! What a dead run left, taken over: the unbroken beginning of its events, its files, and the decision it rested on.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use bridge::Spent;
+use contract::statement::SignedLedger;
+use contract::{Digest, Reason, RunId, Stamp};
+use evidence::{Censor, Draft, chain, names};
+use ledger::Entry;
+use rustix::fs::FileType;
+use serde_json::{Map, json};
+use untrusted_fs::{Bounds, Met, Next, kind, open_regular, open_root, read_limited, read_plain, walk};
+
+use super::restored::{Left, Restored};
+use super::{Dead, remove_all};
+use crate::gather::model::{DeadShare, settle_dead};
+use crate::home::ask::Ask;
+use crate::home::clock::RunClock;
+use crate::home::layout::Home;
+use crate::home::task::Task;
+use crate::home::watch::Watch;
+use crate::run::file::{RunFile, Stopped};
+use crate::run::harness::Harness;
+use crate::run::sandboxes::Sandboxes;
+use crate::run::standing::Standing;
+
+/// Deeper than anything a run writes; a bundle may not be deeper than what `verify` reads.
+const DEPTH: usize = 20;
+const ADOPTING: Duration = Duration::from_secs(600);
+
+/// A run that somebody else began and that is over.
+pub(crate) struct Remains<'a> {
+    run: RunFile<'a>,
+    restored: Restored,
+}
+
+impl<'a> Remains<'a> {
+    pub(crate) fn into_parts(self) -> (RunFile<'a>, Restored) {
+        (self.run, self.restored)
+    }
+}
+
+/// What a run is made of beside its own folder.
+pub(super) struct Scene<'a> {
+    pub(super) harness: &'a Harness,
+    pub(super) task: &'a Task,
+    pub(super) ask: &'a Ask,
+    pub(super) watch: Watch<'a>,
+    /// The run died in the boot that is still going on.
+    pub(super) same_boot: bool,
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn remains(
+        &self,
+        run_id: &RunId,
+        started: &Entry,
+        engine: Option<&Entry>,
+        old: Option<&Path>,
+        why: &str,
+        dead: &Dead<'_>,
+    ) -> Result<Remains<'a>, Stopped> {
+        let old_events = old.and_then(|old| read_plain(old, names::EVENTS.as_bytes(), u64::MAX)).unwrap_or_default();
+        let mut read = chain::read(&old_events, Some(run_id));
+        let mut left = Left::read(&self.harness.home, run_id, &self.task.contract, engine, old);
+        read.events.truncate(left.keep(&read.events));
+        let kept = first_lines(&old_events, read.events.len());
+        let start = started
+            .time
+            .parse::<Stamp>()
+            .map_err(|error| Stopped::Io(run_id.as_str().into(), io::Error::other(error)))?;
+        let last = read.events.last().map_or(start, |event| event.time);
+        let clock = RunClock::resume(start, last)
+            .map_err(|error| Stopped::Io(run_id.as_str().into(), io::Error::other(error)))?;
+        let draft = new_draft(&self.harness.home, run_id, clock.started())?;
+        let id = self.harness.ledger().ledger_id().to_owned();
+        let head = started.prev.parse().unwrap_or(Digest::ZERO);
+        let ledger_at_start = SignedLedger { id, head, seq: started.seq.saturating_sub(1) };
+        let contract_digest = self.task.contract.digest()?;
+        let work = self.harness.home.work_run(run_id);
+        let mut run = RunFile {
+            canary: String::new(),
+            posture: None,
+            reserve: None,
+            harness: self.harness,
+            task: self.task,
+            ask: self.ask,
+            watch: self.watch,
+            clock,
+            lease: dead.lease,
+            ledger_at_start,
+            contract_digest,
+            draft,
+            work,
+            stages: VecDeque::new(),
+            standing: Standing::default(),
+            sandboxes: Sandboxes::default(),
+            found: Map::new(),
+        };
+        run.draft.continue_chain(kept, last)?;
+        if engine.is_some() {
+            run.standing.note_engine_started();
+        }
+        adopt(&mut run, old)?;
+        let restored = left.restore(&mut run, &read.events)?;
+        run.catch_up(&restored.decision)?;
+        let share = settle_share(&mut run, self.same_boot)?;
+        match dead.stopped {
+            Some(Stopped::Halted(_)) => {
+                run.standing.block(Reason::Halted, format!("the run was {why}{share}"), names::TRACE);
+            }
+            _ => {
+                let text = format!("the run was interrupted: {why}{share}");
+                run.standing.block(Reason::HarnessInterrupted, text, names::TRACE);
+            }
+        }
+        if let Some(Stopped::Write(error)) = dead.stopped {
+            run.trace("artifact.failed", json!({"error": error.error.to_string(), "path": error.name}))?;
+            run.standing.block(Reason::ArtifactWriteFailure, error.to_string(), names::TRACE);
+        }
+        run.trace("recovered", json!({"events_kept": read.events.len(), "why": why}))?;
+        Ok(Remains { run, restored })
+    }
+}
+
+/// The first lines of a text, newlines included.
+fn first_lines(bytes: &[u8], count: usize) -> &[u8] {
+    let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+    let end = count.checked_sub(1).and_then(|last| ends.into_iter().nth(last)).unwrap_or(0);
+    &bytes[..end]
+}
+
+fn new_draft(home: &Home, run_id: &RunId, at: Stamp) -> Result<Draft, Stopped> {
+    let dir = home.active().join(format!("{run_id}.recover"));
+    remove_all(&dir).map_err(|error| Stopped::Io(dir.clone(), io::Error::other(error.to_string())))?;
+    let lock = Draft::claim(&dir).map_err(|error| Stopped::Io(dir.clone(), error))?;
+    // What the dead run wrote went through its own censor, which knew more.
+    Ok(Draft::begin(dir, run_id.clone(), lock, at, Censor::new(Vec::new()))?)
+}
+
+/// Everything the dead run left, under `backend/recovered`.
+fn adopt(run: &mut RunFile<'_>, old: Option<&Path>) -> Result<(), Stopped> {
+    let Some(old) = old else { return Ok(()) };
+    let root = open_root(old).map_err(|error| Stopped::Io(old.to_owned(), error))?;
+    let bounds = Bounds { depth: DEPTH, ..Bounds::within(ADOPTING) };
+    let cut = walk(root, &bounds, |met| -> Result<Next, Stopped> {
+        let entry = match met {
+            Met::Entry(entry) => entry,
+            Met::Shut { why, .. } => return Err(Stopped::Io(old.to_owned(), why.into())),
+            Met::Left { .. } | Met::TooDeep { .. } => return Ok(Next::Pass),
+        };
+        let Ok(below) = std::str::from_utf8(entry.path) else { return Ok(Next::Pass) };
+        if kind(entry.stat) == FileType::RegularFile {
+            let failed = |error| Stopped::Io(old.join(below), error);
+            let (file, _) = open_regular(entry.dir, entry.name).map_err(failed)?;
+            let bytes = read_limited(file, u64::MAX).map_err(failed)?;
+            let at = run.clock.now();
+            run.draft.adopt(&bytes, &old.join(below), &format!("backend/recovered/{below}"), at)?;
+        }
+        Ok(Next::Enter)
+    })?;
+    cut.map_or(Ok(()), |cut| Err(Stopped::Io(old.to_owned(), io::Error::other(cut.in_words()))))
+}
+
+/// Settles what the run held of a limited day; gives what is to be said where it cannot.
+fn settle_share(run: &mut RunFile<'_>, same_boot: bool) -> Result<String, Stopped> {
+    match settle_dead(run, same_boot)? {
+        DeadShare::None => Ok(String::new()),
+        DeadShare::Settled(Spent { requests, tokens, money_micros }) => {
+            let data = json!({"money_micros": money_micros, "requests": requests, "tokens": tokens});
+            run.trace("model.settled", data)?;
+            Ok(String::new())
+        }
+        DeadShare::Kept(why) => {
+            run.trace("model.share_kept", json!({"why": why}))?;
+            Ok(format!("; its share of the day's limit stays counted in full: {why}"))
+        }
+    }
+}

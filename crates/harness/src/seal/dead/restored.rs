@@ -1,0 +1,249 @@
+//! Remains of a dead run: its decision, its notes, the use of its model, its patch. All of it is held against the run's
+//! own events: of the chain is kept what the rest bears out, and of the rest what stands in the chain.
+
+use std::path::Path;
+
+use contract::decision::{Inputs, Profile, SettingFacts};
+use contract::model::UsageRecord;
+use contract::sandbox::{Attempt, Posture};
+use contract::{Coverage, Decision, Digest, Event, EventKind, RunId, TaskContract};
+use evidence::{names, patch};
+use ledger::Entry;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use untrusted_fs::read_plain;
+
+use crate::gather::model::ModelSession;
+use crate::home::layout::Home;
+use crate::run::file::{RunFile, Stopped};
+use crate::run::journal::{Journal, NotedFindings};
+use crate::run::sandboxes::Sandboxes;
+use crate::run::standing::Standing;
+use crate::seal::verification::CheckedResult;
+use crate::work::engines::EngineRun;
+use crate::work::result::TakenResult;
+
+#[derive(Deserialize)]
+struct EngineIntent {
+    inputs: Option<Inputs>,
+}
+
+/// Findings of a dead run, in the types of its steps, as far as its events bear them out.
+pub(crate) struct Restored {
+    pub(crate) decision: Decision,
+    pub(crate) model: ModelSession,
+    pub(crate) engine: EngineRun,
+    pub(crate) taken: TakenResult,
+    pub(crate) checked: CheckedResult,
+}
+
+/// Notes of a dead run, read again by the steps that made them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct NotedSteps {
+    #[serde(flatten)]
+    standing: Standing,
+    #[serde(flatten)]
+    sandboxes: Sandboxes,
+    #[serde(flatten)]
+    engine: EngineRun,
+    #[serde(flatten)]
+    taken: TakenResult,
+    #[serde(flatten)]
+    checked: CheckedResult,
+}
+
+/// Notes beside what else was noted with them.
+struct Noted {
+    steps: NotedSteps,
+    rest: NotedFindings,
+}
+
+impl Noted {
+    fn read(journal: &Journal) -> Option<Self> {
+        let mut rest = journal.read_findings()?;
+        let steps = serde_json::from_value(Value::Object(std::mem::take(&mut rest.findings))).ok()?;
+        Some(Self { steps, rest })
+    }
+}
+
+/// Remains of a dead run beside its events.
+pub(super) struct Left {
+    /// The decision it rested on, made again from its inputs.
+    decision: Option<Decision>,
+    noted: Option<Noted>,
+    /// The first sandbox that was built, whether or not anything came back from it.
+    posture: Option<Posture>,
+    usage: Vec<UsageRecord>,
+    patch: Option<Vec<u8>>,
+    test_log: Option<Vec<u8>>,
+}
+
+impl Left {
+    /// Reads what the run left in its folder, beside it and in the ledger.
+    pub(super) fn read(
+        home: &Home,
+        run_id: &RunId,
+        contract: &TaskContract,
+        engine: Option<&Entry>,
+        old: Option<&Path>,
+    ) -> Self {
+        let journal = Journal::of(home, run_id);
+        let file = |name: &str| read_plain(old?, name.as_bytes(), u64::MAX);
+        let intent = engine.and_then(|entry| serde_json::from_value::<EngineIntent>(entry.body.clone()).ok());
+        let written = || serde_json::from_slice::<Decision>(&file(names::DECISION)?).ok();
+        let inputs = intent.and_then(|intent| intent.inputs).or_else(|| written().map(|decision| decision.inputs));
+        let inputs = inputs.or_else(|| journal.read_inputs());
+        Self {
+            decision: inputs.and_then(|inputs| gate::decide(contract, inputs).ok()),
+            noted: Noted::read(&journal),
+            posture: journal.read_posture(),
+            usage: journal.read_usage(),
+            patch: file(names::PATCH),
+            test_log: file(names::TEST_LOG),
+        }
+    }
+
+    /// Number of the first events that the rest bears out. Notes that were made after the last of them are dropped.
+    pub(super) fn keep(&mut self, events: &[Event]) -> usize {
+        let kept = self.borne_out(events);
+        if self.noted.as_ref().is_some_and(|noted| noted.rest.events > kept as u64) {
+            self.noted = None;
+            return self.borne_out(events);
+        }
+        kept
+    }
+
+    fn borne_out(&self, events: &[Event]) -> usize {
+        let kept = events.iter().position(|event| !self.bears_out(event)).unwrap_or(events.len());
+        // A patch that nobody had judged yet is not the run's: it lies under `backend/recovered`.
+        let place = |kind: EventKind| events[..kept].iter().position(|event| event.kind == kind);
+        place(EventKind::PatchApplied).filter(|_| place(EventKind::GitDiffChecked).is_none()).unwrap_or(kept)
+    }
+
+    fn bears_out(&self, event: &Event) -> bool {
+        let data = |key: &str| event.data.get(key).unwrap_or(&Value::Null);
+        let noted = self.noted.as_ref().map(|noted| &noted.steps);
+        match event.kind {
+            EventKind::TaskContractCreated => self.decision.is_some(),
+            EventKind::EligibilityDecided => {
+                self.decision.as_ref().is_some_and(|decision| *data("decision_id") == json!(decision.decision_id))
+            }
+            // Those of a refusal are all written again.
+            EventKind::BackendGateBlocked => {
+                let admitted = self.decision.as_ref().is_some_and(|decision| decision.refusals.is_empty());
+                let told = |noted: &NotedSteps| noted.standing.reasons().iter().any(|it| *data("reason") == json!(it));
+                admitted && noted.is_some_and(told)
+            }
+            EventKind::SandboxRefused => {
+                let told = |noted: &NotedSteps| noted.sandboxes.attempts().iter().any(|it| tells_of(event, it));
+                noted.is_some_and(told)
+            }
+            EventKind::ModelAnswered | EventKind::ModelRefused => {
+                self.usage.iter().any(|record| *data("request") == json!(record.seq))
+            }
+            EventKind::PatchApplied => {
+                self.patch.as_ref().is_some_and(|patch| *data("sha256") == json!(Digest::of(patch)))
+            }
+            EventKind::GitDiffChecked => self.patch.as_ref().is_some_and(|bytes| patch::changed_paths(bytes).is_ok()),
+            EventKind::VerificationCompleted => {
+                let held = noted.map(|noted| noted.checked.verification());
+                self.test_log.is_some()
+                    && held.is_some_and(|held| {
+                        *data("result") == json!(held.result) && *data("checks") == json!(held.passes.len())
+                    })
+            }
+            // A run that was not sealed was not completed.
+            EventKind::SecretScanCompleted | EventKind::RunCompleted => false,
+            _ => true,
+        }
+    }
+
+    /// Makes what the kept events bear out part of the run, and settles the decision it rested on.
+    pub(super) fn restore(self, run: &mut RunFile<'_>, events: &[Event]) -> Result<Restored, Stopped> {
+        let Self { decision, noted, posture, usage, patch, test_log } = self;
+        let started = run.standing.engine_started();
+        let mut steps = NotedSteps::default();
+        if let Some(Noted { steps: noted, rest }) = noted {
+            steps = noted;
+            rest.secrets.into_iter().for_each(|hit| run.draft.censor_mut().saw(hit));
+            if rest.patch_redacted {
+                steps.standing.cover(Coverage::PatchRedacted);
+            }
+            rest.posture.into_iter().for_each(|posture| steps.sandboxes.add_lost(posture));
+        }
+        let NotedSteps { standing, sandboxes, mut engine, mut taken, checked } = steps;
+        run.standing = standing;
+        run.sandboxes = sandboxes;
+        if started {
+            run.standing.note_engine_started();
+        }
+        posture.into_iter().for_each(|posture| run.sandboxes.add_lost(posture));
+        for event in events {
+            run.sandboxes.restore_event(event);
+            run.standing.cover_all(engine.restore_event(event));
+            taken.restore_event(event);
+        }
+        let seen = |kind: EventKind| events.iter().any(|event| event.kind == kind);
+        let at = run.clock.now();
+        if let Some(patch) = patch.filter(|_| seen(EventKind::GitDiffChecked)) {
+            taken.restore_patch(&patch);
+            run.draft.write_clean(names::PATCH, &patch, at)?;
+        }
+        if let Some(log) = test_log.filter(|_| seen(EventKind::VerificationCompleted)) {
+            run.draft.write_clean(names::TEST_LOG, &log, at)?;
+        }
+        let model = ModelSession::recover(run, usage, events)?;
+        let decision = settle_decision(run, decision)?;
+        Ok(Restored { decision, model, engine, taken, checked })
+    }
+}
+
+/// The event is that of this attempt.
+fn tells_of(event: &Event, attempt: &Attempt) -> bool {
+    let Ok(Value::Object(fields)) = serde_json::to_value(attempt) else { return false };
+    fields.iter().all(|(name, value)| event.data.get(name) == Some(value))
+}
+
+/// The decision the run rested on, or one that says that it came to none.
+fn settle_decision(run: &mut RunFile<'_>, restored: Option<Decision>) -> Result<Decision, Stopped> {
+    let unknown = || Inputs {
+        contract_digest: run.contract_digest,
+        engine: run.ask.engine.clone(),
+        stage: run.ask.stage,
+        purpose: run.ask.purpose,
+        time: run.clock.started(),
+        settings: unknown_settings(run.ask.sandbox),
+        target: None,
+        answer: None,
+        baseline_exam: None,
+    };
+    let decision = match restored {
+        Some(decision) => decision,
+        None => gate::decide(&run.task.contract, unknown())?,
+    };
+    let at = run.clock.now();
+    run.draft.write_json(names::CONTRACT, &run.task.contract, at)?;
+    run.draft.write_json(names::DECISION, &decision, at)?;
+    for refusal in &decision.refusals {
+        run.standing.block_with(refusal.reason, refusal.text.clone(), &refusal.remedy, names::DECISION);
+    }
+    Ok(decision)
+}
+
+fn unknown_settings(sandbox_asked: Profile) -> SettingFacts {
+    SettingFacts {
+        gated: false,
+        engine_unavailable: None,
+        missing_programs: Vec::new(),
+        halted: false,
+        sandbox_asked,
+        sandbox_available: vec![Profile::None, Profile::Strict],
+        sandbox_shortfall: None,
+        hidden_programs: Vec::new(),
+        environment_problems: Vec::new(),
+        environment_unavailable: Vec::new(),
+        engine: None,
+        model: None,
+    }
+}

@@ -1,0 +1,396 @@
+//! From the findings of all steps to a sealed bundle: the last events, the report, the signature.
+
+mod compose;
+
+use contract::event::first_missing;
+use contract::report::{CHANGED_FILES, Report, SourceAdmissionStatus};
+use contract::sandbox::{postures, probe_sha256};
+use contract::statement::SealedBy;
+use contract::text::shown;
+use contract::{Coverage, Decision, EventKind, Reason, RunId, Stamp};
+use evidence::seal::{Sealed, Signing, seal};
+use evidence::{names, stop};
+use ledger::{FIRST_EPOCH, RunSeal, RunSealed};
+use serde_json::json;
+
+use crate::gather::decide::{AdmittedRun, Preparation, RefusedRun};
+use crate::home::layout::Home;
+use crate::home::replay;
+use crate::home::task::Origin;
+use crate::home::watch::{Step, StepState};
+use crate::run::file::{RunFile, Stopped, memory_path};
+use crate::run::journal::Journal;
+use crate::run::lease::{HeldLease, is_lost};
+use crate::run::posture;
+use crate::seal::dead::{Remains, Restored};
+use crate::seal::proof;
+use crate::seal::verification::{CheckedResult, Verified};
+use crate::work::engines::{Blocked, BlockedRun, EngineRun, judge_again};
+use crate::work::result::TakenResult;
+
+use compose::{compose, duration_ms, source_status};
+
+/// Findings of every step of a run, in the types of the steps. A step that was not reached found nothing.
+pub(crate) struct Account {
+    decision: Decision,
+    preparation: Preparation,
+    engine: EngineRun,
+    taken: TakenResult,
+    checked: CheckedResult,
+}
+
+impl Account {
+    pub(crate) fn decision(&self) -> &Decision {
+        &self.decision
+    }
+
+    pub(crate) fn preparation(&self) -> &Preparation {
+        &self.preparation
+    }
+
+    pub(crate) fn engine(&self) -> &EngineRun {
+        &self.engine
+    }
+
+    pub(crate) fn taken(&self) -> &TakenResult {
+        &self.taken
+    }
+
+    pub(crate) fn checked(&self) -> &CheckedResult {
+        &self.checked
+    }
+
+    /// The account of a run that ended before its engine started.
+    fn without_engine(decision: &Decision, preparation: Preparation) -> Self {
+        let decision = decision.clone();
+        let (engine, taken, checked) = (EngineRun::default(), TakenResult::default(), CheckedResult::default());
+        Self { decision, preparation, engine, taken, checked }
+    }
+}
+
+/// Material of a bundle. Only a step that ends a run can make it, from its own result.
+pub(crate) struct Evidence<'a> {
+    run: RunFile<'a>,
+    account: Account,
+    ending: Ending,
+}
+
+/// A refused decision, gates alone (stage 1), a run that was blocked after its gates, a verified run, or what an interrupted
+/// one left. Nothing else.
+enum Ending {
+    Refused,
+    Preflight,
+    Blocked(Blocked),
+    Verified,
+    Interrupted,
+}
+
+impl<'a> From<Remains<'a>> for Evidence<'a> {
+    fn from(remains: Remains<'a>) -> Self {
+        let (run, Restored { decision, model, engine, taken, checked }) = remains.into_parts();
+        let account = Account { decision, preparation: Preparation::recovered(model), engine, taken, checked };
+        Self { run, account, ending: Ending::Interrupted }
+    }
+}
+
+impl<'a> From<RefusedRun<'a>> for Evidence<'a> {
+    fn from(refused: RefusedRun<'a>) -> Self {
+        let (run, preparation, refused) = refused.into_parts();
+        Self { run, account: Account::without_engine(refused.decision(), preparation), ending: Ending::Refused }
+    }
+}
+
+impl<'a> From<AdmittedRun<'a>> for Evidence<'a> {
+    fn from(admitted: AdmittedRun<'a>) -> Self {
+        let (run, preparation, admission) = admitted.into_parts();
+        Self { run, account: Account::without_engine(admission.decision(), preparation), ending: Ending::Preflight }
+    }
+}
+
+impl<'a> From<BlockedRun<'a>> for Evidence<'a> {
+    fn from(blocked: BlockedRun<'a>) -> Self {
+        let (run, admission, preparation, engine, blocked) = blocked.into_parts();
+        let account = Account { engine, ..Account::without_engine(admission.decision(), preparation) };
+        Self { run, account, ending: Ending::Blocked(blocked) }
+    }
+}
+
+impl<'a> From<Verified<'a>> for Evidence<'a> {
+    fn from(verified: Verified<'a>) -> Self {
+        let (run, admission, preparation, engine, taken, checked) = verified.into_parts();
+        let account = Account { decision: admission.decision().clone(), preparation, engine, taken, checked };
+        Self { run, account, ending: Ending::Verified }
+    }
+}
+
+/// A run with its report, ready to be sealed.
+pub(crate) struct Reported<'a> {
+    run: RunFile<'a>,
+    report: Report,
+}
+
+/// Events that cannot exist when the engine never ran.
+const NEEDS_ENGINE: &[EventKind] = &[
+    EventKind::PlanUpdated,
+    EventKind::WorkspacePrepared,
+    EventKind::SandboxApplied,
+    EventKind::EngineStarted,
+    EventKind::EngineExited,
+    EventKind::PatchApplied,
+    EventKind::GitDiffChecked,
+];
+
+impl<'a> Evidence<'a> {
+    /// Completes the artifacts every bundle has, the last events, and composes the report.
+    pub(crate) fn report(self) -> Result<Reported<'a>, Stopped> {
+        let Self { mut run, mut account, ending } = self;
+        account.complete(&mut run, ending)?;
+        run.step(Step::Seal, StepState::Began, "")?;
+        run.reserve = None;
+        stop::here("report.beginning");
+        account.cover(&mut run);
+        keep_baseline(&mut run, &account.taken)?;
+        stop::here("baseline.kept");
+        let (sandbox, at) = (posture::document(&run, account.engine.limits())?, run.clock.now());
+        let sandbox = run.draft.write_document(names::SANDBOX, &sandbox, at)?;
+        proof::write(&mut run, &account)?;
+        expected_artifacts(&mut run);
+        let probe = postures(&sandbox).and_then(|place| probe_sha256(&sandbox[place]));
+        let missing = required_events(&mut run);
+        // What the report will hold is looked at before it is said what was found.
+        let report = compose(&run, &account, missing, run.draft.censor().result(0), probe);
+        let report = run.clean(names::REPORT, report)?;
+        let scan = run.conclude_scan()?;
+        let report = if scan.hits.is_empty() {
+            Report { secret_scan: scan, ..at_the_end(&run, report) }
+        } else {
+            let report = compose(&run, &account, missing, scan, probe);
+            run.clean(names::REPORT, report)?
+        };
+        let completed = json!({"backend_exit_code": report.backend_exit_code, "blockers": report.blocker_reasons, "status": report.status});
+        let carried = run.standing.carried_by(EventKind::RunCompleted);
+        run.draft.event(report.run_finished_at, EventKind::RunCompleted, crate::run::file::with(carried, completed))?;
+        stop::here("run.completed");
+        Ok(Reported { run, report })
+    }
+}
+
+impl Account {
+    /// Completes what the way in which the run ended leaves out.
+    fn complete(&mut self, run: &mut RunFile<'_>, ending: Ending) -> Result<(), Stopped> {
+        let decision = json!({"decision_id": self.decision.decision_id});
+        match ending {
+            Ending::Refused => {
+                self.end_without_engine(run, "the decision is a refusal; nothing was verified")?;
+                run.trace("refused", decision)?;
+            }
+            Ending::Preflight => {
+                self.end_without_engine(run, "stage 1 checks the gates and starts no engine")?;
+                run.trace("preflight.passed", decision)?;
+            }
+            Ending::Blocked(Blocked { why, .. }) => {
+                self.end_without_engine(run, &format!("the engine was not started: {}", shown(&why)))?;
+            }
+            Ending::Interrupted => self.end_interrupted(run)?,
+            Ending::Verified => judge_again(run, &self.engine, self.preparation.equipped())?,
+        }
+        Ok(())
+    }
+
+    /// A refused run has every artifact too, each saying why it is empty.
+    fn end_without_engine(&mut self, run: &mut RunFile<'_>, why: &str) -> Result<(), Stopped> {
+        skip_missing_events(run, why);
+        run.standing.skip("verification", why);
+        run.standing.skip(names::PATCH, why);
+        run.write(names::PATCH, b"")?;
+        if !run.standing.engine_started() {
+            run.marker("engine-not-started.txt", why)?;
+        }
+        let sentence = if run.standing.has(Reason::MissingTestCommand) {
+            "No verification command is given; nothing was run."
+        } else {
+            why
+        };
+        let log = [self.preparation.take_baseline_log(), format!("{sentence}\n").into_bytes()].concat();
+        Ok(run.write(names::TEST_LOG, &log)?)
+    }
+
+    /// Keeps what an interrupted run left of its result in its bundle; what it did not leave is said to be unknown, not empty.
+    fn end_interrupted(&self, run: &mut RunFile<'_>) -> Result<(), Stopped> {
+        // Its folder may be gone, or lie in another home.
+        let is_left = run.draft.files().keys().any(|name| name.starts_with("backend/"));
+        let why = match is_left {
+            true => "the run was interrupted; what it left lies in backend/recovered",
+            false => "the run was interrupted, and nothing that it left is here",
+        };
+        skip_missing_events(run, why);
+        if self.checked.verification().passes.is_empty() {
+            run.standing.skip("verification", why);
+        }
+        if !run.draft.files().contains_key(names::PATCH) {
+            let untaken = if run.standing.engine_started() {
+                "the run was interrupted before the harness took its result: what the engine changed is not known"
+            } else {
+                "the run was interrupted before its engine started"
+            };
+            run.standing.skip(CHANGED_FILES, untaken);
+            run.standing.skip(names::PATCH, untaken);
+            run.write(names::PATCH, b"")?;
+        }
+        if !run.standing.engine_started() {
+            run.marker("engine-not-started.txt", why)?;
+        } else if !is_left {
+            run.marker("nothing-left.txt", why)?;
+        }
+        if !run.draft.files().contains_key(names::TEST_LOG) {
+            run.write(names::TEST_LOG, format!("{why}\n").as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Coverage that every run of its kind has.
+    fn cover(&self, run: &mut RunFile<'_>) {
+        let started = run.standing.engine_started();
+        if started {
+            run.standing.cover_all(run.sandboxes.gaps());
+        }
+        run.standing.skip("approval.requested", "this stage needs no approval");
+        let model = self.preparation.model().gaps(run, &self.decision.inputs);
+        run.standing.cover_all(model);
+        let settings = &self.decision.inputs.settings;
+        if let (true, Some(engine)) = (started, &settings.engine) {
+            let rows = [
+                (Coverage::SourceNotAdmitted, source_status(run, &self.decision) != SourceAdmissionStatus::Admitted),
+                (Coverage::EngineWithoutBridge, settings.model.is_none()),
+                (Coverage::RecordsUnsigned, engine.admission.is_unsigned()),
+            ];
+            run.standing.cover_all(rows.iter().filter(|(_, holds)| *holds).map(|(code, _)| *code));
+        }
+        if !run.draft.files().contains_key(names::MODEL_USAGE) {
+            let why = "no model was asked, or the run was interrupted before its use was written";
+            run.standing.skip(names::MODEL_USAGE, why);
+        }
+    }
+}
+
+impl Reported<'_> {
+    /// Signs, makes durable, moves into place, tells the ledger, clears the work area.
+    pub(crate) fn seal(self, sealed_by: SealedBy) -> Result<Sealed, Stopped> {
+        let Self { run, report } = self;
+        // Before the bundle takes its place: one that comes too late counts for nothing.
+        if is_lost(run.harness, run.id()) {
+            return Err(Stopped::Cancelled);
+        }
+        let to = run.harness.home.bundle(run.id());
+        let signing = Signing { key: &run.harness.key, ledger: run.ledger_at_start.clone(), sealed_by };
+        // The work area is scratch and everything worth keeping is in the draft: it goes while the bundle is made durable.
+        let sealed = std::thread::scope(|scope| {
+            if !run.ask.keep_workspace {
+                let run_id = report.run_id.clone();
+                scope.spawn(move || remove_work(&run.harness.home, &run_id));
+            }
+            seal(run.draft, report, &signing, &to)
+        })?;
+        // Only now: a run that the ledger calls sealed has nothing left that its recovery would remove.
+        stop::here("ledger.telling");
+        run.harness.ledger().run_sealed(&ledger_entry(&sealed, run.clock.now(), run.lease))?;
+        Journal::of(&run.harness.home, &sealed.report.run_id).remove();
+        stop::here("ledger.told");
+        run.watch.observer.step(&replay::sealed(&sealed.report));
+        Ok(sealed)
+    }
+}
+
+/// What the ledger keeps of a sealed bundle.
+pub(crate) fn ledger_entry(sealed: &Sealed, time: Stamp, lease: Option<HeldLease>) -> RunSealed {
+    let report = &sealed.report;
+    let tests = report.verification.exam_tests();
+    let seal = RunSeal {
+        status: report.status,
+        finished_at: report.run_finished_at,
+        duration_ms: report.duration_ms,
+        reasons: report.blocker_reasons.clone(),
+        tests_passed: tests.map(|tests| tests.passed),
+        tests_executed: tests.map(|tests| tests.executed),
+        attestation_sha256: sealed.attestation_sha256,
+        bundle: format!("harness-runs/{}", report.run_id),
+        // Said only where it is not the instance that started the run.
+        owner: lease.filter(|lease| lease.epoch > FIRST_EPOCH).map(|lease| lease.owner),
+    };
+    RunSealed { run_id: report.run_id.clone(), time, epoch: lease.map(|lease| lease.epoch), seal }
+}
+
+/// Removes what a run worked in. It is scratch and nothing depends on it, so what cannot be removed now may stay.
+pub(crate) fn remove_work(home: &Home, run_id: &RunId) {
+    for path in [home.work_run(run_id), memory_path(&run_id.mark())] {
+        let _ = untrusted_fs::remove_tree(&path);
+    }
+}
+
+/// An event that stands in the chain is not called inapplicable.
+fn skip_missing_events(run: &mut RunFile<'_>, why: &str) {
+    for kind in NEEDS_ENGINE.iter().chain(&[EventKind::VerificationCompleted]) {
+        if !run.draft.events_seen().contains(kind) {
+            run.standing.skip(kind.name(), why);
+        }
+    }
+}
+
+/// Bundles of cases hold their baseline, so that anybody can build the trees again.
+fn keep_baseline(run: &mut RunFile<'_>, taken: &TakenResult) -> Result<(), Stopped> {
+    if let (Origin::Case(files), Some(_)) = (&run.task.origin, taken.tree()) {
+        let mut archive = tar::Builder::new(Vec::new());
+        for (path, file) in files {
+            let mut header = tar::Header::new_ustar();
+            header.set_size(file.bytes.len() as u64);
+            header.set_mode(if file.executable { 0o755 } else { 0o644 });
+            archive
+                .append_data(&mut header, path, file.bytes.as_slice())
+                .map_err(|error| Stopped::Io(path.into(), error))?;
+        }
+        let bytes = archive.into_inner().map_err(|error| Stopped::Io(names::BASELINE.into(), error))?;
+        if files.values().any(|file| !run.draft.censor().is_clean(&file.bytes)) {
+            run.standing.skip(names::BASELINE, "it holds what looks like a secret");
+        } else {
+            run.draft.write_clean(names::BASELINE, &bytes, run.clock.now())?;
+        }
+    } else {
+        run.standing.skip(names::BASELINE, "only runs of cases whose result was captured keep it");
+    }
+    Ok(())
+}
+
+/// Extra artifacts the contract demands.
+fn expected_artifacts(run: &mut RunFile<'_>) {
+    let missing: Vec<String> = run
+        .task
+        .contract
+        .evidence_expectations
+        .iter()
+        .filter(|name| !run.draft.files().contains_key(*name))
+        .cloned()
+        .collect();
+    for name in missing {
+        let text = format!("`{}` is expected by the contract and was not written", contract::text::shown(&name));
+        run.standing.block(Reason::ArtifactWriteFailure, text, names::REPORT);
+    }
+}
+
+/// The report with the present moment as its end.
+fn at_the_end(run: &RunFile<'_>, report: Report) -> Report {
+    Report { run_finished_at: run.clock.now(), duration_ms: duration_ms(run), ..report }
+}
+
+/// The first required event that is missing. Judged before the last two are written, which always come.
+fn required_events(run: &mut RunFile<'_>) -> Option<EventKind> {
+    let mut seen = run.draft.events_seen().to_vec();
+    seen.extend([EventKind::SecretScanCompleted, EventKind::RunCompleted]);
+    let missing = first_missing(&run.task.required_events, &seen)?;
+    // Where something else stopped the run, `not_applicable` already says why an event cannot exist.
+    let excused = run.standing.is_blocked() && run.standing.not_applicable().contains_key(missing.name());
+    if run.standing.engine_started() && !excused {
+        let text = format!("`{missing}` is required and is absent or out of order");
+        run.standing.block(Reason::MissingRequiredEvent, text, names::EVENTS);
+    }
+    Some(missing)
+}

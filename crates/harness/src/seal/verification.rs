@@ -1,0 +1,189 @@
+//! Independent verification of a run's result, and what it makes of the run.
+
+use contract::claim::JudgedClaim;
+use contract::paths::PathRules;
+use contract::report::{CheckResult, Verification};
+use contract::{Coverage, EventKind, Reason};
+use evidence::exam_change::altered_exam_files;
+use evidence::{names, stop};
+use gate::Admission;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::gather::decide::Preparation;
+use crate::home::watch::{Step, StepState};
+use crate::judge::exam::{Examined, Examiner, Furnished, Trees};
+use crate::run::file::{RunFile, Stopped};
+use crate::run::posture;
+use crate::run::supervise::{TIMEOUT_MARKER, wall};
+use crate::work::claims;
+use crate::work::engines::EngineRun;
+use crate::work::result::{Captured, ExamMaterial, TakenResult, prove, record_patch};
+
+/// Findings of the verification. Only this module fills it.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct CheckedResult {
+    verification: Verification,
+    #[serde(skip)]
+    claims: Vec<JudgedClaim>,
+}
+
+impl CheckedResult {
+    pub(crate) fn verification(&self) -> &Verification {
+        &self.verification
+    }
+
+    pub(crate) fn claims(&self) -> &[JudgedClaim] {
+        &self.claims
+    }
+}
+
+/// A run whose result was verified, or whose standing says why it was not.
+pub(crate) struct Verified<'a> {
+    run: RunFile<'a>,
+    admission: Admission,
+    preparation: Preparation,
+    engine: EngineRun,
+    taken: TakenResult,
+    checked: CheckedResult,
+}
+
+impl<'a> Verified<'a> {
+    pub(crate) fn into_parts(self) -> (RunFile<'a>, Admission, Preparation, EngineRun, TakenResult, CheckedResult) {
+        (self.run, self.admission, self.preparation, self.engine, self.taken, self.checked)
+    }
+}
+
+impl<'a> Captured<'a> {
+    /// Holds the exam on the result, with everything the exam rests on as the baseline has it; meanwhile the patch is made
+    /// and applied again.
+    pub(crate) fn verify(self) -> Result<Verified<'a>, Stopped> {
+        let (mut run, admission, mut preparation, engine, mut taken, material) = self.into_parts();
+        let ExamMaterial { baseline, listing, rules, tree, unverifiable, commits, oversize } = material;
+        // A run that is to end has no exam any more; what its engine changed is taken all the same.
+        let ending = run.check_cancelled();
+        if ending.is_ok() {
+            run.step(Step::Verify, StepState::Began, "")?;
+        }
+        let no_command = run.task.contract.verification_commands.is_empty();
+        let skipped = unverifiable.or_else(|| no_command.then_some("the contract says why there is no test"));
+        let stage = run.stages.pop_front();
+        let (layer, baseline_exam) = preparation.take_baseline();
+        let mounts = run.sandboxes.environment().mounts.clone();
+        let furnished = Furnished { mounts, layer, baseline: baseline_exam };
+        let (patch, examined) = std::thread::scope(|scope| {
+            let patch = scope.spawn(|| match oversize {
+                Some(why) => Ok(Err(why)),
+                None => prove(&baseline, &listing),
+            });
+            let examined = match (ending, skipped) {
+                (Err(stopped), _) => Err(stopped),
+                (Ok(()), Some(why)) => Ok(skip(&mut run, why)),
+                (Ok(()), None) => {
+                    let trees =
+                        Trees { store: &baseline.store, baseline: &baseline.listing, result: &listing, rules: &rules };
+                    Examiner::new(run.setting(), run.watch.cancel, trees, stage, furnished).examine()
+                }
+            };
+            (patch.join(), examined)
+        });
+        let patch =
+            patch.map_err(|_| Stopped::Io(names::PATCH.into(), std::io::Error::other("the thread ended early")))?;
+        stop::here("exam.held");
+        let patch = patch?;
+        let altered = patch.as_ref().map_or(Vec::new(), |proof| altered_files(&proof.patch, &rules));
+        record_patch(&mut run, &mut taken, patch, tree)?;
+        run.note_found(&taken);
+        stop::here("patch.recorded");
+        let mut examined = examined?;
+        examined.note_altered(&altered);
+        let verification = record(&mut run, preparation.take_baseline_log(), examined)?;
+        let mut checked = CheckedResult { verification, claims: Vec::new() };
+        stop::here("exam.recorded");
+        if engine.has_timed_out() {
+            late_engine(&mut run, &taken, &checked.verification);
+        }
+        announce(&mut run, &checked.verification)?;
+        run.note_found(&checked);
+        checked.claims =
+            claims::judge(&mut run, engine.claims(), taken.changed_files(), &checked.verification, commits);
+        run.step(Step::Verify, StepState::Ended, &summary(&checked.verification))?;
+        Ok(Verified { run, admission, preparation, engine, taken, checked })
+    }
+}
+
+/// Files of the exam that the patch changes in another way than by adding tests. A patch of our own writing can be read.
+pub(crate) fn altered_files(patch: &[u8], rules: &PathRules) -> Vec<Vec<u8>> {
+    altered_exam_files(patch, |path| rules.is_protected(path)).unwrap_or_default()
+}
+
+fn skip(run: &mut RunFile<'_>, why: &str) -> Examined {
+    let mut examined = Examined::default();
+    let sentence = match &run.task.contract.no_test_rationale {
+        Some(rationale) if run.task.contract.verification_commands.is_empty() => {
+            examined.coverage.insert(Coverage::NoVerification);
+            format!("No verification: {rationale}")
+        }
+        _ => format!("No verification was run: {why}."),
+    };
+    run.standing.skip("verification", &sentence);
+    examined.log = format!("{sentence}\n").into_bytes();
+    examined
+}
+
+/// Makes what the exam found part of the run.
+fn record(run: &mut RunFile<'_>, baseline_log: Vec<u8>, examined: Examined) -> Result<Verification, Stopped> {
+    let Examined { passes, coverage, blocks, late, log, cells, attempts, setup, poisoned, products_rebuilt } = examined;
+    run.sandboxes.add_setup(setup);
+    run.add_cells(cells)?;
+    posture::hold_against(run, attempts)?;
+    let log = [baseline_log, log].concat();
+    run.write(names::TEST_LOG, &log)?;
+    for check in &late {
+        run.trace("timeout", json!({"at": check.name, "timeout_seconds": check.seconds}))?;
+        if !run.draft.files().contains_key(&format!("backend/{TIMEOUT_MARKER}")) {
+            run.marker(TIMEOUT_MARKER, &format!("{} was ended after {} s", check.name, check.seconds))?;
+        }
+    }
+    if products_rebuilt {
+        run.standing.uncover(Coverage::ProductNotRebuilt);
+    }
+    run.standing.cover_all(coverage);
+    for (reason, text) in blocks {
+        run.standing.block(reason, text, names::TEST_LOG);
+    }
+    Ok(Verification::of(passes, poisoned))
+}
+
+fn announce(run: &mut RunFile<'_>, verification: &Verification) -> Result<(), Stopped> {
+    let (checks, result) = (verification.passes.len(), verification.result);
+    if checks > 0 || run.standing.has(Reason::ReviewerRejected) {
+        run.event(EventKind::VerificationCompleted, json!({"checks": checks, "result": result}))?;
+    } else {
+        run.standing.skip(EventKind::VerificationCompleted.name(), "nothing was verified");
+    }
+    Ok(())
+}
+
+/// Tells a late engine with a good patch from a late one without.
+fn late_engine(run: &mut RunFile<'_>, taken: &TakenResult, verification: &Verification) {
+    let seconds = wall(run).as_secs();
+    let all_hold = verification.result == CheckResult::Pass;
+    let valid = all_hold && !taken.changed_files().is_empty() && !run.standing.is_blocked();
+    let (reason, text) = if valid {
+        (
+            Reason::LifecycleTimeoutAfterValidPatch,
+            format!("the patch is good, but the engine was still running after {seconds} s"),
+        )
+    } else {
+        (Reason::Timeout, format!("the engine was still running after {seconds} s"))
+    };
+    run.standing.block(reason, text, "backend/provider-timeout.txt");
+}
+
+fn summary(verification: &Verification) -> String {
+    let passes = &verification.passes;
+    let held = passes.iter().filter(|pass| pass.result == CheckResult::Pass).count();
+    if passes.is_empty() { "nothing to run".to_owned() } else { format!("{held} of {} checks hold", passes.len()) }
+}

@@ -1,0 +1,98 @@
+//! What the engine says of itself, beside what the harness saw. It decides nothing for the engine, and where it is false it
+//! speaks against it.
+
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+
+use contract::Reason;
+use contract::claim::{Claim, JudgedClaim, Saying, Speech};
+use contract::report::Verification;
+use evidence::names;
+use sandbox::Ended;
+use testimony::claims::{self, Seen};
+use tree::{FoundCommit, Oid};
+
+use crate::gather::engine::equip::Equipped;
+use crate::run::file::RunFile;
+use crate::run::standing::Standing;
+use crate::work::engines::Layered;
+
+/// Claimed commit ids, and whether each is a commit of the result; None where it cannot be told.
+pub(crate) type Commits = Vec<(String, Option<bool>)>;
+
+/// Whose words the engine's output is in.
+pub(crate) fn speech(run: &RunFile<'_>, equipped: Option<&Equipped>) -> Speech {
+    match equipped {
+        Some(equipped) => equipped.engine.definition.events,
+        None => run.task.fake.as_ref().and_then(|fake| fake.speaks).unwrap_or(Speech::Fake),
+    }
+}
+
+/// Reads the claims in an engine's output, and in its log where it has one.
+pub(crate) fn hear(run: &RunFile<'_>, equipped: Option<&Equipped>, ended: &Ended, log: &[u8]) -> Vec<Claim> {
+    claims::extract(speech(run, equipped), &ended.stdout.text_bytes(), &ended.stderr.text_bytes(), log)
+}
+
+/// Looks claimed commits up while the workspace is still there. Its repository is the engine's own, so that only the
+/// claimed object itself is read, and by its digest.
+pub(crate) fn look_up(claims: &[Claim], workspace: &Path, layers: Option<&Layered>, result: Oid) -> Commits {
+    let ids = claims.iter().filter_map(|claim| match &claim.saying {
+        Saying::Commit(id) => Some(id),
+        _ => None,
+    });
+    let mut commits: Commits = Vec::new();
+    for id in ids {
+        if commits.iter().any(|(known, _)| known == id) {
+            continue;
+        }
+        let beneath: Vec<PathBuf> =
+            layers.map(|layered| layered.layers.clone()).into_iter().flatten().chain([workspace.to_owned()]).collect();
+        let found = match layers {
+            Some(layered) => tree::find_commit_in_layer(layered.changes.as_fd(), &beneath, id),
+            None => tree::find_commit(workspace, id),
+        };
+        let holds = match found {
+            FoundCommit::Absent => Some(false),
+            FoundCommit::Tree(tree) if tree == result => Some(true),
+            FoundCommit::Tree(_) | FoundCommit::Unknown => None,
+        };
+        commits.push((id.clone(), holds));
+    }
+    commits
+}
+
+/// Judges every claim; a structured one that is contradicted is a blocker.
+pub(crate) fn judge(
+    run: &mut RunFile<'_>,
+    claims: &[Claim],
+    changed_files: &[String],
+    verification: &Verification,
+    commits: Commits,
+) -> Vec<JudgedClaim> {
+    let seen = Seen {
+        changed_files: changed_files.to_vec(),
+        diff_required: run.task.contract.diff_required,
+        tests_passed: tests_passed(&run.standing, verification),
+        commits,
+    };
+    let all = claims::judge(claims.to_vec(), &seen);
+    let mut texts: Vec<(&str, String)> = Vec::new();
+    for judged in all.iter().filter(|judged| judged.blocks()) {
+        let said = judged.claim.saying.to_string();
+        match texts.iter_mut().find(|(seen, _)| *seen == judged.seen) {
+            Some((_, text)) => *text = format!("{text} and that {said}"),
+            None => texts.push((&judged.seen, format!("it says that {said}"))),
+        }
+    }
+    let texts: Vec<String> = texts.iter().map(|(seen, text)| format!("{text}; {seen}")).collect();
+    if !texts.is_empty() {
+        run.standing.block(Reason::ClaimContradicted, texts.join("; "), names::REPORT);
+    }
+    all
+}
+
+/// True if the tests pass, as far as it was seen: a check that ran out of time says neither.
+fn tests_passed(standing: &Standing, verification: &Verification) -> Option<bool> {
+    let shown = [Reason::VerificationFailed, Reason::VerificationWeakened].iter().any(|reason| standing.has(*reason));
+    verification.tests_passed().filter(|passed| *passed || shown)
+}

@@ -1,0 +1,45 @@
+//! The fake engine: the own executable, as a child that does what the case says.
+
+use std::path::Path;
+
+use contract::canonical_bytes;
+use contract::fake::{Claims, Review};
+use fixtures::Script;
+use sandbox::Access;
+use serde::Deserialize;
+
+use untrusted_fs::own_files;
+
+use super::outfit::Outfit;
+use crate::run::file::{RunFile, Stopped};
+use crate::run::quarters::Quarters;
+
+/// How the engine is called. The script holds every patch, so that it needs nothing but this file.
+pub(super) fn outfit(run: &RunFile<'_>, quarters: &mut Quarters, state: &Path) -> Result<Outfit, Stopped> {
+    let steps = run.task.fake.clone().unwrap_or_default();
+    let state_dir = quarters.show(state, "state", Access::ReadWrite);
+    let script = Script { steps: steps.steps, claims: steps.claims, speaks: steps.speaks, state_dir };
+    let path = run.work_dir("engine")?.join("script.json");
+    own_files::write(&path, canonical_bytes(&script)?).map_err(|error| Stopped::Io(path.clone(), error))?;
+    let exe = quarters.show(&run.harness.exe, "engine", Access::ReadOnly);
+    let path = quarters.show(&path, "script.json", Access::ReadOnly);
+    let argv = vec![exe.display().to_string(), "__fake".to_owned(), path.display().to_string()];
+    let (configuration, brief) = (String::new(), String::new());
+    Ok(Outfit { argv, stdin: None, variables: Vec::new(), configuration, brief, cwd: None })
+}
+
+#[derive(Deserialize)]
+struct Said {
+    #[serde(rename = "type")]
+    kind: String,
+    claims: Claims,
+}
+
+/// What the engine's own reviewer says in its last result line.
+pub(super) fn review(stdout: &[u8]) -> Option<Review> {
+    let lines = stdout.rsplit(|byte| *byte == b'\n');
+    lines
+        .filter_map(|line| serde_json::from_slice::<Said>(line).ok())
+        .find(|said| said.kind == "result")
+        .and_then(|said| said.claims.review)
+}

@@ -1,0 +1,175 @@
+//! An engine at work: what it prints and asks becomes events as it comes, and how it ended becomes evidence.
+
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use contract::{Coverage, EventKind, Reason};
+use evidence::names;
+use sandbox::{Ended, How, Line};
+use serde_json::json;
+
+use super::idle::{self, Idle};
+use super::linger::{self, Linger, Shared};
+use super::output::Listener;
+use super::{EngineRun, Ready, ending};
+use crate::gather::decide::Preparation;
+use crate::gather::engine::equip::Equipped;
+use crate::gather::model::{EventLog, ModelLink};
+use crate::home::replay;
+use crate::home::watch::{Step, StepState, Told, WatchRun};
+use crate::run::file::{RunFile, Stopped};
+use crate::run::supervise::{TIMEOUT_MARKER, exceeded, exit_code, wall};
+use crate::work::claims;
+
+/// Supervises the engine to its end, and says why the harness ended it where its work stood.
+pub(super) fn supervise(
+    run: &mut RunFile<'_>,
+    preparation: &mut Preparation,
+    cell: Ready,
+    linger: Option<&Linger<'_>>,
+    places: Vec<PathBuf>,
+) -> Result<(Ended, Option<&'static str>), Stopped> {
+    let observer = run.watch.observer;
+    let mut idle = preparation.equipped().map(|equipped| {
+        let after = equipped.engine.config.idle_seconds.map_or(idle::AFTER, Duration::from_secs);
+        Idle::new(after, places, run.clock.elapsed())
+    });
+    let stirred = Cell::new(false);
+    let mut listener = Listener::new(claims::speech(run, preparation.equipped()));
+    let (clock, cancel) = (run.clock, run.watch.cancel);
+    let (link, usage) = preparation.model_mut().parts();
+    let over = link.map(ModelLink::over);
+    let (stop, shared) = (AtomicBool::new(false), Shared::new());
+    let journal = run.journal();
+    let log = RefCell::new(EventLog { draft: &mut run.draft, clock, journal, failed: None });
+    let mut on_line = |line: Line<'_>| {
+        let mut log = log.borrow_mut();
+        stirred.set(true);
+        log.learn(link);
+        listener.hear(&mut log, line);
+    };
+    let mut on_tick = || {
+        let mut log = log.borrow_mut();
+        let events: Vec<_> = link.iter().flat_map(|link| link.reported()).collect();
+        log.learn(link);
+        let stirred = stirred.take() || !events.is_empty();
+        for event in events {
+            shared.note(&event);
+            log.add_model(event, usage);
+        }
+        if let Some(idle) = &mut idle {
+            tell_idle(idle, stirred, &mut log, observer);
+        }
+        let limited = over.as_ref().is_some_and(|over| over.load(Ordering::Relaxed));
+        if limited || shared.settled.get().is_some() {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let mut watch = sandbox::Watch {
+        cancel: Some(cancel),
+        stop: Some(&stop),
+        on_line: Some(&mut on_line),
+        on_tick: Some(&mut on_tick),
+    };
+    let ended = std::thread::scope(|scope| {
+        if let Some(linger) = linger {
+            scope.spawn(|| linger.look(&shared));
+        }
+        let ended = cell.start(&mut watch);
+        shared.over.store(true, Ordering::Relaxed);
+        ended
+    })?;
+    let limited = over.as_ref().is_some_and(|over| over.load(Ordering::Relaxed));
+    let settled = shared.settled.into_inner().filter(|_| ended.stopped && !limited);
+    log.into_inner().failed.map_or(Ok((ended, settled)), |error| Err(error.into()))
+}
+
+/// Tells of an engine of which nothing is seen.
+fn tell_idle(idle: &mut Idle, stirred: bool, log: &mut EventLog<'_>, observer: &dyn WatchRun) {
+    let clock = log.clock;
+    if stirred {
+        return idle.stir(clock.elapsed());
+    }
+    let Some(seconds) = idle.look(clock.elapsed()) else { return };
+    let text = format!("nothing for {seconds} s: no output, no model request, no changed file");
+    log.trace(replay::STEP, json!({"detail": text, "state": StepState::Idle, "step": Step::Engine}));
+    observer.step(&Told::new(Step::Engine, StepState::Idle, &text, clock.started(), clock.now()));
+}
+
+/// Judges the end, before the event that tells of it.
+pub(super) fn record_end(
+    run: &mut RunFile<'_>,
+    engine: &mut EngineRun,
+    equipped: Option<&Equipped>,
+    ended: &Ended,
+    log: &[u8],
+) -> Result<(), Stopped> {
+    let settled = engine.end.ended_by_harness.clone();
+    let exit = if settled.is_some() { Some(0) } else { exit_code(ended) };
+    let exceeded = exceeded(ended, &run.task.contract.limits);
+    let started = !matches!(ended.how, How::SpawnFailed(_));
+    let end = &mut engine.end;
+    end.exit = exit;
+    end.timed_out = ended.timed_out;
+    end.duration_ms = u64::try_from(ended.elapsed.as_millis()).ok();
+    end.leftovers = ended.leftovers.names.clone();
+    end.limits = ended.limits.clone();
+    end.ended_itself = started && exceeded.is_none() && !ended.timed_out && !ended.cancelled && !ended.stopped;
+    let name = run.ask.engine.clone();
+    if let Some(why) = &settled {
+        run.standing.cover(Coverage::EngineEndedByHarness);
+        run.marker(linger::MARKER, &format!("the harness ended the engine: {why}"))?;
+    } else if let How::SpawnFailed(failure) = &ended.how {
+        run.standing.block(
+            Reason::ProviderUnavailable,
+            format!("engine `{name}` did not start: {}", failure.text),
+            "backend/provider-unavailable.txt",
+        );
+        run.marker("provider-unavailable.txt", &failure.text.clone())?;
+    } else if let Some(what) = exceeded {
+        let evidence = if ended.output_exceeded { "backend/stdout.log" } else { names::SANDBOX };
+        run.standing.block(Reason::BudgetExceeded, format!("engine `{name}` {what}"), evidence);
+    }
+    if started && !ended.cancelled {
+        let code = exit.unwrap_or(-1);
+        let is_explained = ending::judge(run, engine, equipped, ended, log)?;
+        if engine.end.ended_itself && !is_explained && code != 0 {
+            let text = format!("{name} engine failed with exit code {code}");
+            run.standing.block(Reason::EngineFailed, text, "backend/stderr.log");
+        }
+    }
+    if ended.timed_out {
+        record_timeout(run, ended)?;
+    }
+    let exited = json!({
+        "duration_ms": engine.end.duration_ms,
+        "exit_code": exit,
+        "leftover_processes": ended.leftovers.killed,
+        "output_bytes": ended.stdout.total + ended.stderr.total,
+        "stopped_because": settled,
+        "stopped_by": stopped_by(ended, settled.is_some()),
+        "timed_out": ended.timed_out,
+    });
+    Ok(run.event(EventKind::EngineExited, exited)?)
+}
+
+fn record_timeout(run: &mut RunFile<'_>, ended: &Ended) -> Result<(), Stopped> {
+    let (seconds, killed) = (wall(run).as_secs(), ended.leftovers.killed);
+    let text = format!("the engine was ended after {seconds} s; {killed} further processes were ended with it");
+    run.marker(TIMEOUT_MARKER, &text)?;
+    Ok(run.trace("timeout", json!({"at": "engine", "wall_seconds": seconds}))?)
+}
+
+fn stopped_by(ended: &Ended, is_settled: bool) -> &'static str {
+    match ended {
+        _ if is_settled => "harness",
+        Ended { timed_out: true, .. } => "time limit",
+        Ended { cancelled: true, .. } => "operator",
+        Ended { stopped: true, .. } => "model limit",
+        Ended { output_exceeded: true, .. } => "output limit",
+        Ended { disk_exceeded: true, .. } => "disk limit",
+        _ => "itself",
+    }
+}

@@ -1,0 +1,197 @@
+//! Engines that stay after their work is done. Evidence of that is looked at from outside and raw, so that nobody runs git in a
+//! repository that the engine writes. An engine with an event log is done when that says so: its phases go on after a commit,
+//! and a tool that is open may take any time. Of one without a log there is only a commit on top of the baseline, a tree that is
+//! that commit's but for litter, and no word to the model. Either is a hint to end the engine and proves nothing: the result is
+//! taken and judged as always.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use bridge::ModelEvent;
+use contract::paths::PathSet;
+use testimony::progress::{LogProgress, log_progress};
+use tree::{Committed, Store, TreeError};
+
+use super::ending::has_protocol;
+use super::{Layered, log};
+use crate::gather::engine::equip::Equipped;
+use crate::judge::copy::Copy;
+use crate::run::file::{RunFile, Stopped};
+use crate::work::result::capture_into;
+
+/// Lies in `backend/` when the engine was ended because its work stood.
+pub(super) const MARKER: &str = "provider-lifecycle-harness-completed.txt";
+/// Between two looks; longer where a look takes long, and never so long that the end of the engine would wait for it.
+const PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// An engine whose review has ended may still close out: it is given this many times as long as one that says it has ended, so
+/// that a slow machine does not decide whether the rest is heard.
+const REVIEWED_PATIENCE: u32 = 6;
+
+const BY_FINAL_EVENT: &str = "its event log says that its pipeline has ended, and it stayed";
+const BY_REVIEW: &str = "its review had ended, no tool was open, and nothing more came";
+const BY_COMMIT: &str = "the work stood committed and the tree clean";
+
+/// What is looked at.
+pub(super) struct Linger<'a> {
+    copy: &'a Copy,
+    layers: Option<&'a Layered>,
+    settle: Duration,
+    /// Of an engine without an event log.
+    commit: Option<CommitLook>,
+}
+
+/// Needs of a look for a commit.
+struct CommitLook {
+    litter: PathSet,
+    /// Of its own: what a look finds is not the result.
+    store: Store,
+    scratch: PathBuf,
+}
+
+/// What the supervising thread and the looking one share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// The engine has ended, whatever ended it.
+    pub(super) over: AtomicBool,
+    /// Reason why the engine is done.
+    pub(super) settled: OnceLock<&'static str>,
+    /// Requests to the model that are not answered, and when the last one began or ended.
+    traffic: Mutex<(usize, Instant)>,
+}
+
+impl Shared {
+    pub(super) fn new() -> Self {
+        Self { over: AtomicBool::new(false), settled: OnceLock::new(), traffic: Mutex::new((0, Instant::now())) }
+    }
+
+    pub(super) fn note(&self, event: &ModelEvent) {
+        let mut traffic = self.traffic.lock().unwrap_or_else(PoisonError::into_inner);
+        traffic.0 = match event {
+            ModelEvent::Requested(_) => traffic.0.saturating_add(1),
+            ModelEvent::Ended(_) => traffic.0.saturating_sub(1),
+        };
+        traffic.1 = Instant::now();
+    }
+
+    /// True if the model has not been spoken to for this long.
+    fn is_quiet_for(&self, time: Duration) -> bool {
+        let traffic = self.traffic.lock().unwrap_or_else(PoisonError::into_inner);
+        traffic.0 == 0 && traffic.1.elapsed() >= time
+    }
+}
+
+/// A value, and since when it has been the same.
+struct Standing<T> {
+    value: T,
+    since: Instant,
+}
+
+impl<T: PartialEq> Standing<T> {
+    fn new(value: T) -> Self {
+        Self { value, since: Instant::now() }
+    }
+
+    /// For how long this value has stood.
+    fn see(&mut self, value: T) -> Duration {
+        if self.value != value {
+            *self = Self::new(value);
+        }
+        self.since.elapsed()
+    }
+}
+
+impl<'a> Linger<'a> {
+    /// None for an engine that ends by itself.
+    pub(super) fn of(
+        run: &RunFile<'_>,
+        equipped: Option<&Equipped>,
+        copy: &'a Copy,
+        layers: Option<&'a Layered>,
+    ) -> Result<Option<Self>, Stopped> {
+        let Some(engine) = equipped.map(|equipped| &equipped.engine).filter(|it| it.definition.lingers) else {
+            return Ok(None);
+        };
+        let commit = if has_protocol(equipped) {
+            None
+        } else {
+            let litter = PathSet::rooted(&engine.definition.litter)?;
+            let store = Store::create(&run.work.join("linger"), run.harness.git.clone())?;
+            Some(CommitLook { litter, store, scratch: run.work.join("linger-ignore") })
+        };
+        Ok(Some(Self { copy, layers, settle: engine.settle(), commit }))
+    }
+
+    /// Looks until the engine is over or its work has stood for the settle time.
+    pub(super) fn look(&self, shared: &Shared) {
+        match &self.commit {
+            Some(commit) => self.look_for_commit(commit, shared),
+            None => self.look_at_log(shared),
+        }
+    }
+
+    fn look_at_log(&self, shared: &Shared) {
+        let mut standing = Standing::new(Vec::new());
+        until_settled(shared, || {
+            let logs = log::read_each(self.copy, self.layers);
+            let progress = logs.iter().map(|log| log_progress(log)).min().unwrap_or(LogProgress::Working);
+            let stood = standing.see(logs);
+            let (why, time) = match progress {
+                LogProgress::Working => return None,
+                LogProgress::Reviewed => (BY_REVIEW, self.settle * REVIEWED_PATIENCE),
+                LogProgress::Ended => (BY_FINAL_EVENT, self.settle),
+            };
+            (stood >= time && shared.is_quiet_for(time)).then_some(why)
+        });
+    }
+
+    fn look_for_commit(&self, look: &CommitLook, shared: &Shared) {
+        let mut standing = Standing::new(None);
+        until_settled(shared, || {
+            let committed = self.committed(look);
+            let stood = standing.see(committed);
+            (committed.is_some() && stood >= self.settle && shared.is_quiet_for(self.settle)).then_some(BY_COMMIT)
+        });
+    }
+
+    /// The commit on top of the baseline, where the tree is clean but for litter.
+    fn committed(&self, look: &CommitLook) -> Option<Committed> {
+        let places: Vec<PathBuf> = match self.layers {
+            Some(layered) => {
+                let beneath = layered.layers.iter().chain([&self.copy.root]).cloned();
+                [layered.path()].into_iter().chain(beneath).collect()
+            }
+            None => vec![self.copy.root.clone()],
+        };
+        let committed = tree::committed_since(&places, self.copy.commit)?;
+        // A tree that changes while it is looked at is not clean.
+        (self.tree(look).ok()? == committed.tree).then_some(committed)
+    }
+
+    fn tree(&self, look: &CommitLook) -> Result<tree::Oid, TreeError> {
+        let mut listing = capture_into(self.copy, self.layers, &look.store)?.listing;
+        let baseline = &self.copy.baseline.listing;
+        listing.0.retain(|path, _| baseline.0.contains_key(path) || !look.litter.is_match(path));
+        let new: Vec<Vec<u8>> = listing.0.keys().filter(|path| !baseline.0.contains_key(*path)).cloned().collect();
+        let ignored = tree::ignored(&self.copy.baseline.store, baseline, &new, &look.scratch)?;
+        for (path, _) in new.iter().zip(ignored).filter(|(_, ignored)| *ignored) {
+            listing.0.remove(path);
+        }
+        Ok(listing.tree_id())
+    }
+}
+
+/// Looks again and again until a look says why the engine is done, or the engine is over.
+fn until_settled(shared: &Shared, mut look: impl FnMut() -> Option<&'static str>) {
+    while !shared.over.load(Ordering::Relaxed) {
+        let began = Instant::now();
+        if let Some(why) = look() {
+            // Nobody else sets it.
+            let _ = shared.settled.set(why);
+            return;
+        }
+        std::thread::sleep(began.elapsed().clamp(PAUSE, LONGEST_PAUSE));
+    }
+}

@@ -1,0 +1,363 @@
+//! Engines: one seam for all. An engine is given a laid-out copy and private places, is supervised, and is believed in
+//! nothing: what it prints is raw material under `backend/`.
+
+mod case;
+mod ending;
+mod fake;
+mod follow;
+mod git;
+mod given;
+mod idle;
+mod linger;
+mod log;
+mod order;
+mod outfit;
+mod output;
+mod ran;
+mod state;
+
+pub(crate) use case::RUNTIME_PROVIDER;
+pub(crate) use ending::judge_again;
+pub(crate) use given::Given;
+pub(crate) use ran::EngineRun;
+
+use std::net::TcpListener;
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use contract::text::shown;
+use contract::{Coverage, Decision, EventKind, Gate, Reason};
+use evidence::{names, stop};
+use gate::Admission;
+use gate::conduct::{GitState, judge_conduct, judge_git_changes};
+use sandbox::{Confined, Ended, Spec, Stage, SuperviseError};
+use serde_json::json;
+
+use crate::gather::decide::{AdmittedRun, Preparation};
+use crate::gather::target::Target;
+use crate::home::watch::{Step, StepState};
+use crate::judge::copy::Copy;
+use crate::judge::environment;
+use crate::run::file::{RunFile, Stopped};
+use crate::run::posture;
+use crate::run::sandboxes::{self, Cells};
+use crate::run::supervise::wall;
+use crate::work::claims;
+use ending::has_protocol;
+use follow::{record_end, supervise};
+use linger::Linger;
+use order::order;
+
+/// The engine's cell in `sandbox.json`.
+const ENGINE: &str = "engine";
+
+/// A copy that an engine may work in, with its sandbox built and probed: the gates passed.
+pub(crate) struct Workspace<'a> {
+    run: RunFile<'a>,
+    admission: Admission,
+    preparation: Preparation,
+    engine: EngineRun,
+    copy: Copy,
+    state: PathBuf,
+    git: GitState,
+    layers: Option<Layered>,
+    cell: Ready,
+}
+
+/// A workspace of layers: where its changes go, and what setup put beneath them.
+pub(crate) struct Layered {
+    pub(crate) changes: OwnedFd,
+    pub(crate) layers: Vec<PathBuf>,
+}
+
+impl Layered {
+    /// The directory of the changes, as long as this is held.
+    pub(crate) fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}/.", self.changes.as_raw_fd()))
+    }
+}
+
+/// Reason why a run that its decision admits goes no further, from the place that knows. Everything that is said of it is made from
+/// this.
+#[derive(Debug)]
+pub(crate) struct Blocked {
+    /// The gate that would have refused, had it been known before.
+    pub(crate) gate: Gate,
+    pub(crate) reason: Reason,
+    pub(crate) why: String,
+}
+
+/// A run that goes no further, whatever was found out before. Its engine was not started.
+pub(crate) struct BlockedRun<'a> {
+    run: RunFile<'a>,
+    admission: Admission,
+    preparation: Preparation,
+    engine: EngineRun,
+    blocked: Blocked,
+}
+
+impl<'a> BlockedRun<'a> {
+    pub(crate) fn into_parts(self) -> (RunFile<'a>, Admission, Preparation, EngineRun, Blocked) {
+        (self.run, self.admission, self.preparation, self.engine, self.blocked)
+    }
+}
+
+/// What preparing comes to.
+pub(crate) enum Prepared<'a> {
+    Ready(Box<Workspace<'a>>),
+    Blocked(Box<BlockedRun<'a>>),
+}
+
+/// A copy in which an engine has worked and whose processes are dead.
+pub(crate) struct Worked<'a> {
+    run: RunFile<'a>,
+    admission: Admission,
+    preparation: Preparation,
+    engine: EngineRun,
+    place: WorkedIn,
+}
+
+/// The copy, and where the changes of an engine lie if not in it.
+pub(crate) struct WorkedIn {
+    pub(crate) copy: Copy,
+    pub(crate) layers: Option<Layered>,
+}
+
+impl<'a> Worked<'a> {
+    pub(crate) fn into_parts(self) -> (RunFile<'a>, Admission, Preparation, EngineRun, WorkedIn) {
+        (self.run, self.admission, self.preparation, self.engine, self.place)
+    }
+}
+
+/// An engine that has not started.
+enum Ready {
+    Open(Stage, Box<Spec>),
+    Confined(Box<Confined>),
+}
+
+impl Ready {
+    fn build(stage: Stage, spec: Spec) -> Result<Self, SuperviseError> {
+        if spec.confinement.is_none() {
+            return Ok(Self::Open(stage, Box::new(spec)));
+        }
+        stage.confine(spec).map(|confined| Self::Confined(Box::new(confined)))
+    }
+
+    /// Where the changes of a workspace of layers go.
+    fn take_upper(&mut self) -> Option<OwnedFd> {
+        match self {
+            Self::Open(..) => None,
+            Self::Confined(confined) => confined.take_upper(),
+        }
+    }
+
+    /// The socket that listens inside, where there is to be one.
+    fn take_listener(&mut self) -> Option<TcpListener> {
+        match self {
+            Self::Open(..) => None,
+            Self::Confined(confined) => confined.take_listener(),
+        }
+    }
+
+    fn start(self, watch: &mut sandbox::Watch<'_>) -> Result<Ended, SuperviseError> {
+        match self {
+            Self::Open(stage, spec) => stage.run(&spec, watch),
+            Self::Confined(confined) => confined.start(watch),
+        }
+    }
+}
+
+impl<'a> AdmittedRun<'a> {
+    /// Announces the copy and the plan and builds the sandbox. Only an admitted run has one.
+    pub(crate) fn prepare(self, target: Target) -> Result<Prepared<'a>, Stopped> {
+        let (run, preparation, admission) = self.into_parts();
+        let Some(copy) = target.copy else { return Err(Stopped::Impossible("an admitted run has no copy")) };
+        let mut building = Building { run, admission, preparation, engine: EngineRun::default() };
+        let state = building.run.work_dir("engine/state")?;
+        match building.build(&copy, &state)? {
+            Err(blocked) => building.block(blocked),
+            Ok((cell, layers)) => {
+                let Building { run, admission, preparation, engine } = building;
+                let git = git::state(&copy.root, None);
+                let workspace = Workspace { run, admission, preparation, engine, copy, state, git, layers, cell };
+                Ok(Prepared::Ready(Box::new(workspace)))
+            }
+        }
+    }
+}
+
+/// An admitted run whose engine's sandbox is being built.
+struct Building<'a> {
+    run: RunFile<'a>,
+    admission: Admission,
+    preparation: Preparation,
+    engine: EngineRun,
+}
+
+impl<'a> Building<'a> {
+    fn build(&mut self, copy: &Copy, state: &Path) -> Result<Result<(Ready, Option<Layered>), Blocked>, Stopped> {
+        self.run.step(Step::Workspace, StepState::Began, "")?;
+        let files = self.announce(copy)?;
+        self.run.trace("admitted", json!({"decision_id": self.admission.decision().decision_id}))?;
+        stop::here("workspace.announced");
+        let layers = environment::layers_of_engine(&self.run, self.preparation.layer(), copy)?;
+        let decision = self.admission.decision();
+        let spec = match order(&mut self.run, &mut self.engine, &self.preparation, decision, copy, &layers, state)? {
+            Ok(spec) => spec,
+            Err(blocked) => return Ok(Err(blocked)),
+        };
+        let stage = self.run.take_stage()?;
+        let mut cell = match Ready::build(stage, spec) {
+            Ok(cell) => cell,
+            Err(SuperviseError::ConfineProgram { failure, probes }) => {
+                let open: Vec<_> = probes.iter().filter(|probe| !probe.refused).map(|probe| &probe.name).collect();
+                self.run.trace("sandbox.failed", json!({"failure": failure, "open": open}))?;
+                let asked = self.run.ask.sandbox;
+                let why = format!("sandbox profile `{asked}` could not be built: {}", failure.text);
+                return Ok(Err(Blocked::unconfined(why)));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if let Err(why) = self.serve_model(&mut cell) {
+            return Ok(Err(Blocked::unconfined(why)));
+        }
+        let layers = cell.take_upper().map(|changes| Layered { changes, layers });
+        self.announce_sandbox(&cell)?;
+        let decision = self.admission.decision();
+        let commit = baseline_commit(decision).unwrap_or_default();
+        let detail = format!("{files} files from baseline {}", commit.get(..7).unwrap_or(commit));
+        self.run.step(Step::Workspace, StepState::Ended, &detail)?;
+        Ok(Ok((cell, layers)))
+    }
+
+    /// Hands the socket inside the engine's network to the bridge, where the engine needs a model.
+    fn serve_model(&mut self, cell: &mut Ready) -> Result<(), String> {
+        let Some(link) = self.preparation.model_mut().link_mut() else { return Ok(()) };
+        let listener = cell.take_listener().ok_or("the sandbox has no listener for the bridge")?;
+        link.serve(listener)
+    }
+
+    fn announce(&mut self, copy: &Copy) -> Result<usize, Stopped> {
+        let run = &mut self.run;
+        let files = copy.baseline.listing.0.len();
+        let contract = &run.task.contract;
+        let plan = json!({
+            "allowed_paths": contract.allowed_paths,
+            "by": "harness",
+            "commands": contract.verification_commands,
+            "forbidden_paths": contract.forbidden_paths,
+            "limits": contract.limits,
+        });
+        let commit = baseline_commit(self.admission.decision());
+        let prepared =
+            json!({"baseline_commit": commit, "baseline_tree": copy.baseline.tree.to_string(), "files": files});
+        run.event(EventKind::WorkspacePrepared, prepared)?;
+        run.event(EventKind::PlanUpdated, plan)?;
+        if !copy.absent.is_empty() {
+            run.standing.cover(Coverage::ContentNotInGit);
+        }
+        Ok(files)
+    }
+
+    fn announce_sandbox(&mut self, cell: &Ready) -> Result<(), Stopped> {
+        let run = &mut self.run;
+        let refused = match cell {
+            Ready::Open(..) => 0,
+            Ready::Confined(confined) => confined.applied().probes.len(),
+        };
+        run.posture = match cell {
+            Ready::Open(..) => None,
+            Ready::Confined(confined) => Some(sandboxes::posture(confined.applied())?),
+        };
+        let applied = json!({"asked": run.ask.sandbox, "probes_refused": refused, "profile": run.ask.sandbox});
+        run.event(EventKind::SandboxApplied, applied)?;
+        run.note_found(&self.engine);
+        Ok(())
+    }
+
+    /// Ends a run before its engine starts.
+    fn block(mut self, blocked: Blocked) -> Result<Prepared<'a>, Stopped> {
+        let run = &mut self.run;
+        let Blocked { gate, reason, why } = &blocked;
+        run.standing.block(*reason, shown(why), names::TRACE);
+        let data = json!({
+            "backend": run.ask.engine,
+            "case_executed": false,
+            "engine_executed": false,
+            "gate": gate,
+            "mutation_mode": run.task.contract.mutation_mode,
+            "reason": reason,
+        });
+        run.event(EventKind::BackendGateBlocked, data)?;
+        run.step(Step::Workspace, StepState::Refused, reason.code())?;
+        run.note_found(&self.engine);
+        let Self { run, admission, preparation, engine } = self;
+        Ok(Prepared::Blocked(Box::new(BlockedRun { run, admission, preparation, engine, blocked })))
+    }
+}
+
+fn baseline_commit(decision: &Decision) -> Option<&str> {
+    decision.inputs.target.as_ref()?.baseline_commit.as_deref()
+}
+
+impl Blocked {
+    fn unconfined(why: String) -> Self {
+        Self { gate: Gate::SandboxAvailable, reason: Reason::SandboxUnavailable, why }
+    }
+}
+
+impl<'a> Workspace<'a> {
+    /// Runs the engine to its end, or to the end of its time.
+    pub(crate) fn work(self) -> Result<Worked<'a>, Stopped> {
+        let Self { mut run, admission, mut preparation, mut engine, copy, state, git, layers, cell } = self;
+        run.check_cancelled()?;
+        run.step(Step::Engine, StepState::Began, "")?;
+        let inputs = &admission.decision().inputs;
+        let intent = json!({"argv_sha256": engine.argv_sha256(), "engine": run.ask.engine, "inputs": inputs});
+        stop::here("engine.intending");
+        run.harness.ledger().engine_starting(run.id(), run.clock.now(), &intent)?;
+        stop::here("engine.intended");
+        run.standing.note_engine_started();
+        let seconds = wall(&run).as_secs();
+        run.event(EventKind::EngineStarted, json!({"engine": run.ask.engine, "wall_seconds": seconds}))?;
+        stop::here("engine.starting");
+        let linger = Linger::of(&run, preparation.equipped(), &copy, layers.as_ref())?;
+        let places = vec![layers.as_ref().map_or_else(|| copy.root.clone(), Layered::path)];
+        let (ended, settled) = supervise(&mut run, &mut preparation, cell, linger.as_ref(), places)?;
+        engine.end.ended_by_harness = settled.map(str::to_owned);
+        stop::here("engine.ended");
+        preparation.model_mut().close(&mut run)?;
+        regain(layers.as_ref().map(|layers| layers.changes.as_fd()), &[&copy.root, &state]);
+        let equipped = preparation.equipped();
+        let log = if has_protocol(equipped) { log::read(&copy, layers.as_ref()) } else { Vec::new() };
+        record_end(&mut run, &mut engine, equipped, &ended, &log)?;
+        conduct(&mut run, &ended, &git, &git::state(&copy.root, layers.as_ref()))?;
+        state::collect(&mut run, equipped, &ended, &log, &state)?;
+        engine.claims = claims::hear(&run, equipped, &ended, &log);
+        run.note_found(&engine);
+        stop::here("engine.collected");
+        if !ended.cancelled {
+            let exit = engine.exit().map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
+            run.step(Step::Engine, StepState::Ended, &exit)?;
+        }
+        Ok(Worked { run, admission, preparation, engine, place: WorkedIn { copy, layers } })
+    }
+}
+
+/// Lets the harness into the directories that an engine was given, whatever it made of their modes: those are no part of a
+/// result. What cannot be regained is refused when it is read.
+fn regain(changes: Option<BorrowedFd<'_>>, roots: &[&Path]) {
+    changes.into_iter().for_each(|dir| drop(untrusted_fs::grant_owner_of(dir)));
+    roots.iter().for_each(|root| drop(untrusted_fs::grant_owner(root)));
+}
+
+/// What the recorders saw of the engine, and what it made of its repository's configuration.
+fn conduct(run: &mut RunFile<'_>, ended: &Ended, before: &GitState, after: &GitState) -> Result<(), Stopped> {
+    let mut cells = Cells::default();
+    cells.add(ENGINE, ended)?;
+    run.add_cells(cells)?;
+    let engine = run.sandboxes.cells().last().filter(|cell| cell.name == ENGINE);
+    let mut attempts = engine.map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default();
+    attempts.extend(judge_git_changes(ENGINE, before, after));
+    posture::hold_against(run, attempts)
+}

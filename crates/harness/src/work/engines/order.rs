@@ -1,0 +1,126 @@
+//! What the engine's process is to be: its command line, its environment, its limits, and what it is shown.
+
+use std::path::{Path, PathBuf};
+
+use contract::{Decision, Gate, Reason, canonical_digest};
+use sandbox::{Spec, Upper, WorkspaceFrom};
+
+use super::given::{Given, Handed, repository_paths};
+use super::outfit::Outfit;
+use super::{Blocked, EngineRun, case, fake, outfit};
+use crate::gather::decide::Preparation;
+use crate::gather::engine::equip::Equipped;
+use crate::gather::model::{ModelLink, PORT};
+use crate::home::engines::CASE;
+use crate::home::placement::GIVEN;
+use crate::judge::copy::Copy;
+use crate::run::file::{RunFile, Stopped};
+use crate::run::quarters::Quarters;
+use crate::run::supervise::{space, wall};
+
+/// What the engine's process is to be, and what it will see.
+pub(super) fn order(
+    run: &mut RunFile<'_>,
+    engine: &mut EngineRun,
+    preparation: &Preparation,
+    decision: &Decision,
+    copy: &Copy,
+    layers: &[PathBuf],
+    state: &Path,
+) -> Result<Result<Spec, Blocked>, Stopped> {
+    let mut quarters = run.setting().quarters("engine", copy.root.clone())?;
+    let is_layered = copy.manifest.is_none() || !layers.is_empty();
+    let equipped = preparation.equipped();
+    let prepared = prepare(run, equipped, copy, is_layered)?;
+    if is_layered {
+        let lower = prepared.iter().chain(layers).chain([&copy.root]).cloned().collect();
+        let space = space(&run.task.contract.limits);
+        quarters = quarters.layered(layers.to_vec(), WorkspaceFrom::Layers { lower, upper: Upper::Memory(space) });
+    }
+    let facts = decision.inputs.settings.model.as_ref();
+    let link = preparation.model().link();
+    let outfit = match equipped {
+        Some(equipped) => match outfit::dress(run, equipped, link.zip(facts), &mut quarters, state)? {
+            Ok(outfit) => outfit,
+            Err(unfit) => return Ok(Err(unfit)),
+        },
+        None => fake::outfit(run, &mut quarters, state)?,
+    };
+    engine.end.argv_sha256 = Some(canonical_digest(&outfit.argv)?);
+    let mut spec = run.setting().spec(&outfit.argv, None, &quarters, wall(run)).ok_or_else(|| missing(&outfit.argv))?;
+    engine.writable = spec.watched.as_ref().map(|watched| watched.roots.clone()).unwrap_or_default();
+    spec.env.retain(|(known, _)| !outfit.variables.iter().any(|(name, _)| name == known));
+    spec.env.extend(outfit.variables.iter().cloned());
+    if equipped.is_some()
+        && let Some(unfit) = named_target(run, engine, link, &quarters, &outfit, &spec.env)?
+    {
+        return Ok(Err(unfit));
+    }
+    spec.stdin = outfit.stdin;
+    spec.cwd = outfit.cwd.unwrap_or(spec.cwd);
+    let above = quarters.tree().parent().unwrap_or(Path::new("/"));
+    spec.env.push(("GIT_CEILING_DIRECTORIES".to_owned(), above.display().to_string()));
+    if let (Some(link), Some(facts)) = (link, facts)
+        && let (Some(pair), Some(confinement)) = (&facts.requested, &mut spec.confinement)
+    {
+        if equipped.is_none() {
+            spec.env.extend(link.variables(facts.wire, pair));
+        }
+        confinement.listener = Some(PORT);
+    }
+    Ok(Ok(spec))
+}
+
+/// Prepares the workspace of an engine that needs more than its files; the layer that is to lie on top, where there are layers.
+fn prepare(
+    run: &RunFile<'_>,
+    equipped: Option<&Equipped>,
+    copy: &Copy,
+    is_layered: bool,
+) -> Result<Option<PathBuf>, Stopped> {
+    if equipped.is_none_or(|equipped| equipped.engine.id != CASE) {
+        return Ok(None);
+    }
+    let layer = is_layered.then(|| run.work_dir("engine/prepared")).transpose()?;
+    case::prepare_workspace(copy, &case::task_id(run), layer.as_deref())
+}
+
+/// Looks for repositories of the operator's in everything the engine is handed, and keeps what was looked at.
+fn named_target(
+    run: &RunFile<'_>,
+    engine: &mut EngineRun,
+    link: Option<&ModelLink>,
+    quarters: &Quarters,
+    outfit: &Outfit,
+    environment: &[(String, String)],
+) -> Result<Option<Blocked>, Stopped> {
+    let token = link.map(ModelLink::token);
+    let named = |(_, value): &&(String, String)| token.is_none_or(|token| !value.contains(token));
+    let handed = Handed {
+        argv: &outfit.argv,
+        input: outfit.brief.as_bytes(),
+        environment: environment.iter().filter(named).cloned().collect(),
+        configuration: outfit.configuration.as_bytes(),
+        writable: vec![
+            quarters.tree().display().to_string(),
+            quarters.home.display().to_string(),
+            quarters.tmp.display().to_string(),
+            format!("{GIVEN}/state"),
+        ],
+    };
+    let not_admitted = |why| Blocked { gate: Gate::TargetAdmission, reason: Reason::TargetNotAdmitted, why };
+    let paths = match repository_paths(run) {
+        Ok(paths) => paths,
+        Err(unread) => return Ok(Some(not_admitted(unread.to_string()))),
+    };
+    let (given, found) = Given::search(run, &handed, &paths)?;
+    engine.given = Some(given);
+    Ok(found.map(|place| {
+        not_admitted(format!("{} names a repository of the operator's, and an engine is told of none", place.as_str()))
+    }))
+}
+
+fn missing(argv: &[String]) -> Stopped {
+    let program = argv.first().cloned().unwrap_or_default();
+    Stopped::Io(program.into(), std::io::Error::from(std::io::ErrorKind::NotFound))
+}

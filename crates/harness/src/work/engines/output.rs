@@ -1,0 +1,64 @@
+//! What an engine prints while it works, as events: notes where its format is known, else its lines as they are. All of it stays
+//! in `backend/` whatever becomes of it here.
+
+use contract::EventKind;
+use contract::claim::Speech;
+use contract::text::shown;
+use evidence::censor::Lines;
+use evidence::names;
+use sandbox::{Line, Stream};
+use serde_json::json;
+use testimony::notes::notes;
+
+use crate::gather::model::EventLog;
+
+/// Lines that become events as they are, and how long each may be.
+const MOST_LINES: usize = 200;
+const LONGEST: usize = 2000;
+/// Notes that become events. They are short, and the last ones tell how it ended.
+const MOST_NOTES: usize = 2000;
+
+pub(super) struct Listener {
+    speech: Speech,
+    lines_left: usize,
+    notes_left: usize,
+    /// By stream, for the censor.
+    before: [Lines; 2],
+}
+
+impl Listener {
+    pub(super) fn new(speech: Speech) -> Self {
+        Self { speech, lines_left: MOST_LINES, notes_left: MOST_NOTES, before: Default::default() }
+    }
+
+    /// Whether a line makes a note that there is still room for. Asked before the search for secrets, which costs more and would
+    /// else go through a flood to no end.
+    fn would_note(&self, line: Line<'_>) -> bool {
+        let room = self.notes_left > 0 && line.stream == Stream::Stdout;
+        room && notes(self.speech, line.bytes).is_some_and(|notes| !notes.is_empty())
+    }
+
+    pub(super) fn hear(&mut self, log: &mut EventLog<'_>, line: Line<'_>) {
+        if self.lines_left == 0 && !self.would_note(line) {
+            return;
+        }
+        let (stream, number) = if line.stream == Stream::Stderr { ("stderr", 1) } else { ("stdout", 0) };
+        let clean = log.draft.censor_mut().line(names::EVENTS, &mut self.before[number], line.bytes);
+        let told = if line.stream == Stream::Stdout { notes(self.speech, &clean) } else { None };
+        match told {
+            Some(notes) => {
+                for note in notes.into_iter().take(self.notes_left) {
+                    self.notes_left -= 1;
+                    let data = json!({"kind": note.kind, "stream": stream, "text": note.text});
+                    log.add(EventKind::EngineOutput, data);
+                }
+            }
+            None if self.lines_left > 0 => {
+                self.lines_left -= 1;
+                let text: String = shown(&String::from_utf8_lossy(&clean)).chars().take(LONGEST).collect();
+                log.add(EventKind::EngineOutput, json!({"stream": stream, "text": text}));
+            }
+            None => {}
+        }
+    }
+}

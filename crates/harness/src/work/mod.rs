@@ -1,0 +1,5 @@
+//! The engine at work, and what it leaves: supervision to its end, its claims, its captured result.
+
+pub(crate) mod claims;
+pub(crate) mod engines;
+pub(crate) mod result;
