@@ -7,6 +7,8 @@ pub enum KindRole {
     Life,
     /// A statement about one run: its bundle is kept for it.
     Statement,
+    /// A step in the life of a request for approval. Appended by a method of its own, which also keeps the request's row.
+    Request,
     /// Something that happened in the home, to no run or to several.
     Home,
 }
@@ -42,6 +44,18 @@ kinds! {
     EvidenceReverified "evidence.reverified" Statement "A bundle's verification was held again.",
     EvidenceImported "evidence.imported" Statement "A bundle of another home was checked and taken in.",
     PatchTaken "patch.taken" Statement "A verified patch was committed to a branch of the operator's repository.",
+    OutcomeRecorded "operator.outcome.recorded" Statement "The operator accepted or rejected what came of a run.",
+    ChangeLanded "change.landed" Statement "A verified patch became one commit on a new branch of an admitted target.",
+    ChangeRolledBack "change.rolled_back" Statement "A landed change was taken back.",
+    ApprovalRequested "approval.requested" Request "A plan was put up for approval.",
+    ApprovalGranted "approval.granted" Request "A key approved the plan.",
+    ApprovalDenied "approval.denied" Request "A key denied the request, for good.",
+    ApprovalHeld "approval.held" Request "The request waits until it is released.",
+    ApprovalReleased "approval.released" Request "A held request waits no longer.",
+    ApprovalRevoked "approval.revoked" Request "What was approved is approved no longer, for good.",
+    ApprovalUsed "approval.used" Request "A run used the request up, in the transaction that starts its engine.",
+    TrustChanged "trust.changed" Home "The keys or workspaces that count were changed.",
+    LedgerContinued "ledger.continued" Home "The operator vouched for a copied or restored home.",
     HaltSet "halt.set" Home "The kill switch was set.",
     HaltLifted "halt.lifted" Home "The kill switch was lifted.",
     EngineEnabled "engine.enabled" Home "The operator opened an engine's gate.",

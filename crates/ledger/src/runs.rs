@@ -150,7 +150,11 @@ pub(crate) fn typed<T: DeserializeOwned>(row: &Row<'_>, column: usize, name: &st
     typed_or_null(row, column, name)?.ok_or_else(|| unreadable(column, name))
 }
 
-fn typed_or_null<T: DeserializeOwned>(row: &Row<'_>, column: usize, name: &str) -> rusqlite::Result<Option<T>> {
+pub(crate) fn typed_or_null<T: DeserializeOwned>(
+    row: &Row<'_>,
+    column: usize,
+    name: &str,
+) -> rusqlite::Result<Option<T>> {
     let text: Option<String> = row.get(column)?;
     let read =
         |text: String| T::deserialize(text.into_deserializer()).map_err(|_: ValueError| unreadable(column, name));

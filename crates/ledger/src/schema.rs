@@ -6,9 +6,11 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 pub(crate) const APPLICATION_ID: i32 = 0x6374_6f4c;
 
 /// Raised with every migration.
-pub(crate) const VERSION: i32 = 2;
+pub(crate) const VERSION: i32 = 3;
 /// The first version with a table of leases.
 pub(crate) const WITH_LEASES: i32 = 2;
+/// The first version with a table of requests for approval.
+pub(crate) const WITH_REQUESTS: i32 = 3;
 
 // Every index of `runs` ends in (started_at, seq), so that each single filter is a range of one index in listing order.
 const TABLES: &str = "
@@ -62,19 +64,43 @@ struct Migration {
     statements: &'static [&'static str],
 }
 
-const MIGRATIONS: &[Migration] = &[Migration {
-    from: 1,
-    statements: &[
-        "ALTER TABLE runs ADD COLUMN owner TEXT",
-        "CREATE TABLE leases (
+const MIGRATIONS: &[Migration] = &[
+    Migration {
+        from: 1,
+        statements: &[
+            "ALTER TABLE runs ADD COLUMN owner TEXT",
+            "CREATE TABLE leases (
             run_id TEXT PRIMARY KEY,
             owner TEXT NOT NULL,
             epoch INTEGER NOT NULL,
             lease_until TEXT NOT NULL
         ) STRICT, WITHOUT ROWID",
-        "CREATE INDEX IF NOT EXISTS entries_of_models ON entries (time) WHERE kind IN ('model.reserved', 'model.settled')",
-    ],
-}];
+            "CREATE INDEX IF NOT EXISTS entries_of_models ON entries (time) WHERE kind IN ('model.reserved', 'model.settled')",
+        ],
+    },
+    Migration {
+        from: 2,
+        statements: &[
+            "CREATE TABLE requests (
+            request TEXT PRIMARY KEY,
+            seq INTEGER NOT NULL UNIQUE,
+            task_id TEXT NOT NULL,
+            stage INTEGER NOT NULL,
+            requested_at TEXT NOT NULL,
+            grants INTEGER NOT NULL DEFAULT 0,
+            held_seq INTEGER,
+            denied_seq INTEGER,
+            revoked_seq INTEGER,
+            used_seq INTEGER,
+            used_by TEXT
+        ) STRICT, WITHOUT ROWID",
+            "CREATE INDEX requests_by_task ON requests (task_id, seq)",
+            "CREATE INDEX entries_by_time ON entries (time)",
+            "CREATE INDEX entries_of_requests ON entries (seq) WHERE kind IN ('approval.requested', 'approval.granted', \
+             'approval.denied', 'approval.held', 'approval.released', 'approval.revoked', 'approval.used')",
+        ],
+    },
+];
 
 /// Lays out an empty file, unless another process did so in the meantime. Nothing of a half-made ledger ever stays.
 pub(crate) fn create(connection: &Connection, ledger_id: &str) -> rusqlite::Result<()> {

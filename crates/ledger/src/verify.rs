@@ -1,4 +1,4 @@
-//! Checking a ledger: the chain is computed again from the first entry, and so is every row of `runs`.
+//! Checking a ledger: the chain is computed again from the first entry, and so is every row of `runs` and of `requests`.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,10 @@ use serde::Serialize;
 use crate::Ledger;
 use crate::collect::Collection;
 use crate::entry::{self, Entry, Position, StoredEntry};
-use crate::kind::EntryKind;
+use crate::kind::{EntryKind, KindRole};
+use crate::request::{self, RequestIntent, RequestRow, UnusableRequest, request_of};
 use crate::runs::{self, ReadLedgerError, RunRow};
+use crate::schema::WITH_REQUESTS;
 use crate::write::{RunIntent, RunSeal};
 
 /// As much as SQLite is asked to tell of a damaged file.
@@ -56,6 +58,7 @@ impl Ledger {
             }
         }
         self.compare_runs(&mut replay)?;
+        self.compare_requests(&mut replay)?;
         self.check_indexes(&mut replay)?;
         Ok(LedgerCheck { entries: replay.entries, problems: replay.problems, head: replay.head })
     }
@@ -69,6 +72,22 @@ impl Ledger {
             if said != "ok" {
                 replay.problem(replay.head.seq, format!("the file is damaged: {said}"));
             }
+        }
+        Ok(())
+    }
+
+    fn compare_requests(&self, replay: &mut Replay) -> Result<(), ReadLedgerError> {
+        if self.version < WITH_REQUESTS {
+            return Ok(());
+        }
+        let mut told = std::mem::take(&mut replay.requests);
+        for row in request::each(&self.connection)? {
+            if told.remove(&row.request).as_ref() != Some(&row) {
+                replay.problem(row.seq, format!("the row of request {} is not what the entries say", row.request));
+            }
+        }
+        for (request, row) in told {
+            replay.problem(row.seq, format!("request {request} has no row in requests"));
         }
         Ok(())
     }
@@ -100,6 +119,7 @@ struct Replay {
     entries: u64,
     head: Position,
     runs: BTreeMap<RunId, RunRow>,
+    requests: BTreeMap<Digest, RequestRow>,
     /// The hash of the last entry as it stands there, which need not be a digest.
     last: String,
     seen: u64,
@@ -113,6 +133,7 @@ impl Replay {
             head: Position::GENESIS,
             last: Digest::ZERO.to_string(),
             runs: BTreeMap::new(),
+            requests: BTreeMap::new(),
             seen: 0,
             problems: Vec::new(),
         }
@@ -162,10 +183,13 @@ impl Replay {
             EntryKind::RunStarted => self.project_started(entry),
             EntryKind::EvidenceSealed => self.project_sealed(entry),
             EntryKind::EvidenceCollected => self.project_collected(entry),
+            EntryKind::ApprovalRequested => self.project_requested(entry),
+            kind if kind.role() == KindRole::Request => self.project_request_step(kind, entry),
             _ => return,
         };
         if done.is_none() {
-            self.problem(seq, format!("a {kind} entry that fits no run"));
+            let what = if kind.role() == KindRole::Request { "request" } else { "run" };
+            self.problem(seq, format!("a {kind} entry that fits no {what}"));
         }
     }
 
@@ -190,6 +214,22 @@ impl Replay {
         let collection: Collection = serde_json::from_value(entry.body).ok()?;
         let run = self.runs.get(&RunId::try_from(entry.run_id?).ok()?)?;
         (run.attestation_sha256 == Some(collection.attestation_sha256)).then_some(())
+    }
+
+    fn project_requested(&mut self, entry: Entry) -> Option<()> {
+        let intent: RequestIntent = serde_json::from_value(entry.body).ok()?;
+        let row = RequestRow::requested(entry.seq, entry.time.parse().ok()?, intent);
+        self.requests.insert(row.request, row).is_none().then_some(())
+    }
+
+    /// A request that was used, denied or revoked takes no further step.
+    fn project_request_step(&mut self, kind: EntryKind, entry: Entry) -> Option<()> {
+        let run_id = entry.run_id.map(RunId::try_from).transpose().ok()?;
+        let row = self.requests.get_mut(&request_of(&entry.body)?)?;
+        let open = matches!(row.closed(), None | Some(UnusableRequest::Held));
+        let fits = open && run_id.is_some() == (kind == EntryKind::ApprovalUsed);
+        *row = row.clone().stepped(kind, entry.seq, run_id);
+        fits.then_some(())
     }
 
     fn compare(&mut self, row: &RunRow, suffix: Option<&str>) {

@@ -11,6 +11,7 @@ use crate::entry::{Hashed, Position, head, position_from_row};
 use crate::kind::{EntryKind, KindRole};
 use crate::lease::{self, Lease};
 use crate::open::is_busy;
+use crate::request::{self, ApprovalUse, UnusableRequest};
 use crate::runs::{self, RunRow};
 
 /// A run that was accepted.
@@ -75,7 +76,7 @@ impl Ledger {
         time: Stamp,
         body: &Value,
     ) -> Result<Position, AppendEntryError> {
-        if kind.role() == KindRole::Life {
+        if matches!(kind.role(), KindRole::Life | KindRole::Request) {
             return Err(AppendEntryError::ReservedKind { kind });
         }
         let transaction = self.begin()?;
@@ -101,12 +102,22 @@ impl Ledger {
         Ok(position)
     }
 
-    /// Records, before it happens, that the engine process is started.
-    pub fn engine_starting(&self, run_id: &RunId, time: Stamp, body: &Value) -> Result<Position, AppendEntryError> {
+    /// Records, before it happens, that the engine process is started; where the run rests on an approval, that is used up in the
+    /// same transaction.
+    pub fn engine_starting(
+        &self,
+        run_id: &RunId,
+        time: Stamp,
+        body: &Value,
+        approval: Option<&ApprovalUse>,
+    ) -> Result<Position, AppendEntryError> {
         let transaction = self.begin()?;
         let run = started_run(&transaction, run_id)?;
         if let Some(recorded) = run.attestation_sha256 {
             return Err(AppendEntryError::AlreadySealed { run_id: run.run_id, recorded });
+        }
+        if let Some(used) = approval {
+            request::use_up(&transaction, used, run_id, time)?;
         }
         let position = push(&transaction, EntryKind::EngineStarting, Some(run_id), time, body)?;
         transaction.commit()?;
@@ -166,7 +177,7 @@ pub(crate) fn started_run(transaction: &Connection, run_id: &RunId) -> Result<Ru
     runs::get(transaction, run_id)?.ok_or_else(|| AppendEntryError::NotStarted { run_id: run_id.to_owned() })
 }
 
-fn position_of(transaction: &Connection, seq: Option<u64>) -> rusqlite::Result<Position> {
+pub(crate) fn position_of(transaction: &Connection, seq: Option<u64>) -> rusqlite::Result<Position> {
     transaction.query_row("SELECT seq, hash FROM entries WHERE seq = ?1", [seq], position_from_row)
 }
 
@@ -192,6 +203,13 @@ pub enum AppendEntryError {
     /// Another instance took the run over after its lease had lapsed.
     #[error("run {run_id} was taken over by another instance: its lease {epoch} has lapsed, and {held} holds")]
     LeaseLost { run_id: RunId, epoch: u64, held: u64 },
+    /// The request for approval can take no further step, or cannot be used.
+    #[error("request {request} cannot be used: {why}")]
+    RequestUnusable {
+        request: Digest,
+        #[source]
+        why: UnusableRequest,
+    },
     /// The body has no canonical form.
     #[error("cannot write a ledger entry as canonical JSON: {0}")]
     Body(#[from] serde_json::Error),

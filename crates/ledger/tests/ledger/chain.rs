@@ -38,7 +38,7 @@ fn a_run_is_one_row_and_its_entries() {
     let world = World::new();
     let ledger = world.open();
     ledger.run_started(&started(&run("aaaa"), 0)).unwrap();
-    ledger.engine_starting(&run("aaaa"), *TIME, &json!({"argv_sha256": "00"})).unwrap();
+    ledger.engine_starting(&run("aaaa"), *TIME, &json!({"argv_sha256": "00"}), None).unwrap();
     assert_eq!(ledger.runs_open().unwrap().len(), 1);
     let position = ledger.run_sealed(&sealed(&run("aaaa"))).unwrap();
 
@@ -83,8 +83,8 @@ fn what_makes_no_sense_is_refused_and_leaves_nothing() {
     assert!(matches!(ledger.run_sealed(&other), Err(E::AlreadySealed { recorded, .. }) if recorded == digest("ab")));
     assert!(matches!(ledger.run_started(&started(&run("aaaa"), 0)), Err(E::AlreadyStarted { .. })));
     assert!(matches!(ledger.run_sealed(&sealed(&run("nobody"))), Err(E::NotStarted { .. })));
-    assert!(matches!(ledger.engine_starting(&run("nobody"), *TIME, &json!({})), Err(E::NotStarted { .. })));
-    assert!(matches!(ledger.engine_starting(&run("aaaa"), *TIME, &json!({})), Err(E::AlreadySealed { .. })));
+    assert!(matches!(ledger.engine_starting(&run("nobody"), *TIME, &json!({}), None), Err(E::NotStarted { .. })));
+    assert!(matches!(ledger.engine_starting(&run("aaaa"), *TIME, &json!({}), None), Err(E::AlreadySealed { .. })));
     assert!(matches!(ledger.append(EntryKind::RunStarted, None, *TIME, &json!({})), Err(E::ReservedKind { .. })));
     assert_eq!(ledger.head().unwrap(), head);
     let reader = Ledger::open_existing_read_only(&world.path()).unwrap();

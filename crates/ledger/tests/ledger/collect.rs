@@ -59,7 +59,7 @@ fn what_does_not_fit_is_refused_with_all_that_came_with_it() {
 fn a_run_that_another_entry_names_is_spoken_of() {
     let world = World::new();
     let ledger = filled(&world);
-    ledger.engine_starting(&run("cccc"), *TIME, &json!({})).unwrap();
+    ledger.engine_starting(&run("cccc"), *TIME, &json!({}), None).unwrap();
     ledger.runs_collected(&[collected(&run("aaaa"))]).unwrap();
     ledger.append(EntryKind::HaltSet, None, *TIME, &json!({})).unwrap();
     assert!(ledger.runs_spoken_of().unwrap().is_empty());

@@ -6,6 +6,7 @@ mod collect;
 mod leases;
 mod lists;
 mod open;
+mod requests;
 mod together;
 mod versions;
 mod world;

@@ -7,9 +7,28 @@ use std::path::Path;
 use crate::world::World;
 use ledger::{Ledger, RunStatus};
 
-/// Files of older versions, each with the head of its chain and where its runs stand.
-const OLDER: &[(&str, u64, &str)] =
-    &[("ledger-v1.db", 12, "34210a74bb485f34b61d43701e30f0f0abd6cc016b98dd55d9c1323ba92d6d0d")];
+/// A file of an older version: the head of its chain, and whether its runs have owners and leases.
+struct Older {
+    name: &'static str,
+    seq: u64,
+    hash: &'static str,
+    leases: bool,
+}
+
+const OLDER: &[Older] = &[
+    Older {
+        name: "ledger-v1.db",
+        seq: 12,
+        hash: "34210a74bb485f34b61d43701e30f0f0abd6cc016b98dd55d9c1323ba92d6d0d",
+        leases: false,
+    },
+    Older {
+        name: "ledger-v2.db",
+        seq: 11,
+        hash: "0f2d2771f579bacc8f9d8199ff8aed14dd3067cd9ab1bf36ab367e5ab359b496",
+        leases: true,
+    },
+];
 const STATUSES: [RunStatus; 4] = [RunStatus::Blocked, RunStatus::Fail, RunStatus::Pass, RunStatus::Running];
 
 fn lay(world: &World, name: &str) {
@@ -18,37 +37,42 @@ fn lay(world: &World, name: &str) {
     fs::write(world.path(), fs::read(from).unwrap()).unwrap();
 }
 
-fn check(ledger: &Ledger, seq: u64, hash: &str) {
+fn check(ledger: &Ledger, older: &Older) {
     let check = ledger.verify().unwrap();
-    assert_eq!((check.head.seq, check.head.hash.to_string().as_str()), (seq, hash));
+    assert_eq!((check.head.seq, check.head.hash.to_string().as_str()), (older.seq, older.hash));
     assert_eq!(check.problems, vec![]);
     let mut runs = Vec::new();
-    ledger.runs_each(|run| runs.push((run.status, run.owner))).unwrap();
-    assert_eq!(runs, STATUSES.map(|status| (status, None)));
+    ledger.runs_each(|run| runs.push((run.status, run.owner.is_some()))).unwrap();
+    assert_eq!(runs, STATUSES.map(|status| (status, older.leases)));
     let open = ledger.runs_open().unwrap();
-    assert_eq!(open.iter().map(|run| run.lease).collect::<Vec<_>>(), [None]);
+    assert_eq!(open.iter().map(|run| run.lease.is_some()).collect::<Vec<_>>(), [older.leases]);
+    assert_eq!(ledger.requests_recent(None, 10).unwrap(), []);
 }
 
 #[test]
 fn older_ledgers_are_read_and_brought_forward() {
-    for (name, seq, hash) in OLDER {
-        let world = World::new();
+    for older in OLDER {
+        let (world, name) = (World::new(), older.name);
         lay(&world, name);
         let before = fs::read(world.path()).unwrap();
-        check(&Ledger::open_existing_read_only(&world.path()).unwrap(), *seq, hash);
+        check(&Ledger::open_existing_read_only(&world.path()).unwrap(), older);
         assert_eq!(fs::read(world.path()).unwrap(), before, "{name}: looking changes nothing");
         for _ in 0..2 {
-            check(&Ledger::open(&world.path()).unwrap(), *seq, hash);
+            check(&Ledger::open(&world.path()).unwrap(), older);
         }
         let version: i32 = world.raw().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-        assert_eq!(version, 2, "{name}");
+        assert_eq!(version, 3, "{name}");
     }
 }
 
 /// The places of a migration, and a ledger that was left at each of them.
 #[test]
 fn a_migration_that_is_cut_short_is_done_again() {
-    let (name, seq, hash) = OLDER[0];
+    OLDER.iter().for_each(cut_short_everywhere);
+}
+
+fn cut_short_everywhere(older: &Older) {
+    let name = older.name;
     let world = World::new();
     lay(&world, name);
     let places = RefCell::new(0);
@@ -69,6 +93,6 @@ fn a_migration_that_is_cut_short_is_done_again() {
             *passed.borrow_mut() += 1;
         };
         drop(Ledger::open_observed(&world.path(), &observe).unwrap());
-        check(&Ledger::open(&left.join("ledger.db")).unwrap(), seq, hash);
+        check(&Ledger::open(&left.join("ledger.db")).unwrap(), older);
     }
 }

@@ -315,7 +315,7 @@ impl<'a> Workspace<'a> {
         let inputs = &admission.decision().inputs;
         let intent = json!({"argv_sha256": engine.argv_sha256(), "engine": run.ask.engine, "inputs": inputs});
         stop::here("engine.intending");
-        run.harness.ledger().engine_starting(run.id(), run.clock.now(), &intent)?;
+        run.harness.ledger().engine_starting(run.id(), run.clock.now(), &intent, None)?;
         stop::here("engine.intended");
         run.standing.note_engine_started();
         let seconds = wall(&run).as_secs();
