@@ -1,10 +1,12 @@
-//! Putting one commit into a repository that somebody else keeps: its new objects, and a branch that was not there. Nothing
-//! else of the repository is touched, no program of it runs, and its configuration is only read as data.
+//! Putting one commit into a repository that somebody else keeps: its new objects, and a branch that was not there; and removing
+//! that branch again. Nothing else of the repository is touched, no program of it runs, and its configuration is only read as data.
 
 mod branch_name;
 mod clear;
 mod loose;
+mod ref_name;
 mod reference;
+mod remove;
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -13,7 +15,9 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{Mode as FileMode, fchmod, fstat};
 
 pub use self::branch_name::{BranchName, BranchNameProblem};
+pub use self::ref_name::UsedMark;
 pub use self::reference::Landing;
+pub use self::remove::Removal;
 use crate::error::TreeError;
 use crate::listing::{Listing, Mode, changes};
 use crate::object::Kind;

@@ -47,7 +47,7 @@ pub use committed::{Committed, committed_since};
 pub use error::{Limit, TreeError};
 pub use git::{Git, GitOutcome, GitVersion};
 pub use ignore::ignored;
-pub use land::{BranchName, BranchNameProblem, Landing};
+pub use land::{BranchName, BranchNameProblem, Landing, Removal, UsedMark};
 pub use listing::{Change, Entry, Listing, Mode, changes};
 pub use manifest::Manifest;
 pub use materialise::{FileAge, TREE_TIME, materialise, materialise_aged, rematerialise_aged};

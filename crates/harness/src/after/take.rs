@@ -174,7 +174,8 @@ impl Taking<'_> {
         let commit = match found {
             Landing::InTheWay(other) => return Err(TakeError::InTheWay { branch: self.branch.clone(), other }),
             Landing::Locked(lock) => return Err(TakeError::Locked { branch: self.branch.clone(), lock }),
-            Landing::Made | Landing::There(None) => None,
+            // No approval is asked for here, so that none can be used.
+            Landing::Made | Landing::There(None) | Landing::Used(_) => None,
             Landing::There(Some(commit)) => Some(commit),
         };
         let same = commit.and_then(|commit| Some((commit, self.scene.same_change(commit, message)?)));

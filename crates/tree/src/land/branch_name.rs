@@ -46,11 +46,6 @@ impl BranchName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-
-    /// As git's files have it.
-    pub(super) fn reference(&self) -> Vec<u8> {
-        format!("refs/heads/{}", self.0).into_bytes()
-    }
 }
 
 impl fmt::Display for BranchName {

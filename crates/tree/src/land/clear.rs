@@ -10,7 +10,8 @@ use rustix::io::Errno;
 
 use super::BranchName;
 use super::loose::young_object;
-use super::reference::{Folder, leaf, lock_name, young_lock};
+use super::ref_name::{RefName, UsedMark};
+use super::reference::{Folder, lock_name, young_lock};
 use crate::error::{Doing, TreeError};
 use crate::fsdir::{lstat, names, open_dir};
 use crate::source::Source;
@@ -19,9 +20,19 @@ impl Source {
     /// Removes what a dead landing of this token left. The caller knows that nobody uses the token any more.
     pub fn clear_landing(&self, branch: &BranchName, token: &str) -> Result<(), TreeError> {
         self.clear_young_objects(token)?;
-        if let Folder::Open(dir) = self.folder_of(branch, false)? {
-            clear_lock(&dir, branch, token).doing_at("clearing the lock of branch", branch.as_str().as_bytes())?;
-            self.remove_empty_folders(branch)?;
+        self.clear_reference(&RefName::branch(branch), token)
+    }
+
+    /// The same for a landing that was to mark an approval as used; a mark that was made stays.
+    pub fn clear_marked_landing(&self, branch: &BranchName, mark: &UsedMark, token: &str) -> Result<(), TreeError> {
+        self.clear_landing(branch, token)?;
+        self.clear_reference(mark.name(), token)
+    }
+
+    fn clear_reference(&self, name: &RefName, token: &str) -> Result<(), TreeError> {
+        if let Folder::Open(dir) = self.folder_of(name, false)? {
+            clear_lock(&dir, name, token).doing_at("clearing the lock of reference", name.as_str().as_bytes())?;
+            self.remove_empty_folders(name)?;
         }
         Ok(())
     }
@@ -43,13 +54,13 @@ impl Source {
         Ok(())
     }
 
-    /// As git does when a branch goes: folders in which nothing is left.
-    fn remove_empty_folders(&self, branch: &BranchName) -> Result<(), TreeError> {
-        let heads = open_dir(self.common(), b"refs").and_then(|refs| open_dir(refs, b"heads"));
-        let heads = heads.doing("opening refs of", self.root())?;
-        for above in Path::new(branch.as_str()).ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
+    /// As git does when a reference goes: folders in which nothing is left, below `refs/heads` and `refs/cto`.
+    pub(super) fn remove_empty_folders(&self, name: &RefName) -> Result<(), TreeError> {
+        let refs = open_dir(self.common(), b"refs").doing("opening refs of", self.root())?;
+        let above = Path::new(name.as_str()).ancestors().skip(1);
+        for folder in above.filter(|folder| !matches!(folder.to_str(), Some("" | "heads"))) {
             // One that is not empty is somebody's.
-            if unlinkat(&heads, above, AtFlags::REMOVEDIR).is_err() {
+            if unlinkat(&refs, folder, AtFlags::REMOVEDIR).is_err() {
                 break;
             }
         }
@@ -58,17 +69,17 @@ impl Source {
 }
 
 /// A lock is the landing's own if it is the same file as the one that bears its token.
-fn clear_lock(dir: &OwnedFd, branch: &BranchName, token: &str) -> Result<(), Errno> {
+fn clear_lock(dir: &OwnedFd, name: &RefName, token: &str) -> Result<(), Errno> {
     let young = young_lock(token);
     let Ok(own) = lstat(dir, young.as_bytes()) else { return Ok(()) };
-    let lock = lock_name(leaf(branch));
+    let lock = lock_name(name.split().1);
     if lstat(dir, lock.as_bytes()).is_ok_and(|lock| (lock.st_dev, lock.st_ino) == (own.st_dev, own.st_ino)) {
         remove(dir, lock.as_bytes())?;
     }
     remove(dir, young.as_bytes())
 }
 
-fn remove(dir: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
+pub(super) fn remove(dir: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
     match unlinkat(dir, name, AtFlags::empty()) {
         Err(Errno::NOENT) => Ok(()),
         done => done,

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Duration;
 
 use rustix::fs::{
@@ -14,6 +15,7 @@ use rustix::io::Errno;
 
 use super::BranchName;
 use super::open_like;
+use super::ref_name::{RefName, UsedMark};
 use crate::error::{Doing, TreeError};
 use crate::fsdir::{kind, lstat, names, open_dir, read_beneath};
 use crate::oid::Oid;
@@ -35,11 +37,22 @@ pub enum Landing {
     InTheWay(String),
     /// Somebody holds the lock of the name.
     Locked(PathBuf),
+    /// The approval was used here before, by this commit; none if the mark is not simply a commit.
+    Used(Option<Oid>),
 }
 
 impl Source {
     /// What stands where this branch would be; none if nothing does.
     pub fn find_branch(&self, name: &BranchName) -> Result<Option<Landing>, TreeError> {
+        self.find_reference(&RefName::branch(name))
+    }
+
+    /// What stands where this mark would be; none if nothing does.
+    pub fn find_mark(&self, mark: &UsedMark) -> Result<Option<Landing>, TreeError> {
+        self.find_reference(mark.name())
+    }
+
+    pub(super) fn find_reference(&self, name: &RefName) -> Result<Option<Landing>, TreeError> {
         match self.folder_of(name, false)? {
             Folder::Open(dir) => self.look(&dir, name, is_empty),
             Folder::Missing => self.look_packed(name),
@@ -49,62 +62,95 @@ impl Source {
 
     /// Makes a branch that must not exist.
     pub fn make_branch(&self, name: &BranchName, commit: Oid, token: &str) -> Result<Landing, TreeError> {
-        for _ in 0..TRIES {
-            let dir = match self.folder_of(name, true)? {
-                Folder::Open(dir) => dir,
-                Folder::Missing => continue,
-                Folder::InTheWay(branch) => return Ok(Landing::InTheWay(branch)),
-            };
-            match Lock::take(&dir, leaf(name), token) {
-                Ok(lock) => return self.make_locked(&dir, lock, name, commit),
-                Err(Errno::EXIST) => std::thread::sleep(PAUSE),
-                // Git removes folders that are empty, also one that was just made.
-                Err(Errno::NOENT) => {}
-                Err(error) => return Err(error).doing_at("locking branch", name.as_str().as_bytes()),
-            }
-        }
-        let lock = format!("refs/heads/{name}.lock");
-        Ok(Landing::Locked(self.common_path().join(lock)))
+        self.make_references(&[&RefName::branch(name)], commit, token)
     }
 
-    fn make_locked(
+    /// Makes a branch and the mark of the approval that it rests on, neither of which may exist: both or none, but for a kill
+    /// between the two renames, after which the mark is there and the branch is not.
+    pub fn make_marked_branch(
         &self,
-        dir: &OwnedFd,
-        mut lock: Lock<'_>,
         name: &BranchName,
+        mark: &UsedMark,
         commit: Oid,
+        token: &str,
     ) -> Result<Landing, TreeError> {
-        if let Some(found) = self.look(dir, name, remove_empty)? {
-            return Ok(found);
+        match self.make_references(&[mark.name(), &RefName::branch(name)], commit, token)? {
+            Landing::There(found) if self.find_mark(mark)?.is_some() => Ok(Landing::Used(found)),
+            landing => Ok(landing),
         }
-        let at = name.as_str().as_bytes();
-        lock.write(format!("{commit}\n").as_bytes()).doing_at("writing branch", at)?;
-        match lock.place() {
-            Ok(()) => {}
-            Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {
-                return Ok(self.look(dir, name, is_empty)?.unwrap_or(Landing::InTheWay(name.to_string())));
+    }
+
+    /// Locks all of them, looks at all of them, and only then makes the first.
+    fn make_references(&self, names: &[&RefName], commit: Oid, token: &str) -> Result<Landing, TreeError> {
+        let mut locked = Vec::new();
+        for name in names {
+            match self.lock_reference(name, token)? {
+                Ok((dir, lock)) => locked.push((*name, dir, lock)),
+                Err(landing) => return Ok(landing),
             }
-            Err(error) => return Err(error).doing_at("placing branch", at),
         }
-        fsync(dir).doing_at("writing out the folder of branch", at)?;
+        for (name, dir, _) in &locked {
+            if let Some(found) = self.look(dir, name, remove_empty)? {
+                return Ok(found);
+            }
+        }
+        for (name, _, lock) in &mut locked {
+            let at = name.as_str().as_bytes();
+            lock.write(format!("{commit}\n").as_bytes()).doing_at("writing reference", at)?;
+        }
+        for (name, dir, lock) in &mut locked {
+            let at = name.as_str().as_bytes();
+            match lock.place() {
+                Ok(()) => {}
+                Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {
+                    return Ok(self.look(dir, name, is_empty)?.unwrap_or(Landing::InTheWay(name.to_string())));
+                }
+                Err(error) => return Err(error).doing_at("placing reference", at),
+            }
+            fsync(&*dir).doing_at("writing out the folder of reference", at)?;
+        }
         Ok(Landing::Made)
     }
 
-    /// `free` says whether a folder in the branch's place is none: git leaves empty ones behind.
-    fn look(
+    /// Takes the lock of a reference, with the folder that it lies in. Git holds one for moments, so that it is tried for a while.
+    pub(super) fn lock_reference(
+        &self,
+        name: &RefName,
+        token: &str,
+    ) -> Result<Result<(Rc<OwnedFd>, RefLock), Landing>, TreeError> {
+        for _ in 0..TRIES {
+            let dir = match self.folder_of(name, true)? {
+                Folder::Open(dir) => Rc::new(dir),
+                Folder::Missing => continue,
+                Folder::InTheWay(branch) => return Ok(Err(Landing::InTheWay(branch))),
+            };
+            match RefLock::take(&dir, name.split().1, token) {
+                Ok(lock) => return Ok(Ok((dir, lock))),
+                Err(Errno::EXIST) => std::thread::sleep(PAUSE),
+                // Git removes folders that are empty, also one that was just made.
+                Err(Errno::NOENT) => {}
+                Err(error) => return Err(error).doing_at("locking reference", name.as_str().as_bytes()),
+            }
+        }
+        let lock = format!("refs/{}.lock", name.as_str());
+        Ok(Err(Landing::Locked(self.common_path().join(lock))))
+    }
+
+    /// `free` says whether a folder in the reference's place is none: git leaves empty ones behind.
+    pub(super) fn look(
         &self,
         dir: &OwnedFd,
-        name: &BranchName,
+        name: &RefName,
         free: fn(&OwnedFd, &str) -> bool,
     ) -> Result<Option<Landing>, TreeError> {
-        let file = leaf(name).as_bytes();
-        let found = match lstat(dir, file).map(|stat| kind(&stat)) {
+        let leaf = name.split().1;
+        let found = match lstat(dir, leaf.as_bytes()).map(|stat| kind(&stat)) {
             Err(Errno::NOENT) => None,
-            Err(error) => return Err(error).doing_at("looking at branch", name.as_str().as_bytes()),
-            Ok(FileType::Directory) if free(dir, leaf(name)) => None,
+            Err(error) => return Err(error).doing_at("looking at reference", name.as_str().as_bytes()),
+            Ok(FileType::Directory) if free(dir, leaf) => None,
             Ok(FileType::Directory) => Some(Landing::InTheWay(format!("{name}/"))),
             Ok(_) => {
-                let value = read_beneath(dir.as_fd(), file, LARGEST).ok().flatten().unwrap_or_default();
+                let value = read_beneath(dir.as_fd(), leaf.as_bytes(), LARGEST).ok().flatten().unwrap_or_default();
                 Some(Landing::There(Oid::from_hex(value.trim_ascii_end())))
             }
         };
@@ -114,8 +160,8 @@ impl Source {
         }
     }
 
-    fn look_packed(&self, name: &BranchName) -> Result<Option<Landing>, TreeError> {
-        let own = name.reference();
+    fn look_packed(&self, name: &RefName) -> Result<Option<Landing>, TreeError> {
+        let own = name.full();
         for row in packed_rows(&self.packed_refs()?) {
             let (value, reference) = row?;
             if reference == own {
@@ -129,14 +175,13 @@ impl Source {
         Ok(None)
     }
 
-    /// The folder that the branch's file lies in.
-    pub(super) fn folder_of(&self, name: &BranchName, make: bool) -> Result<Folder, TreeError> {
+    /// The folder that the reference's file lies in.
+    pub(super) fn folder_of(&self, name: &RefName, make: bool) -> Result<Folder, TreeError> {
         let refs = open_dir(self.common(), b"refs").doing("opening refs of", self.root())?;
-        let (mut folder, mut walked) = (step(&refs, "heads", "", make)?, String::new());
-        let parts = name.as_str().rsplit_once('/').map_or("", |(folders, _)| folders);
-        for part in parts.split('/').filter(|part| !part.is_empty()) {
+        let (mut folder, mut walked) = (Folder::Open(refs), String::new());
+        for part in name.split().0.split('/').filter(|part| !part.is_empty()) {
             let Folder::Open(at) = folder else { break };
-            folder = step(&at, part, &walked, make)?;
+            folder = step(&at, part, walked.strip_prefix("heads/").unwrap_or(&walked), make)?;
             walked = format!("{walked}{part}/");
         }
         Ok(folder)
@@ -173,15 +218,11 @@ pub(super) enum Folder {
     InTheWay(String),
 }
 
-pub(super) fn leaf(name: &BranchName) -> &str {
-    name.as_str().rsplit('/').next().unwrap_or(name.as_str())
-}
-
 fn is_below(path: &[u8], folder: &[u8]) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.starts_with(b"/"))
 }
 
-fn is_empty(dir: &OwnedFd, name: &str) -> bool {
+pub(super) fn is_empty(dir: &OwnedFd, name: &str) -> bool {
     open_dir(dir, name.as_bytes()).and_then(names).is_ok_and(|names| names.is_empty())
 }
 
@@ -199,8 +240,8 @@ pub(super) fn young_lock(token: &str) -> String {
 }
 
 /// A lock file; gone with the value unless it became the branch.
-struct Lock<'d> {
-    dir: &'d OwnedFd,
+pub(super) struct RefLock {
+    dir: Rc<OwnedFd>,
     /// Its other name.
     young: String,
     name: String,
@@ -209,9 +250,10 @@ struct Lock<'d> {
     placed: bool,
 }
 
-impl<'d> Lock<'d> {
+impl RefLock {
     /// Made under its other name first and linked: should we be killed, nobody else's lock is ever taken for ours.
-    fn take(dir: &'d OwnedFd, leaf: &str, token: &str) -> Result<Lock<'d>, Errno> {
+    fn take(folder: &Rc<OwnedFd>, leaf: &str, token: &str) -> Result<RefLock, Errno> {
+        let dir = &**folder;
         let make = |name: &str| openat(dir, name, LOCK | OFlags::CLOEXEC, Mode::from_raw_mode(0o666));
         let (name, young) = (lock_name(leaf), young_lock(token));
         let mut file = make(&young)?;
@@ -227,7 +269,14 @@ impl<'d> Lock<'d> {
                 return Err(error);
             }
         }
-        Ok(Lock { dir, young, name, leaf: leaf.to_owned(), file: File::from(file), placed: false })
+        Ok(RefLock {
+            dir: Rc::clone(folder),
+            young,
+            name,
+            leaf: leaf.to_owned(),
+            file: File::from(file),
+            placed: false,
+        })
     }
 
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
@@ -238,8 +287,8 @@ impl<'d> Lock<'d> {
     /// Never over something, where the file system can tell; the lock keeps git away where it cannot.
     fn place(&mut self) -> Result<(), Errno> {
         let (from, to) = (self.name.as_str(), self.leaf.as_str());
-        match renameat_with(self.dir, from, self.dir, to, RenameFlags::NOREPLACE) {
-            Err(Errno::INVAL | Errno::NOSYS) => renameat(self.dir, from, self.dir, to)?,
+        match renameat_with(&*self.dir, from, &*self.dir, to, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS) => renameat(&*self.dir, from, &*self.dir, to)?,
             done => done?,
         }
         self.placed = true;
@@ -247,12 +296,12 @@ impl<'d> Lock<'d> {
     }
 }
 
-impl Drop for Lock<'_> {
+impl Drop for RefLock {
     fn drop(&mut self) {
         // A destructor has nobody to tell; what stays is said by the next who wants the lock.
         if !self.placed {
-            let _ = unlinkat(self.dir, self.name.as_str(), AtFlags::empty());
+            let _ = unlinkat(&*self.dir, self.name.as_str(), AtFlags::empty());
         }
-        let _ = unlinkat(self.dir, self.young.as_str(), AtFlags::empty());
+        let _ = unlinkat(&*self.dir, self.young.as_str(), AtFlags::empty());
     }
 }

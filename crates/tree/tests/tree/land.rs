@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
-use tree::{BranchName, BranchNameProblem, CommitSpec, Landing, Listing, Oid, Source};
+use tree::{BranchName, BranchNameProblem, CommitSpec, Landing, Listing, Oid, Removal, Source, UsedMark};
 
 use crate::support::{World, git, oid, repository, run_git, write};
 
@@ -252,6 +252,136 @@ fn what_a_killed_landing_left_is_cleared() {
         let foreign = |name: &String| stays.is_empty() && !name.contains("1-tokens");
         assert_eq!(left.into_iter().filter(foreign).collect::<Vec<_>>(), Vec::<String>::new(), "{what}");
         assert!(!heads(&scene.root).join("x/y/.cto-1-token.lock").exists(), "{what}");
+        git(&scene.root, &["fsck", "--full"]);
+    }
+}
+
+fn mark(digit: char) -> UsedMark {
+    UsedMark::new(&digit.to_string().repeat(64)).unwrap()
+}
+
+#[test]
+fn marks_are_digests_and_nothing_else() {
+    for wrong in [
+        "",
+        "ab",
+        "../../heads/main",
+        &"A".repeat(64),
+        &"g".repeat(64),
+        &"a".repeat(65),
+        &format!("{}/", "a".repeat(63)),
+    ] {
+        assert_eq!(UsedMark::new(wrong), None, "{wrong}");
+    }
+    assert_eq!(mark('a').to_string(), format!("refs/cto/used/{}", "a".repeat(64)));
+}
+
+/// A branch and its mark come together; where one of them is there, nothing is made.
+#[test]
+fn a_marked_branch_is_made_with_its_mark_or_not_at_all() {
+    let scene = Scene::new();
+    let (_, commit) = scene.put("a", "new\n");
+    let make =
+        |branch: &str, digit| scene.source.make_marked_branch(&name(branch), &mark(digit), commit, TOKEN).unwrap();
+    assert_eq!(make("cto/x", 'a'), Landing::Made);
+    let of = |reference: &str| git(&scene.root, &["rev-parse", "--verify", "--quiet", reference]);
+    assert_eq!(of("refs/heads/cto/x"), commit.to_string());
+    assert_eq!(of(&mark('a').to_string()), commit.to_string());
+    let before = places(&scene.root);
+    assert_eq!(make("cto/y", 'a'), Landing::Used(Some(commit)), "the approval was used");
+    assert_eq!(make("cto/x", 'b'), Landing::There(Some(commit)), "the branch is there");
+    assert_eq!(places(&scene.root), before, "a refusal leaves nothing");
+    git(&scene.root, &["pack-refs", "--all"]);
+    assert_eq!(make("cto/y", 'a'), Landing::Used(Some(commit)), "a packed mark counts");
+    assert_eq!(scene.source.find_mark(&mark('b')).unwrap(), None);
+    git(&scene.root, &["fsck", "--full", "--strict"]);
+}
+
+#[test]
+fn of_many_landings_of_one_approval_one_is_made() {
+    let scene = Scene::new();
+    let (_, commit) = scene.put("a", "new\n");
+    let landings: Vec<Landing> = std::thread::scope(|scope| {
+        let land = |at: usize| {
+            let root = &scene.root;
+            scope.spawn(move || {
+                let source = Source::open(root).unwrap();
+                source
+                    .make_marked_branch(&name(&format!("many/{at}")), &mark('c'), commit, &format!("{at}-token"))
+                    .unwrap()
+            })
+        };
+        let threads: Vec<_> = (0..16).map(land).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(landings.iter().filter(|landing| **landing == Landing::Made).count(), 1, "{landings:?}");
+    assert_eq!(git(&scene.root, &["for-each-ref", "--format=%(refname)", "refs/heads/many"]).lines().count(), 1);
+}
+
+/// Each row: what was done to the branch since it was made, and what removing it comes to.
+#[test]
+fn a_branch_is_removed_only_while_it_names_the_commit() {
+    type Step = fn(&Path);
+    let rows: &[(&str, Step, fn(&Removal) -> bool)] = &[
+        ("loose", |_| {}, |found| *found == Removal::Removed),
+        ("packed", |root| drop(git(root, &["pack-refs", "--all"])), |found| *found == Removal::Removed),
+        (
+            "packed, then written again",
+            |root| {
+                git(root, &["update-ref", "refs/heads/x/y", "HEAD"]);
+                git(root, &["pack-refs", "--all"]);
+                git(root, &["update-ref", "refs/heads/x/y", "refs/keep"]);
+            },
+            |found| *found == Removal::Removed,
+        ),
+        ("gone", |root| drop(git(root, &["update-ref", "-d", "refs/heads/x/y"])), |found| *found == Removal::Gone),
+        (
+            "moved",
+            |root| drop(git(root, &["update-ref", "refs/heads/x/y", "HEAD"])),
+            |found| matches!(found, Removal::Moved(Some(_))),
+        ),
+        (
+            "checked out",
+            |root| drop(git(root, &["switch", "--quiet", "x/y"])),
+            |found| matches!(found, Removal::CheckedOut(_)),
+        ),
+        (
+            "checked out in a worktree",
+            |root| drop(git(root, &["worktree", "add", "--quiet", "../linked", "x/y"])),
+            |found| matches!(found, Removal::CheckedOut(at) if at.ends_with("worktrees/linked")),
+        ),
+        (
+            "locked",
+            |root| write(&root.join(".git/refs/heads/x/y.lock"), b""),
+            |found| matches!(found, Removal::Locked(_)),
+        ),
+        (
+            "packed references locked",
+            |root| {
+                git(root, &["pack-refs", "--all"]);
+                write(&root.join(".git/packed-refs.lock"), b"");
+            },
+            |found| matches!(found, Removal::Locked(_)),
+        ),
+    ];
+    for (what, step, expected) in rows {
+        let scene = Scene::new();
+        let (_, commit) = scene.put("a", "new\n");
+        assert_eq!(scene.source.make_branch(&name("x/y"), commit, TOKEN).unwrap(), Landing::Made);
+        git(&scene.root, &["update-ref", "refs/keep", &commit.to_string()]);
+        git(&scene.root, &["tag", "-a", "-m", "an annotated tag", "v1"]);
+        step(&scene.root);
+        let others = |root: &Path| git(root, &["for-each-ref", "--exclude=refs/heads/x"]);
+        let before = others(&scene.root);
+        let found = scene.source.remove_branch(&name("x/y"), commit, TOKEN).unwrap();
+        assert!(expected(&found), "{what}: {found:?}");
+        let there = run_git(&scene.root, &["rev-parse", "--verify", "--quiet", "refs/heads/x/y"], b"").status.success();
+        assert_eq!(there, !matches!(found, Removal::Removed | Removal::Gone), "{what}");
+        assert_eq!(others(&scene.root), before, "{what}: nothing else is touched");
+        let folder = scene.root.join(".git/refs/heads/x");
+        assert!(found != Removal::Removed || !folder.exists(), "{what}: a folder in which nothing is left goes too");
+        let _ = fs::remove_file(scene.root.join(".git/packed-refs.lock"));
+        let _ = fs::remove_file(scene.root.join(".git/refs/heads/x/y.lock"));
         git(&scene.root, &["fsck", "--full"]);
     }
 }
