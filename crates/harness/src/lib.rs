@@ -65,16 +65,14 @@ pub use cause::ErrorCause;
 pub use clock::{ReadClockError, RunClock};
 pub use collection::{Collection, CollectionProblem, seal_collection};
 pub use decide::{Answer, Ask, DecideError, ExamFiles, decide};
-pub use engines::{
-    Engine, EngineConfig, Engines, FAKE, check_source, draft_source, find_engine, is_built_in, list_sources,
-};
+pub use engines::{Engine, EngineConfig, Engines, FAKE, draft_source, find_engine, is_built_in};
 pub use gc::{Act, CollectError, Kept, Retention, RunFate, Stuff, StuffFate, Swept, gc, hold};
 pub use halt::{Halt, HaltError, HaltSet, Halted, Resumed, halt, halted, resume};
 pub use harness::{Harness, OpenHarnessError};
 pub use home::{Home, HomePlace, OpenHomeError};
 pub use host::{GatherHostError, Tools};
 pub use look::{Look, LookError, Looked, Shown, look_around};
-pub use model::{ModelAsk, ModelSetting, ModelSettings, ProxySetting, RecordRow, check_record, list_records};
+pub use model::{ModelAsk, ModelSetting, ModelSettings, ProxySetting};
 pub use named_repositories::NamedRepositories;
 pub use recorder::execution_rules;
 pub use recover::{RecoverError, Recovered, left_work, recover};
