@@ -15,6 +15,7 @@ use bridge::{Limits, NetworkClass};
 use contract::decision::Profile;
 use contract::engine::variable_name;
 use contract::source::{Loaded, Spans};
+use cortex::RecordPlaces;
 use harness::{Engines, HomePlace, ModelSettings, NamedRepositories, Tools};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,6 +70,7 @@ pub(crate) struct Config {
     pub(crate) workspace: Option<PathBuf>,
     pub(crate) sandbox_floor: Option<Profile>,
     pub(crate) tools: Tools,
+    pub(crate) records: RecordPlaces,
     pub(crate) models: ModelSettings,
     pub(crate) engines: Engines,
     pub(crate) named_repositories: NamedRepositories,
@@ -98,16 +100,18 @@ impl Config {
         let workspace = workspace.map(|(path, _)| path);
         let layers = read_layers(workspace.as_deref())?;
         let sandbox_floor = sandbox_floor(&layers, &mut settings);
-        let models = models::resolve(&layers, &home, workspace.as_deref(), &mut settings)?;
-        let engines = engines::resolve(&layers, workspace.as_deref(), &mut settings)?;
+        let models = models::resolve(&layers, &mut settings)?;
+        let engines = engines::resolve(&layers, &mut settings)?;
         let store = store::resolve(&layers, &mut settings)?;
         let named_repositories = named_repositories(&layers, workspace.as_deref(), &engines, &mut settings);
+        let records = RecordPlaces::new(&home, workspace.as_deref());
         Ok(Self {
             home,
             home_named,
             workspace,
             sandbox_floor,
             tools: tools(),
+            records,
             models,
             engines,
             named_repositories,

@@ -40,6 +40,7 @@ impl Context {
             harness = harness.with_lease(lease);
         }
         Ok(harness
+            .with_records(self.config.records.clone())
             .with_models(self.config.models.clone())
             .with_engines(self.config.engines.clone())
             .with_named_repositories(self.config.named_repositories.clone()))

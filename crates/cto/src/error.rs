@@ -142,6 +142,24 @@ impl From<ledger::ReadLedgerError> for CommandError {
     }
 }
 
+impl From<cortex::WriteDraftError> for CommandError {
+    fn from(error: cortex::WriteDraftError) -> Self {
+        let usage = Self::usage(&error);
+        match error {
+            cortex::WriteDraftError::NoWorkspace => usage.hint("cto init DIR"),
+            cortex::WriteDraftError::Exists { engine, .. } => {
+                usage.hint(format!("edit it by hand, or: cto admit source {engine} --replace"))
+            }
+            cortex::WriteDraftError::Write { .. } => {
+                usage.hint("a record that is there is edited by hand, never overwritten")
+            }
+            cortex::WriteDraftError::ReplacedTooOften(_) => usage,
+            cortex::WriteDraftError::Io(error) => error.into(),
+            cortex::WriteDraftError::Encode(error) => error.into(),
+        }
+    }
+}
+
 impl From<std::io::Error> for CommandError {
     fn from(error: std::io::Error) -> Self {
         Self::blocked(error)

@@ -27,6 +27,7 @@ pub(super) struct Measured {
     pub(super) files: Vec<usize>,
     pub(super) code_lines: usize,
     pub(super) unwraps: usize,
+    /// Packages of others; crates of the workspace have no source.
     pub(super) locked: usize,
     pub(super) cycle: Cycle,
     functions: Vec<usize>,
@@ -70,7 +71,7 @@ pub(super) fn measure(root: &Path) -> Outcome<Measured> {
         }
     }
     let lock = fs::read_to_string(root.join("Cargo.lock")).unwrap_or_default();
-    measured.locked = lock.lines().filter(|line| *line == "[[package]]").count();
+    measured.locked = lock.lines().filter(|line| line.starts_with("source = ")).count();
     Ok(measured)
 }
 

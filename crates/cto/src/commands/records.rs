@@ -2,7 +2,8 @@
 
 use contract::Stamp;
 use contract::text::shown;
-use harness::{RecordRow, RunClock, list_records, list_sources};
+use cortex::{RecordRow, list_records};
+use harness::RunClock;
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -14,9 +15,7 @@ pub(crate) fn records(context: &Context) -> Result<u8, CommandError> {
     let Some(workspace) = &context.config.workspace else {
         return Err(CommandError::usage("records lie in a workspace, and there is none here").hint("cto init DIR"));
     };
-    let now = now()?;
-    let mut rows = list_records(&context.config.models, now)?;
-    rows.extend(list_sources(&context.config.engines, &context.config.models, now)?);
+    let rows = list_records(&context.config.records, now()?)?;
     if output.json {
         output.print_json(&rows.iter().map(document).collect::<Vec<_>>())?;
     } else if rows.is_empty() {
@@ -35,7 +34,7 @@ pub(super) fn now() -> Result<Stamp, CommandError> {
 pub(super) fn document(row: &RecordRow) -> Value {
     json!({
         "file": row.file.display().to_string(),
-        "kind": row.kind,
+        "kind": row.kind.as_str(),
         "problem": row.problem,
         "sha256": row.sha256,
         "signed_by": row.signed_by,
@@ -57,8 +56,8 @@ pub(super) fn line(output: Output, row: &RecordRow) -> String {
         None => status,
     };
     if output.terminal {
-        format!("  {mark} {:<18}  {subject:<40}  {status}\n      {}\n", row.kind, output.paint.dim(&file))
+        format!("  {mark} {:<18}  {subject:<40}  {status}\n      {}\n", row.kind.as_str(), output.paint.dim(&file))
     } else {
-        format!("{} {subject} {status} {file}\n", row.kind.replace(' ', "-"))
+        format!("{} {subject} {status} {file}\n", row.kind.as_str().replace(' ', "-"))
     }
 }

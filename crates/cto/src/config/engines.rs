@@ -49,12 +49,8 @@ pub(crate) struct EngineFile {
 }
 
 /// All layers together; of everything but the gate, what a later one says holds. Of the gate each speaks for itself.
-pub(super) fn resolve(
-    layers: &[Layer],
-    workspace: Option<&Path>,
-    settings: &mut Vec<Setting>,
-) -> Result<Engines, CommandError> {
-    let mut engines = Engines { admissions: workspace.map(|dir| dir.join("admissions/source")), ..Engines::default() };
+pub(super) fn resolve(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<Engines, CommandError> {
+    let mut engines = Engines::default();
     let mut shown = BTreeMap::new();
     for Layer { path, file, of, .. } in layers {
         for (id, said) in &file.engines {

@@ -2,7 +2,7 @@
 //! own files may say it: a workspace names classes and never what they stand for.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -141,18 +141,8 @@ impl FromStr for CredentialName {
 }
 
 /// All layers together; what a later one says of a name holds.
-pub(super) fn resolve(
-    layers: &[Layer],
-    home: &Path,
-    workspace: Option<&Path>,
-    settings: &mut Vec<Setting>,
-) -> Result<ModelSettings, CommandError> {
-    let mut models = ModelSettings {
-        admissions: workspace.map(|dir| dir.join("admissions/model")),
-        decision: workspace.map(|dir| dir.join("decisions/provider.yaml")),
-        allowed_signers: Some(home.join("trust/allowed_signers")),
-        ..ModelSettings::default()
-    };
+pub(super) fn resolve(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<ModelSettings, CommandError> {
+    let mut models = ModelSettings::default();
     let mut shown = BTreeMap::new();
     for layer in layers {
         refuse_workspace(layer)?;

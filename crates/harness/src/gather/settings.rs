@@ -28,7 +28,7 @@ pub(crate) fn settings(harness: &Harness, task: &Task, ask: &Ask, now: Stamp) ->
     let engine_unavailable = (!gated && task.fake.is_none())
         .then(|| format!("`{}` says nothing to the fake engine, and no other engine was named", task.contract.task_id));
     let model = wire.map(|wire| {
-        let mut facts = model::facts(&harness.models, wire, &ask.model, now);
+        let mut facts = model::facts(&harness.models, &harness.records, wire, &ask.model, now);
         facts.auth_bridge = engine.as_ref().and_then(|engine| model::auth_bridge(&harness.models, &facts, engine));
         facts
     });

@@ -59,8 +59,6 @@ pub struct EngineConfig {
 pub struct Engines {
     /// By id; an engine that comes with the harness is there also without an entry.
     pub configured: BTreeMap<String, EngineConfig>,
-    /// The workspace's `admissions/source`.
-    pub admissions: Option<PathBuf>,
 }
 
 /// One engine, as a run gets it.

@@ -6,15 +6,9 @@ use std::path::PathBuf;
 use bridge::{Credential, Limits, NetworkClass, Price, ResponsesWire, ShapeShim};
 use contract::ModelPair;
 
-/// Where records lie and what their classes stand for on this machine. Holds where credentials come from, never one.
+/// Meaning of the classes that records name, on this machine. Holds where credentials come from, never one.
 #[derive(Debug, Clone, Default)]
 pub struct ModelSettings {
-    /// The workspace's `admissions/model`.
-    pub admissions: Option<PathBuf>,
-    /// The workspace's `decisions/provider.yaml`.
-    pub decision: Option<PathBuf>,
-    /// Whose signatures of records count.
-    pub allowed_signers: Option<PathBuf>,
     /// By class.
     pub credential_sources: BTreeMap<String, Credential>,
     /// By class.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use contract::Digest;
 use contract::decision::Shortfall;
 use contract::report::HostFacts;
+use cortex::RecordPlaces;
 use evidence::HarnessKey;
 use ledger::Ledger;
 use sandbox::Supervisor;
@@ -28,6 +29,7 @@ pub struct Harness {
     pub(crate) git: tree::Git,
     pub(crate) tools: Tools,
     pub(crate) host: HostFacts,
+    pub(crate) records: RecordPlaces,
     pub(crate) models: ModelSettings,
     pub(crate) engines: Engines,
     pub(crate) named_repositories: NamedRepositories,
@@ -84,6 +86,7 @@ impl Harness {
             git,
             tools,
             host,
+            records: RecordPlaces::default(),
             models: ModelSettings::default(),
             engines: Engines::default(),
             named_repositories: NamedRepositories::default(),
@@ -99,6 +102,11 @@ impl Harness {
     /// With leases of this length.
     pub fn with_lease(self, lease: Duration) -> Self {
         Self { lease, ..self }
+    }
+
+    /// With the places of the operator's records; without them nothing is admitted.
+    pub fn with_records(self, records: RecordPlaces) -> Self {
+        Self { records, ..self }
     }
 
     /// With what the operator's configuration says of models; without it no model can be used.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use bridge::{Credential, NetworkClass};
 use contract::engine::{GateSaid, GateSpeaker};
 use contract::{Purpose, Report, Stage};
+use cortex::RecordPlaces;
 use fixtures::scripted::{Reply, Script, ScriptedServer, Step, When};
 use harness::{Ask, EngineConfig, Engines, Harness, ModelAsk, ModelSettings, Quiet, Task, Watch, govern};
 use serde_json::json;
@@ -121,9 +122,10 @@ impl<'a> Lab<'a> {
             settle_seconds: Some(1),
             ..EngineConfig::default()
         };
-        let engines = Engines { configured: [("case".to_owned(), config)].into(), ..Engines::default() };
+        let engines = Engines { configured: [("case".to_owned(), config)].into() };
         let harness = self.context.harness_at(&self.dir.path().join("home").into())?;
-        Ok(harness.with_models(models).with_engines(engines))
+        // No record of the operator's has a say in what is tried here.
+        Ok(harness.with_records(RecordPlaces::default()).with_models(models).with_engines(engines))
     }
 
     fn admission(&self) -> Result<PathBuf, CommandError> {

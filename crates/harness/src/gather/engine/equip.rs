@@ -1,24 +1,22 @@
 //! What an engine that is not part of the harness comes with: its program as it is kept, who says what of its gate, and
 //! whether its source is admitted. Gathers; judges nothing.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use contract::decision::Shortfall;
 use contract::engine::{EngineSetting, ProgramFact, ProgramFound};
 use contract::record::{Found, SourceAdmission};
 use contract::{Stamp, canonical_digest};
+use cortex::{RecordSigners, load_source_admission};
 use untrusted_fs::own_files::{self, OwnPath as _};
 
 use super::identity::{self, Pieces};
 use super::kept::{Cellar, CheckCopyError, Kept};
 use super::locate;
 use crate::gather::ladder;
-use crate::gather::model::{RecordRow, Signers, read_record};
 use crate::home::ask::Ask;
-use crate::home::engines::{Engine, Engines};
+use crate::home::engines::Engine;
 use crate::home::host::Tools;
-use crate::home::model_settings::ModelSettings;
 use crate::run::harness::Harness;
 
 /// An engine with its program at hand.
@@ -58,9 +56,7 @@ pub(crate) fn equip(harness: &Harness, engine: Engine, ask: &Ask, now: Stamp, lo
 
 /// The record of the workspace.
 pub(crate) fn admission(harness: &Harness, engine: &str, now: Stamp) -> Found<SourceAdmission> {
-    let Some(folder) = &harness.engines.admissions else { return Found::Missing };
-    let signers = Signers::read(&harness.models, now);
-    read_record(&folder.join(format!("{engine}.yaml")), SourceAdmission::problems, &signers)
+    load_source_admission(&harness.records, engine, &RecordSigners::read_allowed(&harness.records, now))
 }
 
 /// The program: the admitted copy, unless another is named; else what the operator's path has, which is copied. Where it
@@ -138,35 +134,6 @@ pub fn find_engine(engine: &Engine, tools: &Tools) -> Result<PathBuf, Shortfall>
     let located = locate::program(engine, &tools.operator_path)?;
     locate::interpreter(engine, &tools.operator_path)?;
     Ok(located.executable())
-}
-
-/// One source admission, for people to see.
-pub fn check_source(settings: &ModelSettings, file: &Path, now: Stamp) -> RecordRow {
-    let found = read_record(file, SourceAdmission::problems, &Signers::read(settings, now));
-    let record = found.record();
-    RecordRow {
-        kind: "engine source",
-        file: file.to_owned(),
-        subject: record.map(|record| record.source_id.clone()),
-        status: record.map(|record| record.status.clone()),
-        problem: match &found {
-            Found::Missing => Some("it is not there".to_owned()),
-            Found::Invalid { why } => Some(why.clone()),
-            Found::Record { .. } => None,
-        },
-        sha256: found.sha256(),
-        signed_by: found.signed_by().map(str::to_owned),
-    }
-}
-
-/// The source admissions of the workspace.
-pub fn list_sources(engines: &Engines, settings: &ModelSettings, now: Stamp) -> io::Result<Vec<RecordRow>> {
-    let Some(folder) = engines.admissions.as_ref().filter(|folder| folder.own_is_dir()) else { return Ok(Vec::new()) };
-    let mut files: Vec<PathBuf> =
-        own_files::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
-    files.retain(|file| file.extension().is_some_and(|ending| ending == "yaml"));
-    files.sort();
-    Ok(files.iter().map(|file| check_source(settings, file, now)).collect())
 }
 
 fn below(kept: &Kept) -> String {

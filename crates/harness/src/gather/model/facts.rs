@@ -4,18 +4,23 @@ use bridge::{Credential, Endpoint};
 use contract::model::{AuthBridgeFact, CredentialFact, EndpointFact, ModelFacts, Wire};
 use contract::record::{Found, ModelAdmission, ProviderDecision};
 use contract::{ModelPair, Stamp};
+use cortex::{RecordPlaces, RecordSigners, load_model_admission, load_provider_decision};
 
 use super::reach::Reach;
-use super::records;
-use super::signed::Signers;
 use crate::home::engines::Engine;
 use crate::home::model_settings::{ModelAsk, ModelSettings};
 
 /// What stands for and against the requested pair on this machine, for an engine that speaks this wire.
-pub(crate) fn facts(settings: &ModelSettings, wire: Wire, ask: &ModelAsk, now: Stamp) -> ModelFacts {
-    let signers = Signers::read(settings, now);
-    let admission = records::admission(settings, ask.admission_file.as_deref(), ask.pair.as_ref(), &signers);
-    let decision = records::decision(settings, &signers);
+pub(crate) fn facts(
+    settings: &ModelSettings,
+    places: &RecordPlaces,
+    wire: Wire,
+    ask: &ModelAsk,
+    now: Stamp,
+) -> ModelFacts {
+    let signers = RecordSigners::read_allowed(places, now);
+    let admission = load_model_admission(places, ask.admission_file.as_deref(), ask.pair.as_ref(), &signers);
+    let decision = load_provider_decision(places, &signers);
     let fitting = ask.pair.as_ref().zip(admission.record()).filter(|(pair, record)| record.is_for(pair));
     let (credential, endpoint) = match fitting {
         None => (CredentialFact::NotLooked, EndpointFact::NotLooked),

@@ -1,0 +1,270 @@
+//! Drafts of admissions. A draft admits nothing: each member that only a person knows holds a placeholder.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use contract::engine::{IdentityCheck, ProgramFound};
+use contract::record::{Found, LicenseStatus, ModelAdmission, SourceAdmission, placeholder};
+use contract::text::shown;
+use contract::{ModelPair, MutationMode, Stamp};
+use untrusted_fs::own_files::{OwnOptions as _, OwnPath as _};
+
+use crate::places::RecordPlaces;
+
+const DRAFT: &str = "draft";
+const SOURCE_HEAD: &str = "# A draft. Replace every <FILL IN>, resolve the licence, then set status: admitted.\n";
+/// Records of one engine that are kept beside the one that counts.
+const MOST_REPLACED: u32 = 999;
+
+/// Reason why a draft was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteDraftError {
+    #[error("an admission lies in a workspace, and there is none here")]
+    NoWorkspace,
+    #[error("{} is there", shown(&.path.display().to_string()))]
+    Exists { engine: String, path: PathBuf },
+    #[error("{} was replaced too often", shown(&.0.display().to_string()))]
+    ReplacedTooOften(PathBuf),
+    #[error("cannot write {}: {error}", .path.display())]
+    Write {
+        path: PathBuf,
+        #[source]
+        error: io::Error,
+    },
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Encode(#[from] serde_json::Error),
+}
+
+/// Facts about an engine's program that a draft takes over.
+#[derive(Debug)]
+pub struct SourceDraftFacts {
+    pub engine: String,
+    pub program: ProgramFound,
+    /// Path that lasts: of the program itself, or of its copy in the home.
+    pub executable_path: String,
+    pub identity_check: IdentityCheck,
+    pub command_shape: Vec<String>,
+    /// The members below are what the program's package says of itself.
+    pub package_name: Option<String>,
+    pub package_version: Option<String>,
+    pub package_license: Option<String>,
+    pub package_url: Option<String>,
+}
+
+/// Drafts an admission of a pair. An empty class is left for a person to fill in.
+pub fn draft_model_admission(
+    pair: &ModelPair,
+    credential_class: &str,
+    network_class: &str,
+    now: Stamp,
+) -> ModelAdmission {
+    let said = |class: &str| if class.is_empty() { placeholder("the class") } else { class.to_owned() };
+    ModelAdmission {
+        admission_timestamp: now.to_string(),
+        allowed_network_class: said(network_class),
+        approval_source: placeholder("who approves, and where that is written"),
+        credential_source_class: said(credential_class),
+        model: pair.model.clone(),
+        provider: pair.provider.clone(),
+        review_trigger: placeholder("when this is to be looked at again"),
+        status: DRAFT.to_owned(),
+        evidence_expectations: None,
+        expires_at: None,
+        max_stage: None,
+    }
+}
+
+/// Drafts the admission of an engine's source. `standing` is the record that the draft would replace.
+pub fn draft_source_admission(
+    facts: SourceDraftFacts,
+    standing: &Found<SourceAdmission>,
+    now: Stamp,
+) -> SourceAdmission {
+    let program = facts.program;
+    let version = facts.package_version.unwrap_or(program.version);
+    let previous = standing.record().map(|record| &record.source_id).filter(|id| **id != program.source_id);
+    let license = facts.package_license.as_deref().unwrap_or("none stated");
+    SourceAdmission {
+        status: DRAFT.to_owned(),
+        source_id: format!("{}@{version}+{}", facts.engine, &program.tree_sha256.to_string()[..12]),
+        source_url: facts.package_url.unwrap_or_else(|| placeholder("where it comes from")),
+        pinned_commit: None,
+        version: Some(version.clone()),
+        previous_source_id: previous.cloned(),
+        license_note: format!("{license}, as its package says; {}", placeholder("whether it may be used here")),
+        license_status: LicenseStatus::Unresolved,
+        internal_use_note: None,
+        retrieval_date: now.to_string().chars().take(10).collect(),
+        retrieval_command: match &facts.package_name {
+            Some(name) => format!("npm install {name}@{version}"),
+            None => placeholder("the command that retrieved it"),
+        },
+        integrity_reference: None,
+        observed_branch: None,
+        commit_date: None,
+        toolchain: BTreeMap::new(),
+        built_at: None,
+        build_command: None,
+        executable_path: facts.executable_path,
+        package_name: facts.package_name,
+        executable: if program.executable.is_empty() { ".".to_owned() } else { program.executable },
+        executable_sha256: program.executable_sha256,
+        source_tree_sha256: program.tree_sha256,
+        interpreter_sha256: program.interpreter_sha256,
+        identity_check: facts.identity_check,
+        command_shape: facts.command_shape,
+        allowed_execution_modes: vec![MutationMode::CopiedFixture],
+        protected_source_boundary: "the copy in the harness's home, read-only".to_owned(),
+        approval_source: placeholder("who approves, and where that is written"),
+        approval_timestamp: now.to_string(),
+        review_trigger: placeholder("when this is to be looked at again"),
+        expires_at: None,
+        max_stage: None,
+        engine: facts.engine,
+    }
+}
+
+/// Writes a model admission under the name of its pair. A record that is there is never overwritten.
+pub fn write_model_draft(places: &RecordPlaces, record: &ModelAdmission) -> Result<PathBuf, WriteDraftError> {
+    let folder = places.model_admissions().ok_or(WriteDraftError::NoWorkspace)?;
+    let path = folder.join(format!("{}__{}.json", plain_name(&record.provider), plain_name(&record.model)));
+    let mut text = serde_json::to_string_pretty(record)?;
+    text.push('\n');
+    match write_new(&path, &text) {
+        Ok(()) => Ok(path),
+        Err(error) => Err(WriteDraftError::Write { path, error }),
+    }
+}
+
+/// File for the draft of an engine's source; an error if a record is there that is not to be replaced.
+pub fn source_draft_path(places: &RecordPlaces, engine: &str, replace: bool) -> Result<PathBuf, WriteDraftError> {
+    let path = places.source_admission(engine).ok_or(WriteDraftError::NoWorkspace)?;
+    match path.own_exists() && !replace {
+        true => Err(WriteDraftError::Exists { engine: engine.to_owned(), path }),
+        false => Ok(path),
+    }
+}
+
+/// Writes a source admission. A record that is there is put aside.
+pub fn write_source_draft(path: &Path, record: &SourceAdmission) -> Result<(), WriteDraftError> {
+    let text = draft_yaml(record)?;
+    if path.own_exists() {
+        put_aside(path)?;
+    }
+    Ok(write_new(path, &text)?)
+}
+
+/// Writes a file that must not be there yet, and the folders above it.
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    OpenOptions::new().write(true).create_new(true).own_open(path)?.write_all(text.as_bytes())
+}
+
+/// Renames the record before, so that it stays under a name that no engine has.
+fn put_aside(path: &Path) -> Result<(), WriteDraftError> {
+    let mut names = (1..=MOST_REPLACED).map(|number| path.with_extension(format!("yaml.{number}")));
+    match names.find(|aside| !aside.own_exists()) {
+        Some(aside) => Ok(fs::rename(path, aside)?),
+        None => Err(WriteDraftError::ReplacedTooOften(path.to_owned())),
+    }
+}
+
+/// A field a line, each value as JSON writes it, which YAML reads.
+fn draft_yaml(record: &SourceAdmission) -> Result<String, serde_json::Error> {
+    let mut text = SOURCE_HEAD.to_owned();
+    if let serde_json::Value::Object(fields) = serde_json::to_value(record)? {
+        for (name, value) in fields {
+            text.push_str(&format!("{name}: {value}\n"));
+        }
+    }
+    Ok(text)
+}
+
+fn plain_name(text: &str) -> String {
+    let kept = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' };
+    text.chars().map(kept).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use contract::Digest;
+    use untrusted_fs::own_files;
+
+    use super::*;
+    use crate::{RecordSigners, load_source_admission};
+
+    fn now() -> Stamp {
+        Stamp::from_unix(Duration::from_secs(1_772_359_200)).unwrap()
+    }
+
+    fn facts(source_id: &str) -> SourceDraftFacts {
+        let digest = Digest::of(b"x");
+        let program = ProgramFound {
+            version: "1.0".to_owned(),
+            source_id: source_id.to_owned(),
+            executable: String::new(),
+            executable_sha256: digest,
+            tree_sha256: digest,
+            interpreter_sha256: None,
+            command_shape_sha256: digest,
+        };
+        SourceDraftFacts {
+            engine: "codex".to_owned(),
+            program,
+            executable_path: "/usr/bin/codex".to_owned(),
+            identity_check: serde_json::from_str(r#"{"argv": ["--version"], "expect": "codex"}"#).unwrap(),
+            command_shape: vec!["exec".to_owned()],
+            package_name: None,
+            package_version: Some("1.2".to_owned()),
+            package_license: None,
+            package_url: None,
+        }
+    }
+
+    #[test]
+    fn a_drafted_source_is_read_again_and_replaced_by_request_alone() {
+        let workspace = tempfile::tempdir().unwrap();
+        let places = RecordPlaces::new(workspace.path(), Some(workspace.path()));
+        let load = || load_source_admission(&places, "codex", &RecordSigners::read_allowed(&places, now()));
+        let path = source_draft_path(&places, "codex", false).unwrap();
+        let first = draft_source_admission(facts("codex@1.0+a"), &load(), now());
+        write_source_draft(&path, &first).unwrap();
+        assert_eq!(load().record(), Some(&first));
+        assert_eq!((first.previous_source_id.as_deref(), first.executable.as_str()), (None, "."));
+
+        let refused = source_draft_path(&places, "codex", false).unwrap_err();
+        assert!(
+            matches!(refused, WriteDraftError::Exists { .. }) && refused.to_string().ends_with("codex.yaml is there")
+        );
+        let second = draft_source_admission(facts("codex@2.0+b"), &load(), now());
+        assert_eq!(second.previous_source_id.as_deref(), Some(first.source_id.as_str()));
+        write_source_draft(&source_draft_path(&places, "codex", true).unwrap(), &second).unwrap();
+        assert_eq!(load().record(), Some(&second));
+        let aside = own_files::read_to_string(path.with_extension("yaml.1")).unwrap();
+        assert_eq!(aside, draft_yaml(&first).unwrap());
+    }
+
+    #[test]
+    fn a_drafted_model_overwrites_nothing() {
+        let workspace = tempfile::tempdir().unwrap();
+        let places = RecordPlaces::new(workspace.path(), Some(workspace.path()));
+        let record = draft_model_admission(&ModelPair::new("p", "m:1/a").unwrap(), "", "n", now());
+        let path = write_model_draft(&places, &record).unwrap();
+        assert!(path.ends_with("admissions/model/p__m_1_a.json"));
+        assert!(record.credential_source_class.starts_with("<FILL IN") && record.allowed_network_class == "n");
+        let refused = write_model_draft(&places, &ModelAdmission { status: "admitted".to_owned(), ..record });
+        assert!(matches!(refused, Err(WriteDraftError::Write { .. })));
+        assert!(own_files::read_to_string(path).unwrap().contains("\"draft\""));
+        let nowhere =
+            write_model_draft(&RecordPlaces::default(), &draft_model_admission(&"p/m".parse().unwrap(), "", "", now()));
+        assert!(matches!(nowhere, Err(WriteDraftError::NoWorkspace)));
+    }
+}

@@ -1,0 +1,89 @@
+//! Signatures of records: `FILE.sig` beside the file, by a key that `trust/allowed_signers` in the home allows.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use contract::Stamp;
+use contract::text::shown;
+use evidence::signers::AllowedSigners;
+use evidence::sshsig::{VerifySignatureError, verify_signature};
+
+use crate::load::read_bounded;
+use crate::places::RecordPlaces;
+
+/// Namespace of signatures of records: `ssh-keygen -Y sign -n cto-record@v1`.
+const RECORD_NAMESPACE: &str = "cto-record@v1";
+
+/// Keys whose signatures of records count at a given time.
+#[derive(Debug)]
+pub struct RecordSigners {
+    allowed: Result<AllowedSigners, Arc<io::Error>>,
+    now: Stamp,
+}
+
+/// Reason why the signature beside a record does not count.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CheckSignatureError {
+    #[error("its signature cannot be read: {0}")]
+    Read(#[source] io::Error),
+    #[error("its signature does not hold: {error}{remedy}")]
+    Invalid {
+        #[source]
+        error: VerifySignatureError,
+        /// Command that makes one that counts, where the record itself may be good.
+        remedy: String,
+    },
+    #[error("allowed_signers cannot be read: {0}")]
+    ReadAllowed(#[source] Arc<io::Error>),
+    #[error("it is signed by {0}, whom allowed_signers does not allow")]
+    NotAllowed(String),
+}
+
+impl RecordSigners {
+    /// Reads the list of allowed signers. A list that cannot be read allows nobody, and says so where a signature is met.
+    pub fn read_allowed(places: &RecordPlaces, now: Stamp) -> Self {
+        let text = places.allowed_signers().map_or(Ok(Vec::new()), |file| read_bounded(&file));
+        let allowed = match text {
+            Ok(bytes) => Ok(AllowedSigners::parse(&String::from_utf8_lossy(&bytes))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(AllowedSigners::default()),
+            Err(error) => Err(Arc::new(error)),
+        };
+        Self { allowed, now }
+    }
+
+    /// Finds the key that signed these bytes of a file; none if there is no signature. A signature that is there and does not
+    /// hold is an error: the person who put it there meant something by it.
+    pub(crate) fn find_signer(&self, file: &Path, bytes: &[u8]) -> Result<Option<String>, CheckSignatureError> {
+        let mut beside = file.as_os_str().to_owned();
+        beside.push(".sig");
+        let signature = match read_bounded(Path::new(&beside)) {
+            Ok(signature) => signature,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(CheckSignatureError::Read(error)),
+        };
+        let key = verify_signature(&String::from_utf8_lossy(&signature), bytes, RECORD_NAMESPACE)
+            .map_err(|error| CheckSignatureError::Invalid { error, remedy: signing_remedy(error, file) })?;
+        let allowed = self.allowed.as_ref().map_err(|error| CheckSignatureError::ReadAllowed(Arc::clone(error)))?;
+        if allowed.allow(&key, RECORD_NAMESPACE, self.now) {
+            Ok(Some(key.key_id()))
+        } else {
+            Err(CheckSignatureError::NotAllowed(key.key_id()))
+        }
+    }
+}
+
+/// Ends the text of an error with what to do, where another key would help.
+fn signing_remedy(error: VerifySignatureError, file: &Path) -> String {
+    match error {
+        VerifySignatureError::KeyType => {
+            let name = file.file_name().map(|name| shown(&name.to_string_lossy())).unwrap_or_default();
+            format!(
+                "; only ed25519 keys count: sign it anew with `ssh-keygen -Y sign -n {RECORD_NAMESPACE} -f ~/.ssh/id_ed25519 {name}`"
+            )
+        }
+        VerifySignatureError::Shape | VerifySignatureError::Namespace | VerifySignatureError::Signature => {
+            String::new()
+        }
+    }
+}
