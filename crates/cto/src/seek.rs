@@ -8,13 +8,10 @@ use contract::text::shown;
 use evidence::PublicKey;
 use evidence::verify::{AskedRun, OpenBundleError, VerifiedBundle, VerifyBundleError};
 use harness::{Home, asked_run};
-use ledger::{EntryKind, Found, Ledger, RunCollected, RunRow};
+use ledger::{BundleOrigin, Bundles, EntryKind, Found, KeptBundle, Ledger, RunCollected, RunRow};
 
 use crate::context::Context;
 use crate::error::CommandError;
-
-/// The folder of a home that holds its bundles.
-const RUNS: &str = "harness-runs";
 
 /// A run's bundle, which is not collected while this value lives.
 #[derive(Debug)]
@@ -30,7 +27,7 @@ pub(crate) struct FoundRun {
 
 impl FoundRun {
     fn new(id: String, bundle: PathBuf, signer: Option<PublicKey>, asked: Option<AskedRun>) -> Self {
-        Self { _held: harness::hold(&bundle), id, bundle, signer, asked }
+        Self { _held: ledger::hold_bundle(&bundle), id, bundle, signer, asked }
     }
 
     /// A bundle by its path, wherever it lies.
@@ -137,18 +134,13 @@ impl<'a> Places<'a> {
 
     /// The run of a bundle that lies in the home; none for one that lies elsewhere, which needs no home at all.
     fn asked_at(&mut self, bundle: &Path) -> Result<Option<AskedRun>, CommandError> {
-        let Ok(real) = bundle.canonicalize() else { return Ok(None) };
-        let root = real.parent().filter(|runs| runs.ends_with(RUNS)).and_then(Path::parent);
-        if !self.context.config.home.canonicalize().is_ok_and(|home| root == Some(&home)) {
-            return Ok(None);
-        }
+        let Some(name) = Bundles::in_home(&self.context.config.home).name_at(bundle) else { return Ok(None) };
         // A ledger that cannot be read knows nothing of a bundle that is checked by itself; `verify RUN` says what is wrong with it.
         let read = || Home::existing(&self.context.config.place()).ok()?.ledger_to_read().ok()?;
         if self.ledger.is_none() {
             self.ledger = Some(read());
         }
-        let name = real.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let Ok(run_id) = RunId::try_from(name.to_owned()) else { return Ok(None) };
+        let Ok(run_id) = RunId::try_from(name) else { return Ok(None) };
         let ledger = self.ledger.as_ref().and_then(Option::as_ref);
         match ledger.map_or(Ok(Found::None), |ledger| ledger.run_find(run_id.as_str()))? {
             Found::One(row) => Ok(Some(asked_run(&row))),
@@ -175,12 +167,8 @@ fn found_run(home: &Home, ledger: &Ledger, row: RunRow) -> Result<Sought, Comman
     if row.status == ledger::RunStatus::Running {
         return Err(CommandError::blocked(format!("{} is still running", row.run_id)).hint("cto runs --status running"));
     }
-    let (bundle, asked) = (home.bundle(&row.run_id), Some(asked_run(&row)));
-    if bundle.is_dir() {
-        return Ok(Sought::Bundle(Box::new(FoundRun::new(row.run_id.to_string(), bundle, None, asked))));
-    }
-    if let Some(found) = imported(home, &row.run_id, asked) {
-        return Ok(Sought::Bundle(Box::new(found)));
+    if let Some(kept) = home.bundles().find_bundle(&row.run_id) {
+        return Ok(Sought::Bundle(Box::new(kept_run(home.bundles(), &kept, asked_run(&row)))));
     }
     if let Some(collected) = ledger.run_collection(&row.run_id)? {
         return Ok(Sought::Collected(Box::new(row), collected));
@@ -189,13 +177,17 @@ fn found_run(home: &Home, ledger: &Ledger, row: RunRow) -> Result<Sought, Comman
         let message = format!("the bundle of {} lies in another home that shares this ledger", row.run_id);
         return Err(CommandError::fail(message).hint("cto export there, then cto import FILE here"));
     }
+    let bundle = home.bundles().bundle_dir(&row.run_id);
     let message = format!("the bundle of {} is gone: {} does not exist", row.run_id, bundle.display());
     Err(CommandError::fail(message).hint("restore it from a backup; the ledger still knows its digest"))
 }
 
-fn imported(home: &Home, id: &RunId, asked: Option<AskedRun>) -> Option<FoundRun> {
-    let bundle = harness::imported_bundle(home, id);
-    bundle.is_dir().then(|| FoundRun::new(id.to_string(), bundle, harness::imported_signer(home, id), asked))
+fn kept_run(bundles: &Bundles, kept: &KeptBundle, asked: AskedRun) -> FoundRun {
+    let signer = match kept.origin {
+        BundleOrigin::Own => None,
+        BundleOrigin::Imported => bundles.import_signer(&asked.run_id).and_then(|text| PublicKey::parse(&text)),
+    };
+    FoundRun::new(asked.run_id.to_string(), kept.dir.clone(), signer, Some(asked))
 }
 
 /// An imported run as the ledger recorded it when it was taken in.
@@ -208,7 +200,7 @@ fn asked_import(ledger: Option<&Ledger>, id: &RunId) -> Result<AskedRun, Command
 
 /// A whole id or last part wins over the beginning of a longer one, as in the ledger.
 fn find_imported(home: &Home, ledger: Option<&Ledger>, reference: &str) -> Result<Option<FoundRun>, CommandError> {
-    let all = harness::imported_runs(home)?;
+    let all = home.bundles().list_imported()?;
     let whole = |run: &&RunId| run.as_str() == reference || run.suffix() == reference;
     let begins = |run: &&RunId| run.as_str().starts_with(reference) || run.suffix().starts_with(reference);
     let mut found: Vec<&RunId> = all.iter().filter(whole).collect();
@@ -217,7 +209,10 @@ fn find_imported(home: &Home, ledger: Option<&Ledger>, reference: &str) -> Resul
     }
     match found.as_slice() {
         [] => Ok(None),
-        [one] => Ok(imported(home, one, Some(asked_import(ledger, one)?))),
+        [one] => {
+            let asked = asked_import(ledger, one)?;
+            Ok(home.bundles().find_imported(one).map(|kept| kept_run(home.bundles(), &kept, asked)))
+        }
         many => Err(ambiguous(reference, &many.iter().copied().cloned().collect::<Vec<_>>())),
     }
 }

@@ -11,7 +11,7 @@ use contract::statement::{
     PREDICATE_TYPE, Predicate, STATEMENT_TYPE, SealedBy, SignedCheck, SignedEngine, SignedEvents, SignedHarness,
     SignedLedger, SignedModel, SignedSandbox, Statement, Subject, SubjectDigest,
 };
-use contract::{BUNDLE_VERSION, Digest, EventKind, canonical_bytes, canonical_digest};
+use contract::{BUNDLE_VERSION, Digest, EventKind, RunId, canonical_bytes, canonical_digest};
 
 use crate::artifact::{Draft, WriteArtifactError};
 use crate::key::HarnessKey;
@@ -50,8 +50,13 @@ pub struct Sealed {
     pub files: usize,
 }
 
-/// Seals a draft whose last event is `run.completed` and moves it to `to`.
-pub fn seal(mut draft: Draft, mut report: Report, signing: &Signing<'_>, to: &Path) -> Result<Sealed, SealBundleError> {
+/// Seals a draft whose last event is `run.completed`. `publish` moves the finished folder to its place, for good, and gives that place.
+pub fn seal(
+    mut draft: Draft,
+    mut report: Report,
+    signing: &Signing<'_>,
+    publish: impl FnOnce(&Path, &RunId) -> Result<PathBuf, SealBundleError>,
+) -> Result<Sealed, SealBundleError> {
     if draft.events_seen().last() != Some(&EventKind::RunCompleted) {
         return Err(SealBundleError::NotCompleted);
     }
@@ -69,13 +74,10 @@ pub fn seal(mut draft: Draft, mut report: Report, signing: &Signing<'_>, to: &Pa
     stop::here("seal.attestation_written");
     make_durable(&draft)?;
     stop::here("seal.flushed");
-    fs::rename(draft.dir(), to).map_err(|error| SealBundleError::Sync(to.to_owned(), error))?;
-    stop::here("seal.renamed");
-    // A rename is one change of the file system: it is durable once the directory that got the name is.
-    to.parent().map_or(Ok(()), sync_path)?;
+    let dir = publish(draft.dir(), draft.run_id())?;
     stop::here("seal.durable");
     let files = draft.files().len();
-    Ok(Sealed { dir: to.to_owned(), report, report_bytes, attestation_sha256: Digest::of(&attestation), files })
+    Ok(Sealed { dir, report, report_bytes, attestation_sha256: Digest::of(&attestation), files })
 }
 
 /// Fills in the index of artifacts; the entry of the report itself is computed with that entry empty.

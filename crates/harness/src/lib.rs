@@ -14,7 +14,6 @@ mod work;
 
 pub use after::archive::{
     ExportRunError, ExportSource, Exported, ImportArchiveError, Imported, Manifest, TakenIn, export, import,
-    imported_bundle, imported_runs, imported_signer,
 };
 pub use after::audit::{AuditLedgerError, LedgerAudit, audit};
 pub use after::collection::{Collection, CollectionProblem, seal_collection};
@@ -33,7 +32,6 @@ pub use home::clock::{ReadClockError, RunClock};
 pub use home::engines::{Engine, EngineConfig, Engines, FAKE, is_built_in};
 pub use home::host::{GatherHostError, Tools};
 pub use home::layout::{Home, HomePlace, OpenHomeError};
-pub use home::lock::hold;
 pub use home::model_settings::{ModelAsk, ModelSetting, ModelSettings, ProxySetting};
 pub use home::named_repositories::NamedRepositories;
 pub use home::recorder::execution_rules;

@@ -14,7 +14,7 @@ use crate::home::watch::Watch;
 use crate::run::file::{OpenRunError, RunFile, Stopped};
 use crate::run::halt::Lookout;
 use crate::run::harness::Harness;
-use crate::run::lease::{is_lost, keep_late};
+use crate::run::lease::is_lost;
 use crate::seal::dead::{RecoverError, seal_stopped};
 use crate::seal::report::{Evidence, remove_work};
 use crate::work::engines::Prepared;
@@ -92,9 +92,10 @@ pub fn govern(harness: &Harness, task: &Task, ask: &Ask, watch: Watch<'_>) -> Re
 
 /// Puts the evidence of a run that lost its lease aside.
 fn late(harness: &Harness, run_id: RunId) -> GovernError {
-    let kept = harness.home.late(&run_id);
+    let bundles = harness.home.bundles();
+    let kept = bundles.late_dir(&run_id);
     remove_work(&harness.home, &run_id);
-    match keep_late(&harness.home, &run_id) {
+    match bundles.keep_late(&run_id, &harness.home.active_run(&run_id)) {
         Ok(()) => GovernError::Late { run_id, kept },
         Err(error) => GovernError::Seal(RecoverError::Io(kept, error)),
     }

@@ -5,6 +5,7 @@
 //! clock: times are passed in, and what to write is the caller's business. Tables are private; the entry format is documented in
 //! `docs/formats/ledger-entry.md`.
 
+mod bundles;
 mod collect;
 mod entry;
 mod find;
@@ -18,6 +19,9 @@ mod schema;
 mod verify;
 mod write;
 
+pub use bundles::{
+    BUNDLES_FOLDER, BundleOrigin, Bundles, IMPORT_SIGNER_FILE, KeptBundle, PlaceBundleError, SealedFolder, hold_bundle,
+};
 pub use collect::{Collection, RunCollected};
 pub use entry::{Entry, Position};
 pub use find::Found;

@@ -1,6 +1,6 @@
 //! Opening a ledger: made on first use with mode 0600, refused with a reason when it is not one we can use.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
+use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
 
 use crate::entry::head;
 use crate::{Ledger, schema};
@@ -61,7 +62,7 @@ impl Ledger {
         match fail.admit(connection) {
             // SQLite needs its two side files to follow a live ledger. Where they neither exist nor can be made (a
             // read-only medium), nobody is writing, and the file alone is the whole ledger.
-            Err(OpenLedgerError::ReadOnly { .. }) if !side_file(path, "-wal").exists() => {
+            Err(OpenLedgerError::ReadOnly { .. }) if !side_file(path, "-wal").own_exists() => {
                 fail.admit(open_immutable(path).map_err(|error| fail.sqlite(error))?)
             }
             admitted => admitted,
@@ -71,7 +72,7 @@ impl Ledger {
 
 /// Fails unless `path` is a regular file; follows links.
 fn look(path: &Path) -> io::Result<()> {
-    let metadata = std::fs::metadata(path)?;
+    let metadata = own_files::metadata(path)?;
     if metadata.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
     }
@@ -83,12 +84,12 @@ fn look(path: &Path) -> io::Result<()> {
 
 /// The mode is given at creation, since SQLite would leave it to the umask; its side files take the mode of this one.
 fn make_file(path: &Path) -> io::Result<()> {
-    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(path);
     match made {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
         Ok(_) => match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            Some(parent) => File::open(parent)?.sync_all(),
+            Some(parent) => own_files::open(parent)?.sync_all(),
             None => Ok(()),
         },
     }
@@ -223,7 +224,7 @@ impl Failing<'_> {
 
 fn starts_like_sqlite(path: &Path) -> bool {
     let mut start = [0_u8; 16];
-    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
+    own_files::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
 }
 
 /// Why a ledger could not be opened.

@@ -4,7 +4,7 @@
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions, ReadDir};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
@@ -58,6 +58,19 @@ pub fn create(path: impl AsRef<Path>) -> io::Result<File> {
 
 pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
     File::open(path)
+}
+
+/// Opens a folder, to lock it or to look into it. A link of its name is refused, and a pipe does not block.
+pub fn open_folder(path: impl AsRef<Path>) -> io::Result<File> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+}
+
+/// True while the path still names the open file.
+pub fn is_at(open: &File, path: impl AsRef<Path>) -> bool {
+    let identity = |stat: Metadata| (stat.dev(), stat.ino());
+    let (open, found) = (open.metadata().map(identity), symlink_metadata(path).map(identity));
+    matches!((open, found), (Ok(open), Ok(found)) if open == found)
 }
 
 /// Questions about a path of the harness's own.

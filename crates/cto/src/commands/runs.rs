@@ -68,10 +68,7 @@ type Gone = BTreeMap<RunId, RunCollected>;
 /// A bundle that is there, or that was imported again, is not gone, whatever was to become of it.
 fn collected(home: &Home, ledger: &Ledger, rows: &[RunRow]) -> Result<Gone, CommandError> {
     let mut gone = ledger.collections_of(rows)?;
-    gone.retain(|run, _| {
-        let places = [home.bundle(run), harness::imported_bundle(home, run)];
-        places.iter().all(|place| !place.is_dir())
-    });
+    gone.retain(|run, _| home.bundles().find_bundle(run).is_none());
     Ok(gone)
 }
 

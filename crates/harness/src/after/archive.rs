@@ -21,8 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use export::{ExportSource, Exported, export};
-pub(crate) use import::UNDONE;
-pub use import::{Imported, TakenIn, import, imported_bundle, imported_runs, imported_signer};
+pub use import::{Imported, TakenIn, import};
 pub(crate) use statement::check as check_statement;
 
 /// What stands first in an archive and says what it is.
@@ -30,8 +29,6 @@ const MANIFEST: &str = "archive.json";
 const BUNDLE: &str = "bundle";
 const STATEMENTS: &str = "statements";
 const PUBLIC_KEY: &str = "harness.pub";
-/// In a home only: the key that a run was checked with when it was taken in.
-const SIGNER: &str = "signer.pub";
 
 /// zstd: the magic of a frame, then a descriptor that says: a checksum, no dictionary, no size.
 const FRAME: [u8; 5] = [0x28, 0xb5, 0x2f, 0xfd, 0x04];

@@ -4,7 +4,6 @@
 //! bundle that is here shows a cut before it; and one that no entry speaks of shows a cut behind it.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 
 use base64::Engine as _;
@@ -12,11 +11,9 @@ use base64::engine::general_purpose::STANDARD;
 use contract::Digest;
 use contract::statement::{Envelope, SignedLedger};
 use evidence::names;
-use ledger::{Ledger, LedgerProblem, Position, ReadLedgerError, RunRow, RunStatus};
+use ledger::{Ledger, LedgerProblem, Position, ReadLedgerError, RunRow, RunStatus, SealedFolder};
 use serde::Deserialize;
-use untrusted_fs::own_files::{self, OwnPath as _};
 
-use crate::after::archive::imported_bundle;
 use crate::home::layout::{Home, OpenHomeError};
 
 /// More than any attestation has.
@@ -84,15 +81,12 @@ fn audit_missing(home: &Home) -> Result<Option<LedgerAudit>, AuditLedgerError> {
 
 /// What lies under `harness-runs/`, with its attestation where it can be read.
 fn bundles(home: &Home) -> Result<BTreeMap<String, Option<Vec<u8>>>, AuditLedgerError> {
-    let listed = match own_files::read_dir(home.bundles()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-        listed => listed.map_err(AuditLedgerError::Bundles)?,
+    let listed = home.bundles().list_sealed().map_err(AuditLedgerError::Bundles)?;
+    let read = |SealedFolder { name, dir }| {
+        let attestation = untrusted_fs::read_plain(&dir, names::ATTESTATION.as_bytes(), LARGEST);
+        (name, attestation)
     };
-    let read = |entry: fs::DirEntry| {
-        let attestation = untrusted_fs::read_plain(&entry.path(), names::ATTESTATION.as_bytes(), LARGEST);
-        (entry.file_name().to_string_lossy().into_owned(), attestation)
-    };
-    listed.map(|entry| entry.map(read)).collect::<Result<_, _>>().map_err(AuditLedgerError::Bundles)
+    Ok(listed.into_iter().map(read).collect())
 }
 
 impl LedgerAudit {
@@ -141,8 +135,8 @@ impl LedgerAudit {
 
 /// Removed on purpose, or here in another way.
 fn is_accounted_for(home: &Home, ledger: &Ledger, row: &RunRow) -> Result<bool, AuditLedgerError> {
-    let imported = imported_bundle(home, &row.run_id).own_is_dir();
-    Ok(imported || ledger.run_collection(&row.run_id)?.is_some())
+    let is_here = home.bundles().find_bundle(&row.run_id).is_some();
+    Ok(is_here || ledger.run_collection(&row.run_id)?.is_some())
 }
 
 /// The place in the chain that a statement carries.

@@ -188,6 +188,8 @@ pub enum CollectError {
     ReadLedger(ledger::ReadLedgerError),
     #[error(transparent)]
     Ledger(ledger::AppendEntryError),
+    #[error("cannot list the bundles: {0}")]
+    ListBundles(#[source] io::Error),
     #[error("cannot clear {0}: {1}")]
     Io(PathBuf, #[source] io::Error),
     #[error("interrupted by a signal")]

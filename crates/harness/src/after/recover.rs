@@ -17,7 +17,7 @@ use crate::home::lock::seize;
 use crate::home::reserve::Reserve;
 use crate::run::harness::Harness;
 use crate::run::journal::sweep_journals;
-use crate::run::lease::{Belongs, belongs, is_lost, keep_late};
+use crate::run::lease::{Belongs, belongs, is_lost};
 use crate::seal::dead::{Dead, RecoverError, entries, own_lease, record_bundle, remove_all, seal_dead};
 use crate::seal::report::remove_work;
 
@@ -148,7 +148,7 @@ fn recover_active(harness: &Harness, run_id: &RunId, done: &mut Recovered) -> Re
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(RecoverError::Io(dir, error)),
     };
-    if harness.home.bundle(run_id).own_exists() {
+    if harness.home.bundles().has_bundle(run_id) {
         remove_all(&dir)?;
         record_bundle(harness, run_id)?;
         done.recorded.push(run_id.to_string());
@@ -157,7 +157,7 @@ fn recover_active(harness: &Harness, run_id: &RunId, done: &mut Recovered) -> Re
     if is_lost(harness, run_id) {
         Reserve::release(&harness.home, run_id);
         remove_work(&harness.home, run_id);
-        keep_late(&harness.home, run_id).map_err(|error| RecoverError::Io(dir, error))?;
+        harness.home.bundles().keep_late(run_id, &dir).map_err(|error| RecoverError::Io(dir, error))?;
         done.late.push(run_id.to_string());
         return Ok(());
     }

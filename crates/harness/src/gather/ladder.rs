@@ -72,7 +72,9 @@ fn report(harness: &Harness, row: &RunRow) -> Option<Report> {
 }
 
 fn bound_report(harness: &Harness, row: &RunRow) -> Option<Report> {
-    let bundle = harness.home.root().join(row.bundle.as_ref()?);
+    // An unsealed run proves nothing, whatever lies in the place of its bundle.
+    row.attestation_sha256?;
+    let bundle = harness.home.bundles().bundle_dir(&row.run_id);
     let bound = VerifiedBundle::verify(&bundle, &[harness.key.public()], Some(&asked_run(row)));
     bound.ok().map(VerifiedBundle::into_report)
 }

@@ -9,7 +9,7 @@ use contract::{Digest, RunId};
 use evidence::key::ReadKeyError;
 use evidence::private::{Exposed, Privacy, require_private};
 use evidence::{HarnessKey, PublicKey, stop};
-use ledger::Ledger;
+use ledger::{BUNDLES_FOLDER, Bundles, Ledger};
 use untrusted_fs::own_files::{self, OwnPath as _};
 
 /// The place of a home, and of its ledger where that lies elsewhere: several homes can share one.
@@ -30,6 +30,7 @@ impl From<PathBuf> for HomePlace {
 pub struct Home {
     root: PathBuf,
     ledger: PathBuf,
+    bundles: Bundles,
 }
 
 /// Why a home cannot be used.
@@ -75,7 +76,7 @@ impl OpenHomeError {
     }
 }
 
-const FOLDERS: &[&str] = &["active", "harness-runs", "work", "reserve", "cache", "engines", "keys", "trust", "logs"];
+const FOLDERS: &[&str] = &["active", BUNDLES_FOLDER, "work", "reserve", "cache", "engines", "keys", "trust", "logs"];
 
 /// What evidence rests on, relative to the home, and what others may do with it at most.
 const PRIVATE: &[(&str, Privacy)] = &[
@@ -119,7 +120,7 @@ impl Home {
             |path: &Path| std::path::absolute(path).map_err(|error| OpenHomeError::Io(path.to_owned(), error));
         let root = absolute(&place.root)?;
         let ledger = place.ledger.as_deref().map_or_else(|| Ok(root.join("ledger.db")), absolute)?;
-        Ok(Self { root, ledger })
+        Ok(Self { bundles: Bundles::in_home(&root), root, ledger })
     }
 
     /// The same for the kill switch, which works in a home that is refused for everything else.
@@ -189,12 +190,9 @@ impl Home {
         self.active().join(run.as_str())
     }
 
-    pub fn bundles(&self) -> PathBuf {
-        self.root.join("harness-runs")
-    }
-
-    pub fn bundle(&self, run: &RunId) -> PathBuf {
-        self.bundles().join(run.as_str())
+    /// Bundles, and what is kept beside them.
+    pub fn bundles(&self) -> &Bundles {
+        &self.bundles
     }
 
     pub fn work(&self) -> PathBuf {
@@ -204,11 +202,6 @@ impl Home {
     /// Programs inside see the last name of it, in what the kernel says of mounts.
     pub fn work_run(&self, run: &RunId) -> PathBuf {
         self.work().join(run.mark())
-    }
-
-    /// Signed statements about a sealed run, made after its seal.
-    pub fn statements(&self, run: &RunId) -> PathBuf {
-        self.root.join("statements").join(run.as_str())
     }
 
     /// Space that a run has set aside.
@@ -234,16 +227,6 @@ impl Home {
         root.join("halt.json")
     }
 
-    /// Runs of other homes that were checked and taken in.
-    pub fn imported(&self) -> PathBuf {
-        self.root.join("imported")
-    }
-
-    /// Where bundles are moved before they are removed.
-    pub(crate) fn trash(&self) -> PathBuf {
-        self.root.join("trash")
-    }
-
     pub fn ledger_path(&self) -> PathBuf {
         self.ledger.clone()
     }
@@ -251,11 +234,6 @@ impl Home {
     /// True where the ledger lies outside of the home, so that other homes may use it too.
     pub fn shares_ledger(&self) -> bool {
         self.ledger.parent() != Some(&self.root)
-    }
-
-    /// Evidence of a run that had lost its lease. It counts for nothing.
-    pub fn late(&self, run: &RunId) -> PathBuf {
-        self.root.join("late").join(run.as_str())
     }
 
     /// This home on this machine: the digest of the machine's id, the file system's and the folder's number. Another for a copy.

@@ -15,7 +15,6 @@ use sandbox::Stage;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use untrusted_fs::own_files::OwnPath as _;
 
 use crate::home::ask::Ask;
 use crate::home::cause::ErrorCause;
@@ -298,7 +297,7 @@ fn claim(harness: &Harness, task: &Task, clock: &RunClock) -> Result<(RunId, Pat
         let suffix = suffix().map_err(|error| OpenRunError::Io(active.clone(), error))?;
         let run_id = RunId::new(&clock.started().compact(), &task.contract.task_id, &suffix)
             .map_err(|error| OpenRunError::Io(active.clone(), io::Error::other(error)))?;
-        if harness.home.bundle(&run_id).own_exists() {
+        if harness.home.bundles().has_bundle(&run_id) {
             continue;
         }
         let dir = harness.home.active_run(&run_id);

@@ -4,18 +4,14 @@
 //! instance that started it until its lease has lapsed. Then any other may seal it as interrupted. A run that wakes up after that has
 //! lost: its sandbox is ended, and its evidence is kept under `late/` and counts for nothing.
 
-use std::fs;
-use std::io;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use contract::{Digest, RunId, Stamp};
 use ledger::{FIRST_EPOCH, OpenRun};
-use untrusted_fs::own_files::OwnPath as _;
 
 use crate::home::cause::ErrorCause;
 use crate::home::clock::{ReadClockError, RunClock};
-use crate::home::layout::Home;
 use crate::run::harness::Harness;
 
 /// The time a lease lasts when nobody renews it.
@@ -100,18 +96,4 @@ impl Harness {
         let renewed = self.ledger().lease_renewed(run_id, FIRST_EPOCH, until);
         matches!(renewed, Ok(false)) && is_lost(self, run_id)
     }
-}
-
-/// Keeps what a run made after it had lost its lease, out of the way of everything that counts.
-pub(crate) fn keep_late(home: &Home, run_id: &RunId) -> io::Result<()> {
-    let to = home.late(run_id);
-    if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    for from in [home.bundle(run_id), home.active_run(run_id)] {
-        if from.own_exists() && !to.own_exists() {
-            fs::rename(&from, &to)?;
-        }
-    }
-    Ok(())
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use contract::statement::{Subject, SubjectDigest};
 use contract::{Digest, RunId};
 use evidence::{names, stop};
+use ledger::Bundles;
 use serde::Serialize;
 use untrusted_fs::own_files::{self, OwnOptions as _};
 
@@ -38,7 +39,7 @@ pub(crate) enum StateError {
 
 /// The folder for statements about a run, made where it is missing.
 pub(crate) fn folder(harness: &Harness, run: &RunId) -> Result<PathBuf, StateError> {
-    let folder = harness.home.statements(run);
+    let folder = harness.home.bundles().statements_dir(run);
     match DirBuilder::new().recursive(true).mode(0o700).create(&folder) {
         Ok(()) => Ok(folder),
         Err(error) => Err(StateError::Io(folder, error)),
@@ -74,7 +75,7 @@ pub(crate) fn state<T: Serialize>(
     own_files::open(&folder).and_then(|folder| folder.sync_all()).map_err(failed(&folder))?;
     Ok(Stated {
         path,
-        name: format!("statements/{run}/{file}"),
+        name: Bundles::statement_name(run, &file),
         attestation_sha256: sha256,
         statement_sha256: Digest::of(&bytes),
     })

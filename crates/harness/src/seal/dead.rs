@@ -39,7 +39,7 @@ use crate::seal::report::{Evidence, ledger_entry, remove_work};
 pub(crate) use remains::Remains;
 use remains::Scene;
 pub(crate) use restored::Restored;
-use untrusted_fs::own_files::{self, OwnPath as _};
+use untrusted_fs::own_files;
 
 /// Why recovery could not finish.
 #[derive(Debug, thiserror::Error)]
@@ -113,10 +113,10 @@ pub(crate) fn entries(harness: &Harness, run_id: &RunId) -> Result<Vec<Entry>, R
 
 /// A bundle that is in place but not in the ledger, because the run died between the two.
 pub(crate) fn record_bundle(harness: &Harness, run_id: &RunId) -> Result<bool, RecoverError> {
-    let dir = harness.home.bundle(run_id);
-    if !dir.own_exists() {
+    if !harness.home.bundles().has_bundle(run_id) {
         return Ok(false);
     }
+    let dir = harness.home.bundles().bundle_dir(run_id);
     let sealed = read_sealed(&dir).map_err(|error| RecoverError::Io(dir, error))?;
     let now = RunClock::start().map_err(|error| RecoverError::Ledger(error.into()))?.now();
     let lease = own_lease(harness, run_id)?;
@@ -142,7 +142,7 @@ fn read_sealed(dir: &Path) -> io::Result<Sealed> {
 pub(crate) fn seal_stopped(harness: &Harness, run_id: &RunId, stopped: &Stopped) -> Result<Sealed, RecoverError> {
     let dir = harness.home.active_run(run_id);
     match take_over(&dir) {
-        Ok(Some(lock)) if !harness.home.bundle(run_id).own_exists() => {
+        Ok(Some(lock)) if !harness.home.bundles().has_bundle(run_id) => {
             let lease = own_lease(harness, run_id)?;
             seal_dead(harness, run_id, Dead { left: Some((dir, lock)), stopped: Some(stopped), lease, lapsed: false })
         }
@@ -152,10 +152,10 @@ pub(crate) fn seal_stopped(harness: &Harness, run_id: &RunId, stopped: &Stopped)
 }
 
 fn wait_for_bundle(harness: &Harness, run_id: &RunId) -> Result<Sealed, RecoverError> {
-    let dir = harness.home.bundle(run_id);
     for _ in 0..200 {
-        if dir.own_exists() {
+        if harness.home.bundles().has_bundle(run_id) {
             record_bundle(harness, run_id)?;
+            let dir = harness.home.bundles().bundle_dir(run_id);
             return read_sealed(&dir).map_err(|error| RecoverError::Io(dir, error));
         }
         std::thread::sleep(Duration::from_millis(50));

@@ -6,6 +6,7 @@ use contract::proof::{Compared, ComparedRun, Comparison, CopiedRepository, NoTar
 use contract::report::CheckResult;
 use contract::{BUNDLE_VERSION, EventKind, Report, Stage};
 use evidence::names;
+use ledger::Bundles;
 use untrusted_fs::own_files;
 
 use crate::run::file::{RunFile, Stopped};
@@ -41,7 +42,7 @@ fn no_target_inspection(run: &mut RunFile<'_>, account: &Account) -> Result<(), 
             engine: other.backend.clone(),
             stage: other.stage,
             status: other.status,
-            bundle: format!("harness-runs/{}", other.run_id),
+            bundle: Bundles::bundle_name(&other.run_id),
         },
         comparison: compare(run, account, other),
     };

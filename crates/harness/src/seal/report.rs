@@ -8,9 +8,9 @@ use contract::sandbox::{postures, probe_sha256};
 use contract::statement::SealedBy;
 use contract::text::shown;
 use contract::{Coverage, Decision, EventKind, Reason, RunId, Stamp};
-use evidence::seal::{Sealed, Signing, seal};
+use evidence::seal::{SealBundleError, Sealed, Signing, seal};
 use evidence::{names, stop};
-use ledger::{FIRST_EPOCH, RunSeal, RunSealed};
+use ledger::{Bundles, FIRST_EPOCH, PlaceBundleError, RunSeal, RunSealed};
 use serde_json::json;
 
 use crate::gather::decide::{AdmittedRun, Preparation, RefusedRun};
@@ -281,7 +281,6 @@ impl Reported<'_> {
         if is_lost(run.harness, run.id()) {
             return Err(Stopped::Cancelled);
         }
-        let to = run.harness.home.bundle(run.id());
         let signing = Signing { key: &run.harness.key, ledger: run.ledger_at_start.clone(), sealed_by };
         // The work area is scratch and everything worth keeping is in the draft: it goes while the bundle is made durable.
         let sealed = std::thread::scope(|scope| {
@@ -289,7 +288,11 @@ impl Reported<'_> {
                 let run_id = report.run_id.clone();
                 scope.spawn(move || remove_work(&run.harness.home, &run_id));
             }
-            seal(run.draft, report, &signing, &to)
+            let bundles = run.harness.home.bundles();
+            seal(run.draft, report, &signing, |finished, run_id| {
+                let placed = bundles.publish(finished, run_id, &|place| stop::here(place));
+                placed.map_err(|PlaceBundleError { path, error }| SealBundleError::Sync(path, error))
+            })
         })?;
         // Only now: a run that the ledger calls sealed has nothing left that its recovery would remove.
         stop::here("ledger.telling");
@@ -313,7 +316,7 @@ pub(crate) fn ledger_entry(sealed: &Sealed, time: Stamp, lease: Option<HeldLease
         tests_passed: tests.map(|tests| tests.passed),
         tests_executed: tests.map(|tests| tests.executed),
         attestation_sha256: sealed.attestation_sha256,
-        bundle: format!("harness-runs/{}", report.run_id),
+        bundle: Bundles::bundle_name(&report.run_id),
         // Said only where it is not the instance that started the run.
         owner: lease.filter(|lease| lease.epoch > FIRST_EPOCH).map(|lease| lease.owner),
     };

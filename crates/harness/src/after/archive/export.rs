@@ -154,9 +154,9 @@ fn statements(
     files: &mut BTreeMap<String, Content>,
 ) -> Result<usize, ExportRunError> {
     let run_id = &source.bundle.report().run_id;
-    let came_with = source.home.imported().join(run_id.as_str()).join(STATEMENTS);
+    let bundles = source.home.bundles();
     let before = files.len();
-    for folder in [came_with, source.home.statements(run_id)] {
+    for folder in [bundles.imported_statements_dir(run_id), bundles.statements_dir(run_id)] {
         let listed = match own_files::read_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             listed => listed.map_err(|error| ExportRunError::Read(folder.clone(), error))?,

@@ -7,23 +7,18 @@ use std::path::{Path, PathBuf};
 
 use contract::{Digest, Report, RunId, canonical_bytes};
 use evidence::{PublicKey, names as bundle_names, stop, verify};
-use ledger::EntryKind;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use ledger::{Bundles, EntryKind, IMPORT_SIGNER_FILE, PlaceBundleError};
 use serde_json::json;
 use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
 
 use super::read::Reader;
 use super::{
-    BUNDLE, FORMAT, ImportArchiveError, LARGEST_STATEMENT, MANIFEST, Manifest, SIGNER, STATEMENTS, VERSION, refused,
-    statement,
+    BUNDLE, FORMAT, ImportArchiveError, LARGEST_STATEMENT, MANIFEST, Manifest, STATEMENTS, VERSION, refused, statement,
 };
 use crate::home::baseline;
 use crate::home::clock::RunClock;
 use crate::home::layout::{Home, HomePlace};
 use crate::home::token::suffix;
-
-/// Folders of imports that are not done.
-pub(crate) const UNDONE: &str = ".part-";
 
 /// What an import came to.
 #[derive(Debug)]
@@ -42,26 +37,6 @@ pub struct TakenIn {
     pub attestation_sha256: Digest,
     /// Statements about it that came with it.
     pub statements: usize,
-}
-
-/// The bundle of an imported run.
-pub fn imported_bundle(home: &Home, run: &RunId) -> PathBuf {
-    home.imported().join(run.as_str()).join(BUNDLE)
-}
-
-/// The key that an imported run was checked with when it was taken in; it holds for that run alone.
-pub fn imported_signer(home: &Home, run: &RunId) -> Option<PublicKey> {
-    PublicKey::read(&home.imported().join(run.as_str()).join(SIGNER)).ok()
-}
-
-/// The runs that were taken in.
-pub fn imported_runs(home: &Home) -> io::Result<Vec<RunId>> {
-    let listed = match own_files::read_dir(home.imported()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        listed => listed?,
-    };
-    let names = listed.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    Ok(names.filter_map(|name| RunId::try_from(name).ok()).collect())
 }
 
 /// Takes the run of an archive into a home, which is made where it is missing. `keys` are those that count.
@@ -90,8 +65,8 @@ pub fn import(place: &HomePlace, file: &Path, keys: &[PublicKey]) -> Result<Impo
     record(&home, &taken)?;
     stop::here("import.said");
     let run_id = taken.report.run_id.clone();
-    taken.bundle = imported_bundle(&home, &run_id);
-    match stage.place(&home.imported().join(run_id.as_str())) {
+    taken.bundle = home.bundles().imported_dir(&run_id);
+    match stage.place(home.bundles(), &run_id) {
         Ok(()) => Ok(Imported::Taken(taken)),
         // Another import of the same archive was faster.
         Err(ImportArchiveError::Write(_, error)) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -189,7 +164,7 @@ fn same_here(home: &Home, taken: &TakenIn) -> Result<Option<PathBuf>, ImportArch
             _ => {}
         }
     }
-    for bundle in [home.bundle(run_id), imported_bundle(home, run_id)] {
+    for bundle in home.bundles().bundle_places(run_id) {
         let found = untrusted_fs::read_plain(&bundle, bundle_names::ATTESTATION.as_bytes(), LARGEST_STATEMENT);
         match found.map(|bytes| Digest::of(&bytes)) {
             Some(found) if found == expected => return Ok(Some(bundle)),
@@ -204,7 +179,7 @@ fn record(home: &Home, taken: &TakenIn) -> Result<(), ImportArchiveError> {
     let now = RunClock::start().map_err(|error| ImportArchiveError::Ledger(error.into()))?.started();
     let body = json!({
         "attestation_sha256": taken.attestation_sha256,
-        "bundle": format!("imported/{}/{BUNDLE}", taken.report.run_id),
+        "bundle": Bundles::imported_name(&taken.report.run_id),
         "signer": taken.signer,
         "statements": taken.statements,
     });
@@ -228,10 +203,10 @@ impl Stage {
     fn make(root: &Path) -> Result<Self, ImportArchiveError> {
         let failed = |error| ImportArchiveError::Write(root.to_owned(), error);
         let root = std::path::absolute(root).map_err(failed)?;
-        let folder = root.join("imported");
-        let missing: Vec<PathBuf> =
-            folder.ancestors().take_while(|path| !path.own_exists()).map(Path::to_owned).collect();
-        let path = folder.join(format!("{UNDONE}{}-{}", std::process::id(), suffix().map_err(failed)?));
+        let token = format!("{}-{}", std::process::id(), suffix().map_err(failed)?);
+        let path = Bundles::in_home(&root).undone_import_dir(&token);
+        let above = path.ancestors().skip(1);
+        let missing: Vec<PathBuf> = above.take_while(|path| !path.own_exists()).map(Path::to_owned).collect();
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&path).and_then(|()| own_files::open(&path));
         match made.and_then(|lock| lock.lock_shared().map(|()| lock)) {
             Ok(lock) => Ok(Self { path, made: missing, placed: false, lock }),
@@ -243,20 +218,19 @@ impl Stage {
     }
 
     fn keep_signer(&self, signer: Option<&PublicKey>) -> Result<(), ImportArchiveError> {
-        let path = self.path.join(SIGNER);
+        let path = self.path.join(IMPORT_SIGNER_FILE);
         let text = signer.map(|key| key.openssh("cto-imported")).unwrap_or_default();
         let made = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&path);
         made.and_then(|mut file| file.write_all(text.as_bytes()))
             .map_err(|error| ImportArchiveError::Write(path, error))
     }
 
-    fn place(mut self, to: &Path) -> Result<(), ImportArchiveError> {
-        let failed = |error: io::Error| ImportArchiveError::Write(to.to_owned(), error);
-        rustix::fs::syncfs(&self.lock).map_err(|error| failed(error.into()))?;
-        renameat_with(CWD, &self.path, CWD, to, RenameFlags::NOREPLACE).map_err(|error| failed(error.into()))?;
-        self.placed = true;
-        stop::here("import.placed");
-        to.parent().map_or(Ok(()), |folder| own_files::open(folder)?.sync_all()).map_err(failed)
+    fn place(mut self, bundles: &Bundles, run_id: &RunId) -> Result<(), ImportArchiveError> {
+        let failed = |path: PathBuf, error: io::Error| ImportArchiveError::Write(path, error);
+        rustix::fs::syncfs(&self.lock).map_err(|error| failed(self.path.clone(), error.into()))?;
+        let published = bundles.publish_import(&self.path, run_id, &|place| stop::here(place));
+        self.placed = published.is_ok();
+        published.map_err(|PlaceBundleError { path, error }| failed(path, error))
     }
 }
 

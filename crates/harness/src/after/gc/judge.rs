@@ -1,12 +1,12 @@
 //! Which bundles may go: everything that speaks for one is asked first, and what is asked last is the bundle itself.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use contract::{RunId, TaskId};
 use evidence::PublicKey;
 use evidence::verify::VerifiedBundle;
-use ledger::{Ledger, RunRow, RunStatus};
+use ledger::{Ledger, RunRow, RunStatus, SealedFolder};
 
 use super::{Clock, CollectError, Kept, Retention, names_in};
 use crate::home::bound::asked_run;
@@ -19,6 +19,7 @@ const LARGEST_COLLECTION: u64 = 64 << 20;
 /// One thing under `harness-runs/`.
 pub(super) struct Present {
     pub(super) name: String,
+    pub(super) dir: PathBuf,
     /// The ledger's row, if it has one.
     pub(super) row: Option<RunRow>,
     pub(super) kept: Option<Kept>,
@@ -50,18 +51,19 @@ impl Judge<'_> {
     }
 
     fn present(&self) -> Result<Vec<Present>, CollectError> {
-        let names = names_in(&self.home.bundles())?;
-        let mut rows: BTreeMap<String, Option<RunRow>> = names.into_iter().map(|name| (name, None)).collect();
+        let here = self.home.bundles().list_sealed().map_err(CollectError::ListBundles)?;
+        let mut rows: BTreeMap<String, (PathBuf, Option<RunRow>)> =
+            here.into_iter().map(|SealedFolder { name, dir }| (name, (dir, None))).collect();
         let placed = self.ledger.runs_each(|row| {
-            if let Some(place) = rows.get_mut(row.run_id.as_str()) {
+            if let Some((_, place)) = rows.get_mut(row.run_id.as_str()) {
                 *place = Some(row);
             }
         });
         placed.map_err(CollectError::ReadLedger)?;
-        rows.into_iter().map(|(name, row)| self.admit(name, row)).collect()
+        rows.into_iter().map(|(name, (dir, row))| self.admit(name, dir, row)).collect()
     }
 
-    fn admit(&self, name: String, row: Option<RunRow>) -> Result<Present, CollectError> {
+    fn admit(&self, name: String, dir: PathBuf, row: Option<RunRow>) -> Result<Present, CollectError> {
         let kept = match &row {
             None => Some(Kept::Unrecorded),
             Some(row) if row.status == RunStatus::Running => Some(Kept::Unsealed),
@@ -69,7 +71,7 @@ impl Judge<'_> {
         };
         let collection = row.as_ref().map(|row| self.ledger.run_collection(&row.run_id)).transpose();
         let collected = collection.map_err(CollectError::ReadLedger)?.flatten().is_some();
-        Ok(Present { name, row, kept, detail: None, bytes: 0, collected })
+        Ok(Present { name, dir, row, kept, detail: None, bytes: 0, collected })
     }
 
     fn keep_stated(&self, all: &mut [Present]) -> Result<(), CollectError> {
@@ -84,7 +86,7 @@ impl Judge<'_> {
 
     pub(super) fn is_stated(&self, name: &str) -> bool {
         let Ok(run_id) = RunId::try_from(name.to_owned()) else { return true };
-        names_in(&self.home.statements(&run_id)).map_or(true, |statements| !statements.is_empty())
+        names_in(&self.home.bundles().statements_dir(&run_id)).map_or(true, |statements| !statements.is_empty())
     }
 
     /// Of each task, engine and stage the latest pass that is whole: one that is not can be rested on by nobody.
@@ -118,7 +120,7 @@ impl Judge<'_> {
     /// What a matrix, a comparison or a repetition that stays names stays too.
     fn keep_named(&self, all: &mut [Present]) {
         let staying = all.iter().filter(|one| one.kept.is_some());
-        let named: BTreeSet<String> = staying.flat_map(|one| named_in(&self.home.bundles().join(&one.name))).collect();
+        let named: BTreeSet<String> = staying.flat_map(|one| named_in(&one.dir)).collect();
         for one in all.iter_mut().filter(|one| one.kept.is_none() && !one.collected && named.contains(&one.name)) {
             one.kept = Some(Kept::Named);
         }
@@ -126,7 +128,7 @@ impl Judge<'_> {
 
     /// Whether a bundle is the one that was sealed; what does not hold, if not.
     pub(super) fn whole(&self, row: &RunRow) -> Result<(), String> {
-        let bundle = self.home.bundle(&row.run_id);
+        let bundle = self.home.bundles().bundle_dir(&row.run_id);
         let asked = asked_run(row);
         VerifiedBundle::verify(&bundle, &self.keys, Some(&asked)).map(drop).map_err(|error| error.to_string())
     }

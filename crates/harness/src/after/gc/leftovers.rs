@@ -8,7 +8,6 @@ use untrusted_fs::own_files::{self, OwnPath as _};
 use untrusted_fs::remove_tree;
 
 use super::{Act, Clock, Stuff, StuffFate, names_in};
-use crate::after::archive::UNDONE;
 use crate::home::layout::Home;
 use crate::home::lock;
 use crate::run::file::memory_path;
@@ -20,8 +19,7 @@ pub(super) fn sweep(home: &Home, clock: Clock, act: Act) -> Vec<StuffFate> {
 /// What an interrupted collection had moved out of sight.
 pub(super) fn trash(home: &Home, act: Act) -> StuffFate {
     let mut fate = StuffFate::new(Stuff::Trash);
-    for name in names_in(&home.trash()).unwrap_or_default() {
-        let path = home.trash().join(name);
+    for path in home.bundles().list_retired().unwrap_or_default() {
         fate.remove(&path, act, || remove_tree(&path));
     }
     fate
@@ -57,9 +55,7 @@ fn work_areas(home: &Home, clock: Clock, act: Act) -> StuffFate {
 /// Imports whose process is gone.
 fn imports(home: &Home, act: Act) -> StuffFate {
     let mut fate = StuffFate::new(Stuff::Imports);
-    let folder = home.imported();
-    for name in names_in(&folder).unwrap_or_default().iter().filter(|name| name.starts_with(UNDONE)) {
-        let path = folder.join(name);
+    for path in home.bundles().list_undone_imports().unwrap_or_default() {
         match lock::seize(&path) {
             Some(_alone) => fate.remove(&path, act, || remove_tree(&path)),
             None => fate.kept += 1,

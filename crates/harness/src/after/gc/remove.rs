@@ -1,12 +1,12 @@
 //! Letting bundles go: looked at once more, said, moved out of sight, removed.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use evidence::stop;
-use ledger::{Collection, Ledger, RunCollected};
+use ledger::{Collection, Ledger, RunCollected, SealedFolder};
 use untrusted_fs::own_files::OwnPath as _;
 use untrusted_fs::remove_tree;
 
@@ -54,31 +54,30 @@ pub(super) fn runs(
         let gone: Vec<(usize, u64)> = going.iter().map(|one| (one.index, one.said.collection.bytes)).collect();
         gone.iter().for_each(|(index, bytes)| all[*index].bytes = *bytes);
     }
-    Ok(all.into_iter().map(|one| fate(home, one)).collect())
+    Ok(all.into_iter().map(fate).collect())
 }
 
 /// Without a ledger nothing is known, so that nothing goes.
 fn unrecorded(home: &Home) -> Result<Vec<RunFate>, CollectError> {
-    let fate = |name: String| RunFate {
-        bytes: size_of(&home.bundles().join(&name)),
+    let fate = |SealedFolder { name, dir }| RunFate {
+        bytes: size_of(&dir),
         run_id: name,
         kept: Some(Kept::Unrecorded),
         detail: None,
     };
-    Ok(super::names_in(&home.bundles())?.into_iter().map(fate).collect())
+    Ok(home.bundles().list_sealed().map_err(CollectError::ListBundles)?.into_iter().map(fate).collect())
 }
 
-fn fate(home: &Home, one: Present) -> RunFate {
-    let bytes = if one.kept.is_some() { size_of(&home.bundles().join(&one.name)) } else { one.bytes };
+fn fate(one: Present) -> RunFate {
+    let bytes = if one.kept.is_some() { size_of(&one.dir) } else { one.bytes };
     RunFate { bytes, run_id: one.name, kept: one.kept, detail: one.detail }
 }
 
 /// With the bundle for oneself: is it whole, and has nobody stated anything since?
 fn last_look(judge: &Judge<'_>, all: &mut [Present], index: usize, retention: &Retention) -> Option<Going> {
     let one = &mut all[index];
-    let bundle = judge.home.bundles().join(&one.name);
     let row = one.row.as_ref()?;
-    let Some(alone) = lock::seize(&bundle) else {
+    let Some(alone) = lock::seize(&one.dir) else {
         one.kept = Some(Kept::InUse);
         return None;
     };
@@ -91,7 +90,7 @@ fn last_look(judge: &Judge<'_>, all: &mut [Present], index: usize, retention: &R
         return None;
     }
     let attestation_sha256 = row.attestation_sha256?;
-    let collection = Collection { attestation_sha256, reason: retention.reason(), bytes: size_of(&bundle) };
+    let collection = Collection { attestation_sha256, reason: retention.reason(), bytes: size_of(&one.dir) };
     let said = RunCollected { run_id: row.run_id.clone(), time: judge.clock.now, collection };
     Some(Going { index, _alone: alone, said })
 }
@@ -103,21 +102,20 @@ fn remove(home: &Home, ledger: &Ledger, going: &[Going]) -> Result<(), CollectEr
     ledger.runs_collected(&said).map_err(CollectError::Ledger)?;
     stop::here("collect.said");
     for one in going {
-        let from = home.bundle(&one.said.run_id);
-        discard(home, &from).map_err(|error| CollectError::Io(from, error))?;
+        let removed = home.bundles().retire(&one.said.run_id).and_then(remove_retired);
+        removed.map_err(|error| CollectError::Io(home.bundles().bundle_dir(&one.said.run_id), error))?;
     }
     Ok(())
 }
 
-/// Takes something from its place by one rename and removes it.
+/// Takes a folder of the home from its place by one rename and removes it.
 pub(super) fn discard(home: &Home, from: &Path) -> io::Result<()> {
-    let trash = home.trash();
-    fs::create_dir_all(&trash)?;
-    let name = from.file_name().unwrap_or_default();
-    let to = trash.join(name);
-    fs::rename(from, &to)?;
+    home.bundles().retire_folder(from).and_then(remove_retired)
+}
+
+fn remove_retired(folder: PathBuf) -> io::Result<()> {
     stop::here("collect.moved");
-    remove_tree(&to)?;
+    remove_tree(&folder)?;
     stop::here("collect.removed");
     Ok(())
 }

@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use contract::statement::Envelope;
 use contract::taken::{Taken, TakenStatement};
 use contract::{Digest, RunId};
-use ledger::EntryKind;
+use ledger::{Bundles, EntryKind};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tree::{BranchName, Source, SourceProblem, TreeError};
@@ -82,12 +82,12 @@ fn clear_repository(begun: &Begun, token: &str) -> Result<(), String> {
 
 /// Statements about the run, unless somebody is just making one.
 fn finish_statements(harness: &Harness, run_id: &RunId) -> Result<(), String> {
-    let folder = harness.home.statements(run_id);
+    let folder = harness.home.bundles().statements_dir(run_id);
     let Some(_alone) = seize(&folder) else { return Ok(()) };
     let entries = harness.ledger().run_entries(run_id).map_err(|error| error.to_string())?;
     for entry in own_files::read_dir(&folder).into_iter().flatten().flatten() {
         let file = entry.file_name().to_string_lossy().into_owned();
-        let name = format!("statements/{run_id}/{file}");
+        let name = Bundles::statement_name(run_id, &file);
         if file.starts_with(PART) {
             fs::remove_file(entry.path()).map_err(|error| format!("{name}: {error}"))?;
         } else if file.starts_with("taken-") && !entries.iter().any(|entry| entry.body["statement"] == name) {

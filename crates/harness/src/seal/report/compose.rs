@@ -30,7 +30,7 @@ pub(super) fn compose(
     let Account { decision, engine, taken, checked, .. } = account;
     let target = decision.inputs.target.as_ref();
     let finished = run.clock.now();
-    let bundle = run.harness.home.bundle(run.id()).display().to_string();
+    let bundle = run.harness.home.bundles().bundle_dir(run.id()).display().to_string();
     let exit = engine.exit();
     let worst = run.standing.blockers().first();
     let attempts = run.sandboxes.attempts();
