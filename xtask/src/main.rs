@@ -9,6 +9,8 @@ mod ci;
 mod dist;
 mod exam;
 mod house;
+#[cfg(test)]
+mod must_not_compile;
 mod process;
 mod reverted;
 mod schema;

@@ -7,6 +7,8 @@ mod after;
 mod gather;
 mod home;
 mod judge;
+#[cfg(must_not_compile)]
+mod must_not_compile;
 mod run;
 mod seal;
 mod spine;

@@ -74,8 +74,8 @@ fn collect<T: Serialize>(
     wrong: Option<CollectionProblem>,
 ) -> Result<Sealed, Stopped> {
     let evidence: Evidence<'_> = match run.decide(&spine::hold_beside)? {
-        Decided::Preflight(mut admitted) => {
-            let run = admitted.run_mut();
+        Decided::Preflight(mut preflight) => {
+            let run = preflight.run_mut();
             let at = run.clock.now();
             run.draft.write_json(file, document, at)?;
             if let Some(CollectionProblem { reason, text }) = wrong {
@@ -85,10 +85,10 @@ fn collect<T: Serialize>(
                     run.event(reason.event(), json!({"result": CheckResult::NotRun}))?;
                 }
             }
-            admitted.into()
+            preflight.into()
         }
         Decided::Refused(refused) => refused.into(),
-        Decided::Admitted(admitted, _) => admitted.into(),
+        Decided::Admitted(..) => return Err(Stopped::Impossible("a collection is a run of stage 1")),
     };
     evidence.report()?.seal(SealedBy::Run)
 }

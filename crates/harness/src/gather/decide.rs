@@ -93,7 +93,7 @@ fn exam_files(task: &Task, facts: &TargetFacts, baseline: &Listing) -> Option<Ex
 pub(crate) enum Decided<'a> {
     Refused(RefusedRun<'a>),
     /// Stage 1: the gates are all there is.
-    Preflight(AdmittedRun<'a>),
+    Preflight(PreflightRun<'a>),
     Admitted(AdmittedRun<'a>, Box<Target>),
 }
 
@@ -126,12 +126,21 @@ impl<'a> AdmittedRun<'a> {
         }
     }
 
+    pub(crate) fn into_parts(self) -> (RunFile<'a>, Preparation, Admission) {
+        (self.run, self.preparation, self.admission)
+    }
+}
+
+/// An admitted run of stage 1, which has no target and starts no engine.
+pub(crate) struct PreflightRun<'a>(AdmittedRun<'a>);
+
+impl<'a> PreflightRun<'a> {
     pub(crate) fn run_mut(&mut self) -> &mut RunFile<'a> {
-        &mut self.run
+        &mut self.0.run
     }
 
     pub(crate) fn into_parts(self) -> (RunFile<'a>, Preparation, Admission) {
-        (self.run, self.preparation, self.admission)
+        self.0.into_parts()
     }
 }
 
@@ -229,7 +238,7 @@ impl<'a> Gathering<'a> {
             }
             (Judged::Admitted(admission), None) => {
                 self.run.step(Step::Gates, StepState::Ended, &detail)?;
-                Ok(Decided::Preflight(AdmittedRun::new(self, admission)?))
+                Ok(Decided::Preflight(PreflightRun(AdmittedRun::new(self, admission)?)))
             }
             (Judged::Refused(refused), _) => {
                 let Self { mut run, mut preparation } = self;

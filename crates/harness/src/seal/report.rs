@@ -13,7 +13,7 @@ use evidence::{names, stop};
 use ledger::{Bundles, FIRST_EPOCH, PlaceBundleError, RunSeal, RunSealed};
 use serde_json::json;
 
-use crate::gather::decide::{AdmittedRun, Preparation, RefusedRun};
+use crate::gather::decide::{PreflightRun, Preparation, RefusedRun};
 use crate::home::layout::Home;
 use crate::home::replay;
 use crate::home::task::Origin;
@@ -100,9 +100,9 @@ impl<'a> From<RefusedRun<'a>> for Evidence<'a> {
     }
 }
 
-impl<'a> From<AdmittedRun<'a>> for Evidence<'a> {
-    fn from(admitted: AdmittedRun<'a>) -> Self {
-        let (run, preparation, admission) = admitted.into_parts();
+impl<'a> From<PreflightRun<'a>> for Evidence<'a> {
+    fn from(preflight: PreflightRun<'a>) -> Self {
+        let (run, preparation, admission) = preflight.into_parts();
         Self { run, account: Account::without_engine(admission.decision(), preparation), ending: Ending::Preflight }
     }
 }

@@ -1,0 +1,135 @@
+//! Compiles `crates/harness/src/must_not_compile.rs` within its crate and expects the error at the end of each marked line, and no
+//! other. The dependencies are those that the tests were built with.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::Outcome;
+use crate::process::{cargo, output, program, root};
+
+const FILE: &str = "crates/harness/src/must_not_compile.rs";
+/// Begins the comment that names the error of its line.
+const MARK: &str = "//~ ";
+
+/// A line of the file, and the code of the error in it.
+type Errors = BTreeSet<(u64, String)>;
+
+fn expected(text: &str) -> Errors {
+    let lines = (1..).zip(text.lines());
+    lines.filter_map(|(number, line)| Some((number, line.split_once(MARK)?.1.trim().to_owned()))).collect()
+}
+
+#[derive(Deserialize)]
+struct LibraryArtifact {
+    target: LibraryTarget,
+    profile: LibraryProfile,
+    filenames: Vec<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct LibraryTarget {
+    name: String,
+    kind: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct LibraryProfile {
+    test: bool,
+}
+
+/// Libraries that the tests were built with, by name; nothing is built again where nothing changed.
+fn libraries() -> Outcome<BTreeMap<String, PathBuf>> {
+    let words = ["test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"];
+    let messages = output(&mut cargo(&words))?;
+    let artifacts = messages.lines().filter_map(|line| serde_json::from_str::<LibraryArtifact>(line).ok());
+    let linked = |name: &PathBuf| name.extension().is_some_and(|ending| ending == "rlib" || ending == "so");
+    let libraries = artifacts.filter(|artifact| !artifact.profile.test).filter_map(|artifact| {
+        let library = artifact.target.kind.iter().any(|kind| kind.contains("lib") || kind == "proc-macro");
+        let file = artifact.filenames.into_iter().find(linked).filter(|_| library)?;
+        Some((artifact.target.name.replace('-', "_"), file))
+    });
+    Ok(libraries.collect())
+}
+
+/// Names of the packages that harness needs, as its code has them.
+fn needed() -> Outcome<Vec<String>> {
+    let path = root().join("crates/harness/Cargo.toml");
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let manifest: toml::Table = toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    let dependencies = manifest.get("dependencies").and_then(toml::Value::as_table);
+    Ok(dependencies.into_iter().flat_map(|table| table.keys()).map(|name| name.replace('-', "_")).collect())
+}
+
+#[derive(Deserialize)]
+struct Diagnostic {
+    code: Option<DiagnosticCode>,
+    level: String,
+    message: String,
+    spans: Vec<DiagnosticSpan>,
+}
+
+#[derive(Deserialize)]
+struct DiagnosticCode {
+    code: String,
+}
+
+#[derive(Deserialize)]
+struct DiagnosticSpan {
+    file_name: PathBuf,
+    is_primary: bool,
+    line_start: u64,
+}
+
+/// Errors of the compiler: those in the file, and the texts of all others.
+fn compile(scratch: &Path) -> Outcome<(Errors, Vec<String>)> {
+    let libraries = libraries()?;
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let mut command = program(rustc, ["--edition", "2024", "--crate-name", "harness", "--crate-type", "lib"]);
+    command.args(["--emit", "metadata", "--error-format", "json", "--cap-lints", "allow"]);
+    command.args(["--cfg", "must_not_compile", "--out-dir"]).arg(scratch);
+    for name in needed()? {
+        let file = libraries.get(&name).ok_or_else(|| format!("the tests were built without {name}"))?;
+        command.arg("--extern").arg(format!("{name}={}", file.display()));
+        if let Some(folder) = file.parent() {
+            command.arg("-L").arg(format!("dependency={}", folder.display()));
+        }
+    }
+    command.arg("crates/harness/src/lib.rs").current_dir(root()).env("CARGO_PKG_VERSION", "0.0.0");
+    let ended = command.output().map_err(|error| format!("cannot run rustc: {error}"))?;
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    let diagnostics = said.lines().filter_map(|line| serde_json::from_str::<Diagnostic>(line).ok());
+    let (mut errors, mut others) = (Errors::new(), Vec::new());
+    for Diagnostic { code, message, spans, .. } in diagnostics.filter(|found| found.level == "error") {
+        let here = spans.iter().find(|span| span.is_primary && span.file_name.ends_with(FILE));
+        match (here, code) {
+            (Some(span), Some(code)) => drop(errors.insert((span.line_start, code.code))),
+            (None, None) if message.starts_with("aborting due to") => {}
+            (_, _) => others.push(message),
+        }
+    }
+    Ok((errors, others))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_that_the_types_forbid_do_not_compile() {
+        let text = std::fs::read_to_string(root().join(FILE)).unwrap();
+        let expected = expected(&text);
+        assert!(expected.len() > 10, "{expected:?}");
+        let scratch = tempfile::tempdir().unwrap();
+        let (errors, others) = compile(scratch.path()).unwrap();
+        assert_eq!(others, Vec::<String>::new(), "the rest of the crate compiles");
+        assert_eq!(errors, expected);
+    }
+
+    #[test]
+    fn marks_are_read_with_their_lines() {
+        let found = expected("fn f() {}\nf(1); //~ E0061\n");
+        assert_eq!(found, Errors::from([(2, "E0061".to_owned())]));
+    }
+}
