@@ -355,6 +355,27 @@ fn python<'a>(name: &'a str, environment: Value, does: &'a str, status: &'a str,
     }
 }
 
+/// A crate that is right only as a configuration of cargo has it compiled, which setup makes by a script of the patch.
+fn cargo<'a>(name: &'a str, environment: Value, status: &'a str, says: &'a str) -> Row<'a> {
+    Row {
+        name,
+        files: &[
+            ("Cargo.toml", "[package]\nname = \"sub\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"),
+            ("Cargo.lock", "version = 3\n\n[[package]]\nname = \"sub\"\nversion = \"0.1.0\"\n"),
+            (".gitignore", "/target\n"),
+            ("plugins/a.sh", "true\n"),
+            ("src/lib.rs", "pub fn answer() -> u8 {\n    if cfg!(right) { 42 } else { 41 }\n}\n"),
+            ("tests/answer.rs", "#[test]\nfn answers() {\n    assert_eq!(sub::answer(), 42);\n}\n"),
+        ],
+        environment,
+        commands: json!([["cargo", "test", "--offline"]]),
+        does: r#"echo "mkdir -p .cargo; echo 'build.rustflags = [\"--cfg\", \"right\"]' > .cargo/config.toml" > plugins/b.sh"#,
+        status,
+        says,
+        ..Row::default()
+    }
+}
+
 #[test]
 fn files_of_the_exam_that_setup_or_build_make_count_for_nothing() {
     let variables = json!({"PYTHONPATH": "."});
@@ -367,8 +388,8 @@ fn files_of_the_exam_that_setup_or_build_make_count_for_nothing() {
     // A setup that names its inputs never sees the file that only the patch has.
     let inputs = json!({"setup": [globs], "variables": variables, "setup_inputs": ["plugins/a.sh"]});
     let honest = [("answer.py", EXERCISED)];
-    let in_setup = "echo 'sed -i s/42/41/ test_answer.py' > plugins/b.sh";
-    let test_of_setup = "setup made `test_answer.py`, which belongs to the exam";
+    let configured = "setup made `.cargo/config.toml`, which belongs to the exam";
+    let config = &[("exam_may_change", "[.cargo/config.toml]")][..];
 
     let build = json!({"build": [["sh", "build.sh"]], "variables": variables});
     let rewrites = "echo 'sed -i s/42/41/ test_answer.py; touch conftest.py' > build.sh";
@@ -383,11 +404,11 @@ fn files_of_the_exam_that_setup_or_build_make_count_for_nothing() {
             ..python("setup plants a hook, released", whole.clone(), &planted, "pass", "")
         },
         Row { more: hook, ..python("setup does not see it", inputs, &planted, "fail", "") },
-        python("setup rewrites a test", whole.clone(), in_setup, "fail", test_of_setup),
+        cargo("setup configures cargo", whole.clone(), "fail", configured),
         Row {
-            more: test,
+            more: config,
             poisoned: &[("plugins/b.sh", EXERCISED)],
-            ..python("setup rewrites a test, released", whole.clone(), in_setup, "pass", "")
+            ..cargo("setup configures cargo, released", whole.clone(), "pass", "")
         },
         Row { poisoned: &honest, ..python("honest", whole, GOOD_PY, "pass", "") },
         python("build rewrites a test", build.clone(), rewrites, "fail", test_of_build),

@@ -132,9 +132,11 @@ fn a_test_by_name_is_not_changed_to_fit() {
         commands: "[[cargo, test, --offline]]",
     };
     const NODE: Project = Project { allowed: "[page.js, page.test.js]", ..NODE_PAGE };
+    let empties =
+        "sed -i 's/\"shop\"/\"store\"/' page.js && echo \"require('node:test')('page', () => 1);\" > page.test.js";
     let rows = [
         ("cargo", (&CRATE, "sed -i s/shop/store/ src/lib.rs tests/page.rs", "cargo test --offline")),
-        ("node", (&NODE, "sed -i 's/\"shop\"/\"store\"/' page.js && echo > page.test.js", "node --test")),
+        ("node", (&NODE, empties, "node --test")),
     ];
     each_row(rows, |(project, does, looks)| {
         naive_is_content(project, does, looks);
