@@ -5,6 +5,8 @@
 //! `target/reverted/`: the work tree and what is built there stay as they are. The attacks then meet no defence, so run this on
 //! a machine that may be lost.
 
+mod verdict;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
@@ -15,6 +17,7 @@ use serde::Deserialize;
 
 use crate::process::{output, program, root, run, target};
 use crate::{Outcome, tools};
+use verdict::{Said, Verdict};
 
 /// Seconds for the tests of one row; without its defence a test may well hang.
 const PATIENCE: &str = "600";
@@ -25,6 +28,9 @@ const BINARY: &str = "cto";
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
+    /// Rows of tests that must fall at least without any one of its defences.
+    #[serde(default)]
+    least_rows: usize,
     row: Vec<Row>,
 }
 
@@ -35,6 +41,9 @@ struct Row {
     /// The file it stands in, without its ending.
     #[serde(skip)]
     table: String,
+    /// As its table has it.
+    #[serde(skip)]
+    least_rows: usize,
     name: String,
     #[serde(flatten)]
     edit: Edit,
@@ -86,7 +95,7 @@ pub(crate) fn chore(wanted: &[&str]) -> Outcome {
         match scratch.check(row) {
             Ok(verdict) => {
                 println!("{place}: {verdict}");
-                kept.extend(verdict.passing.iter().map(|test| format!("{}: {test} passes without it", row.name)));
+                kept.extend(row.complaints(&verdict));
             }
             Err(error) => {
                 println!("{place}: NOT TRIED");
@@ -112,12 +121,21 @@ fn read_rows(folder: &Path) -> Outcome<Vec<Row>> {
         let text = read(&path)?;
         let table: Table = toml::from_str(&text).map_err(|error| fail(&path, &error))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        rows.extend(table.row.into_iter().map(|row| Row { table: name.clone().into_owned(), ..row }));
+        let Table { least_rows, row } = table;
+        rows.extend(row.into_iter().map(|row| Row { table: name.clone().into_owned(), least_rows, ..row }));
     }
     Ok(rows)
 }
 
 impl Row {
+    /// Tests that pass without the defence, and too few rows that fall.
+    fn complaints(&self, verdict: &Verdict) -> Vec<String> {
+        let passing = verdict.passing.iter().map(|test| format!("{}: {test} passes without it", self.name));
+        let few = (verdict.fallen() < self.least_rows)
+            .then(|| format!("{}: {} rows fall of at least {}", self.name, verdict.fallen(), self.least_rows));
+        passing.chain(few).collect()
+    }
+
     /// Its tests run our binary, and it is no test that is edited.
     fn needs_only_a_new_binary(&self) -> bool {
         let edits = std::iter::once(&self.edit).chain(&self.also);
@@ -144,22 +162,6 @@ impl Row {
 
 fn read(path: &Path) -> Outcome<String> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-/// The tests of a row after its defence was taken out.
-#[derive(Debug, Default)]
-struct Verdict {
-    failing: Vec<String>,
-    passing: Vec<String>,
-}
-
-impl std::fmt::Display for Verdict {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (self.failing.len(), self.passing.len()) {
-            (failing, 0) => write!(f, "missed by all {failing}"),
-            (failing, passing) => write!(f, "missed by {failing}, NOT by {passing}"),
-        }
-    }
 }
 
 /// A clone in which lines may be taken out.
@@ -241,10 +243,7 @@ impl Scratch {
     /// binary alone takes a third of the time. A test that passes may be one that calls the changed code itself.
     fn check_edited(&self, row: &Row) -> Outcome<Verdict> {
         let tests: Vec<&str> = row.fails.iter().map(String::as_str).collect();
-        let judge = |said: Said| {
-            let (passing, failing) = row.fails.iter().cloned().partition(|test| said.passed(test));
-            Verdict { failing, passing }
-        };
+        let judge = |said: Said| Verdict::of(&row.fails, &said);
         if row.needs_only_a_new_binary() {
             let verdict = judge(self.hold_with_new_binary(&row.suite, &tests)?);
             if verdict.passing.is_empty() {
@@ -307,15 +306,6 @@ impl Scratch {
     }
 }
 
-/// Everything libtest printed.
-struct Said(String);
-
-impl Said {
-    fn passed(&self, test: &str) -> bool {
-        self.0.lines().any(|line| line.strip_prefix("test ").is_some_and(|rest| rest == format!("{test} ... ok")))
-    }
-}
-
 fn patiently(name: &OsStr) -> Command {
     let mut command = program("timeout", ["--kill-after=10", PATIENCE]);
     command.arg(name);
@@ -341,13 +331,17 @@ mod tests {
         for row in &rows {
             assert!(row.edited(&root).is_ok_and(|texts| !texts.is_empty()), "{:?}", row.edited(&root).err());
             assert!(!row.fails.is_empty() && names.insert(&row.name), "{}: names tests, once", row.name);
+            assert!(row.table != "exam" || row.least_rows == 2, "two rows hold each rule of the verification");
         }
     }
 
     #[test]
-    fn only_a_test_that_said_ok_has_passed() {
-        let said = Said("test a::b ... ok\ntest a::c ... FAILED\ntest a::bb ... ok\n".to_owned());
-        assert!(said.passed("a::b"));
-        assert!(!said.passed("a::c") && !said.passed("b") && !said.passed("a::d"));
+    fn too_few_rows_are_complained_about() {
+        let row = "name = 'a'\nfile = 'f'\nfind = ''\nreplace = ''\npackage = 'p'\ntest = 'lib'\nfails = ['t']";
+        let row = |least_rows| Row { least_rows, ..toml::from_str(row).unwrap() };
+        let verdict = |said: &str| Verdict::of(&["t".to_owned()], &Said(said.to_owned()));
+        assert_eq!(row(2).complaints(&verdict("test t ... FAILED")), ["a: 1 rows fall of at least 2"]);
+        assert_eq!(row(1).complaints(&verdict("test t ... FAILED")), [""; 0]);
+        assert_eq!(row(0).complaints(&verdict("test t ... ok")), ["a: t passes without it"]);
     }
 }

@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 
 use evidence::verify::{Checked, Failure};
 use evidence::{HarnessKey, PublicKey, names};
+use serde_json::json;
 use tempfile::TempDir;
 use testkit::{World, copy_bundle, wait_for};
 
@@ -42,7 +43,8 @@ pub(crate) fn corpus() -> &'static Corpus {
             ("forbidden", world.run("fail-forbidden-path", 1).1),
             ("blocked", world.run("fail-no-allowed-paths", 3).1),
             ("interrupted", interrupted(&world)),
-            ("altered", altered(&world)),
+            ("altered", altered(&world, "altered", "sh", "grep -qx two a.txt\n", "grep -q two a.txt\n")),
+            ("shortened", altered(&world, "shortened", "python3", CHECKS, SHORTENED)),
         ];
         let key = HarnessKey::open(&world.home().join("keys/harness.pem")).unwrap();
         Corpus { world, key, bundles }
@@ -66,14 +68,23 @@ fake:
     - sleep: {seconds: 600}
 ";
 
-/// A good run whose patch also alters a file of the exam.
-fn altered(world: &World) -> PathBuf {
-    let steps = "{steps: [{write: {path: a.txt, text: \"two\\n\"}}, {write: {path: tests/check, text: \"grep -q two a.txt\\n\"}}]}";
+/// A check, and what is left of it without its one line that checks.
+const CHECKS: &str = "import sys\nsys.exit(open('a.txt').read() != 'two\\n')\n";
+const SHORTENED: &str = "import sys\n";
+
+/// A good run whose patch also alters the file of the exam that a program runs.
+fn altered(world: &World, name: &str, program: &str, before: &str, after: &str) -> PathBuf {
+    let steps = json!([
+        {"write": {"path": "a.txt", "text": "two\n"}},
+        {"write": {"path": "tests/check", "text": after}},
+    ]);
+    let fake = json!({"steps": steps}).to_string();
+    let commands = json!([[program, "tests/check"]]).to_string();
     let changes =
-        [("allowed_paths", "[a.txt, 'tests/*']"), ("verification_commands", "[[sh, tests/check]]"), ("fake", steps)];
-    world.case("altered", &changes);
-    world.write("altered/files/tests/check", "grep -qx two a.txt\n");
-    world.run("./altered", 0).1
+        [("allowed_paths", "[a.txt, 'tests/*']"), ("verification_commands", commands.as_str()), ("fake", &fake)];
+    world.case(name, &changes);
+    world.write(&format!("{name}/files/tests/check"), before);
+    world.run(&format!("./{name}"), 0).1
 }
 
 /// A run that was killed while its engine worked, and then recovered.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use testkit::World;
+use testkit::{World, each_row};
 
 use super::{Ended, write_case};
 
@@ -188,37 +188,65 @@ fn engine_and_verification_have_no_way_out() {
     assert_eq!(server.asked(), 1, "setup alone");
 }
 
-/// Setup runs a script of the tree, which fetches what its second line names.
-fn run_script(world: &World, name: &str, server: &Server, for_patch: bool) -> Ended {
-    let script = format!("python3 -c '{}' plain {}\n", FETCH.replace('\'', "\""), server.address());
-    let environment = json!({
-        "setup": [{"argv": ["sh", "fetch.sh"]}],
-        "setup_inputs": ["fetch.sh"],
-        "setup_network": [server.address()],
-        "setup_network_for_patch": for_patch,
-    });
-    let seen = "test -e a.txt && touch SAW; ";
-    let steps = json!([{"write": {"path": "a.txt", "text": "two\n"}}, {"write": {"path": "fetch.sh", "text": format!("{seen}{script}")}}]);
-    let keys = [
-        ("allowed_paths", json!(["a.txt", "fetch.sh"])),
-        ("verification_commands", json!([["sh", "-c", "grep -qx fetched data && test ! -e SAW"]])),
-    ];
-    let case = write_case(world, name, &keys, &steps, &format!("environment: {environment}\n"));
-    world.write(&format!("{name}/files/fetch.sh"), script);
-    Ended::of(world, &case, None)
+/// Setup by a file of the tree that the patch changes.
+struct PatchedSetup {
+    argv: Value,
+    input: &'static str,
+    before: String,
+    after: String,
+}
+
+impl PatchedSetup {
+    /// A script, which in the patch also looks for what is no input.
+    fn script(server: &Server) -> Self {
+        let before = format!("python3 -c '{}' plain {}\n", FETCH.replace('\'', "\""), server.address());
+        let after = format!("test -e a.txt && touch SAW; {before}");
+        Self { argv: json!(["sh", "fetch.sh"]), input: "fetch.sh", before, after }
+    }
+
+    /// A lock file, which in the patch names a package more; setup fetches the last.
+    fn lock_file(server: &Server) -> Self {
+        let last = format!("python3 -c \"$0\" plain $(sed -n '$s/.*=//p' lock)");
+        let before = format!("one={}\n", server.address());
+        let after = format!("{before}two={}\n", server.address());
+        Self { argv: json!(["sh", "-c", last, FETCH]), input: "lock", before, after }
+    }
+
+    fn run(&self, world: &World, name: &str, server: &Server, for_patch: bool) -> Ended {
+        let environment = json!({
+            "setup": [{"argv": self.argv}],
+            "setup_inputs": [self.input],
+            "setup_network": [server.address()],
+            "setup_network_for_patch": for_patch,
+        });
+        let written = json!({"write": {"path": self.input, "text": self.after}});
+        let steps = json!([{"write": {"path": "a.txt", "text": "two\n"}}, written]);
+        let keys = [
+            ("allowed_paths", json!(["a.txt", self.input])),
+            ("verification_commands", json!([["sh", "-c", "grep -qx fetched data && test ! -e SAW"]])),
+        ];
+        let case = write_case(world, name, &keys, &steps, &format!("environment: {environment}\n"));
+        world.write(&format!("{name}/files/{}", self.input), &self.before);
+        Ended::of(world, &case, None)
+    }
 }
 
 #[test]
 fn setup_that_sees_a_byte_of_the_patch_has_no_network_unless_the_contract_says_so() {
-    let (world, server) = (crate::world(), Server::start());
-    let ended = run_script(&world, "withheld", &server, false).expect("fail", &["verification_failed"]);
-    let says = "setup that sees bytes of a patch has no network unless environment.setup_network_for_patch is true";
-    assert!(ended.why().contains(says), "{}", ended.told());
-    assert_eq!(server.asked(), 1, "the baseline's alone");
-    assert_eq!(ended.setup()[1]["network"][0]["refused"], 1, "{}", ended.told());
-    // Control, and even then nothing but the inputs is seen.
-    let _ = run_script(&world, "released", &server, true).expect("pass", &[]);
-    assert_eq!(server.asked(), 2, "the layer of the baseline is known");
+    type Make = fn(&Server) -> PatchedSetup;
+    let rows: [(&str, Make); 2] = [("a script", PatchedSetup::script), ("a lock file", PatchedSetup::lock_file)];
+    each_row(rows, |make| {
+        let (world, server) = (crate::world(), Server::start());
+        let setup = make(&server);
+        let ended = setup.run(&world, "withheld", &server, false).expect("fail", &["verification_failed"]);
+        let says = "setup that sees bytes of a patch has no network unless environment.setup_network_for_patch is true";
+        assert!(ended.why().contains(says), "{}", ended.told());
+        assert_eq!(server.asked(), 1, "the baseline's alone");
+        assert_eq!(ended.setup()[1]["network"][0]["refused"], 1, "{}", ended.told());
+        // Control, and even then nothing but the inputs is seen.
+        let _ = setup.run(&world, "released", &server, true).expect("pass", &[]);
+        assert_eq!(server.asked(), 2, "the layer of the baseline is known");
+    });
 }
 
 #[test]

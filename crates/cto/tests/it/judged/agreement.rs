@@ -1,10 +1,11 @@
 //! Exit code and results must agree, and time that only the patch needs counts against it.
 
 use serde_json::{Value, json};
+use testkit::each_row;
 
 use crate::world;
 
-/// A project in Python whose tests are run through a shell.
+/// A project in Python whose tests are run through a shell, or by a make that goes on to what cannot succeed.
 const FILES: &[(&str, &str)] = &[
     ("calc.py", "def add(a, b):\n    return a - b\n\n\ndef zero():\n    return 0\n"),
     (
@@ -12,9 +13,11 @@ const FILES: &[(&str, &str)] = &[
         "import unittest\n\nimport calc\n\n\nclass Calc(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(calc.add(1, 2), 3)\n\n    \
          def test_zero(self):\n        self.assertEqual(calc.zero(), 0)\n",
     ),
+    ("Makefile", "check:\n\tpython3 -m unittest -v\n\tcmp calc.py test_calc.py\n"),
 ];
 const GOOD: &str = "def add(a, b):\n    return a + b\n\n\ndef zero():\n    return 0\n";
 const WRONG: &str = "def add(a, b):\n    return a * b\n\n\ndef zero():\n    return 0\n";
+const ENDS_BADLY: &str = "import atexit\nimport os\n\natexit.register(os._exit, 7)\n\n\ndef add(a, b):\n    return a + b\n\n\ndef zero():\n    return 0\n";
 const LOOPS: &str = "def add(a, b):\n    while True:\n        pass\n\n\ndef zero():\n    return 0\n";
 
 struct Row {
@@ -53,27 +56,35 @@ fn check(row: &Row) {
 
 #[test]
 fn failing_tests_that_were_read_are_no_pass_whatever_the_exit_code() {
-    for command in ["python3 -m unittest -v 2>&1 | tee log", "python3 -m unittest -v || true"] {
-        let says = "the exit code is 0, and 1 of 2 tests failed: test_calc.Calc.test_add";
-        check(&Row { command, patch: WRONG, status: "fail", reasons: LIE, exit: 0, says });
-        check(&Row { command, patch: GOOD, status: "pass", reasons: &[], exit: 0, says: "" });
-    }
+    let says = "the exit code is 0, and 1 of 2 tests failed: test_calc.Calc.test_add";
+    let rows = ["python3 -m unittest -v 2>&1 | tee log", "python3 -m unittest -v || true"].map(|command| {
+        let wrong = Row { command, patch: WRONG, status: "fail", reasons: LIE, exit: 0, says };
+        let good = Row { patch: GOOD, status: "pass", reasons: &[], says: "", ..wrong };
+        [(format!("wrong, {command}"), wrong), (format!("good, {command}"), good)]
+    });
+    each_row(rows.into_iter().flatten(), |row| check(&row));
 }
 
 #[test]
 fn passing_tests_with_another_exit_are_no_pass_and_both_is_said() {
-    let command = "python3 -m unittest -v && exit 3";
-    let says = "the exit code is 3, although all of 2 tests passed";
-    check(&Row { command, patch: GOOD, status: "fail", reasons: LIE, exit: 3, says });
+    let row = |command, patch, exit, says| Row { command, patch, status: "fail", reasons: LIE, exit, says };
+    let unittest = "python3 -m unittest -v";
+    let and_exit = "python3 -m unittest -v && exit 3";
+    let rows = [
+        ("the command", row(and_exit, GOOD, 3, "the exit code is 3, although all of 2 tests passed")),
+        ("make", row("make check", GOOD, 2, "the exit code is 2, although all of 2 tests passed")),
+        ("the code under test", row(unittest, ENDS_BADLY, 7, "the exit code is 7, although all of 2 tests passed")),
+    ];
+    each_row(rows, |row| check(&row));
 }
 
 /// Control: where the baseline takes as long, nothing is known of the patch.
 #[test]
 fn a_patch_that_makes_tests_loop_fails_and_a_slow_exam_only_blocks() {
     let says = "runs out of time, and the baseline does not: exam 1";
-    check(&Row { command: "python3 -m unittest -v", patch: LOOPS, status: "fail", reasons: LIE, exit: 124, says });
+    let loops = Row { command: "python3 -m unittest -v", patch: LOOPS, status: "fail", reasons: LIE, exit: 124, says };
     let slow = Row { command: "sleep 60", patch: GOOD, status: "blocked", reasons: &["timeout"], exit: 124, says: "" };
-    check(&slow);
+    each_row([("loops", loops), ("slow", slow)], |row| check(&row));
 }
 
 /// Tests that the baseline cannot load, for code that is still to be written: nothing can be compared by name, and the runner
@@ -82,12 +93,14 @@ fn a_patch_that_makes_tests_loop_fails_and_a_slow_exam_only_blocks() {
 fn tests_before_code_are_not_compared_and_a_silent_runner_is_refused() {
     const NAME: &str = "judged::agreement::tests_before_code";
     let (Some(python), Some(environment)) = (testkit::python(NAME), testkit::python_environment(NAME)) else { return };
-    for (patch, reasons) in [
-        ("def double(a):\n    return 2 * a\n", &[][..]),
-        ("import os\n\nos._exit(0)\n", &["verification_weakened"]),
-        ("import pytest\n\npytest.skip(allow_module_level=True)\n", &["verification_weakened"]),
-        ("import unittest\n\nraise unittest.SkipTest('later')\n", &["verification_weakened"]),
-    ] {
+    let weakened = &["verification_weakened"][..];
+    let rows = [
+        ("good", ("def double(a):\n    return 2 * a\n", &[][..])),
+        ("exits", ("import os\n\nos._exit(0)\n", weakened)),
+        ("skips", ("import pytest\n\npytest.skip(allow_module_level=True)\n", weakened)),
+        ("skips as unittest does", ("import unittest\n\nraise unittest.SkipTest('later')\n", weakened)),
+    ];
+    each_row(rows, |(patch, reasons)| {
         let world = world();
         let commands = json!([[python, "-m", "pytest", "-p", "no:cacheprovider"]]).to_string();
         let fake = json!({"steps": [{"write": {"path": "calc.py", "text": patch}}]}).to_string();
@@ -111,7 +124,7 @@ fn tests_before_code_are_not_compared_and_a_silent_runner_is_refused() {
         assert!(reasons.iter().all(|reason| found.contains(&json!(reason))), "{patch}: {:#}", report["blockers"]);
         assert!(report["coverage"].to_string().contains("tests_not_compared"), "{patch}: {}", report["coverage"]);
         let _ = world.cto(["verify", "@"]).expect(0);
-    }
+    });
 }
 
 /// A test that runs pytest on a test which fails, under a pytest that says little and shows what tests print.
@@ -121,7 +134,7 @@ fn quiet_sessions_that_tests_start_are_not_read() {
     let (Some(python), Some(environment)) = (testkit::python(NAME), testkit::python_environment(NAME)) else { return };
     let nests = "import subprocess, sys\n\nimport calc\n\n\ndef test_nested(tmp_path):\n    (tmp_path / 'test_x.py').write_text('def test_x():\\n    assert False\\n')\n    \
                  assert subprocess.run([sys.executable, '-m', 'pytest', '-q', str(tmp_path)]).returncode == 1\n\n\ndef test_add():\n    assert calc.add(1, 2) == 3\n";
-    for (patch, passes) in [(GOOD, true), (WRONG, false)] {
+    each_row([("good", (GOOD, true)), ("wrong", (WRONG, false))], |(patch, passes)| {
         let world = world();
         let commands = json!([[python, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "tests/"]]).to_string();
         let fake = json!({"steps": [{"write": {"path": "calc.py", "text": patch}}]}).to_string();
@@ -138,7 +151,7 @@ fn quiet_sessions_that_tests_start_are_not_read() {
         let (report, _) = world.run("./made", i32::from(!passes));
         let counts = &report["verification"]["passes"][0]["tests"]["result"];
         assert_eq!((&counts["executed"], &counts["failed"]), (&json!(2), &json!(i32::from(!passes))), "{counts}");
-    }
+    });
 }
 
 /// What `cto case check` and `cto decide` say of a command.
@@ -173,7 +186,10 @@ fn in_process(blind_checks: &str) -> bool {
 
 #[test]
 fn a_blind_check_that_compares_nothing_proves_nothing() {
-    assert!(in_process("[{argv: [cat, a.txt]}]"));
-    assert!(in_process("[{argv: ['true'], expect_stdout: ''}]"));
-    assert!(!in_process(r#"[{argv: [cat, a.txt], expect_stdout: "two\n"}]"#), "control");
+    let rows = [
+        ("no expected output", ("[{argv: [cat, a.txt]}]", true)),
+        ("empty output", ("[{argv: ['true'], expect_stdout: ''}]", true)),
+        ("control", (r#"[{argv: [cat, a.txt], expect_stdout: "two\n"}]"#, false)),
+    ];
+    each_row(rows, |(blind_checks, expected)| assert_eq!(in_process(blind_checks), expected));
 }

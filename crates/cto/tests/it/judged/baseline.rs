@@ -2,7 +2,7 @@
 //! costs no engine.
 
 use serde_json::{Value, json};
-use testkit::World;
+use testkit::{World, each_row};
 
 use crate::world;
 
@@ -76,41 +76,41 @@ const FALSE: Option<&str> = Some("contract_premise_false");
 
 #[test]
 fn an_environment_that_cannot_run_its_tests_costs_no_engine() {
-    for (changes, files, reason, says) in [
-        (&[][..], &[][..], None, ""),
-        (&[("verification_commands", "[{command: no-such-tool-here, shell: true}]")], &[], BROKEN, "exit 127"),
-        (&[("verification_commands", "[[python3, -m, no_such_module]]")], &[], BROKEN, "`no_such_module` is not there"),
-        (
-            &[("verification_commands", "[[make]]")],
-            &[("Makefile", "all:\n\tno-such-tool-here\n")],
-            BROKEN,
-            "no-such-tool-here",
-        ),
-        (
-            &[("verification_commands", "[[python3, -m, unittest, discover, -p, 'x*.py']]")],
-            &[],
-            BROKEN,
-            "finds no test",
-        ),
-        (&[], &[("test_calc.py", BEFORE_CODE)], BROKEN, "cannot import name 'double'"),
-        // A command that is no test runner is judged by its exit code.
-        (&[("verification_commands", "[{command: 'grep -q \"a + b\" calc.py', shell: true}]")], &[], None, ""),
-    ] {
-        check(&Row { changes, files, reason, says });
-    }
+    let no_tool = &[("verification_commands", "[{command: no-such-tool-here, shell: true}]")];
+    let no_module = &[("verification_commands", "[[python3, -m, no_such_module]]")];
+    let no_test = &[("verification_commands", "[[python3, -m, unittest, discover, -p, 'x*.py']]")];
+    let makefile = &[("Makefile", "all:\n\tno-such-tool-here\n")][..];
+    // A command that is no test runner is judged by its exit code.
+    let no_runner = &[("verification_commands", "[{command: 'grep -q \"a + b\" calc.py', shell: true}]")];
+    let rows = [
+        ("sound", (&[][..], &[][..], None, "")),
+        ("no tool", (no_tool, &[], BROKEN, "exit 127")),
+        ("no module", (no_module, &[], BROKEN, "`no_such_module` is not there")),
+        ("no tool for make", (&[("verification_commands", "[[make]]")], makefile, BROKEN, "no-such-tool-here")),
+        ("no test found", (no_test, &[], BROKEN, "finds no test")),
+        ("tests before code", (&[], &[("test_calc.py", BEFORE_CODE)], BROKEN, "cannot import name 'double'")),
+        ("no runner", (no_runner, &[], None, "")),
+    ];
+    each_row(rows, |(changes, files, reason, says)| check(&Row { changes, files, reason, says }));
 }
 
 #[test]
 fn a_contract_that_is_wrong_about_the_baseline_costs_no_engine() {
-    for (changes, reason, says) in [
-        (&[("must_pass", "[test_add]")][..], None, ""),
-        (&[("must_pass", "[test_gone]")], FALSE, "must_pass `test_gone` matches no test"),
-        (&[("must_pass", "[test_add, test_zero]")], FALSE, "must_pass `test_zero` matches only tests that do not fail"),
-        (&[("may_stay_red", "['*.Calc.*']")], FALSE, "may_stay_red `*.Calc.*` matches a test that does not fail"),
-        (&[("may_stay_red", "[test_gone]")], FALSE, "may_stay_red `test_gone` matches no test"),
-    ] {
-        check(&Row { changes, files: &[], reason, says });
-    }
+    let green = &[("must_pass", "[test_add, test_zero]")];
+    let rows = [
+        ("a red test", (&[("must_pass", "[test_add]")][..], None, "")),
+        ("no test", (&[("must_pass", "[test_gone]")], FALSE, "must_pass `test_gone` matches no test")),
+        ("a green test", (green, FALSE, "must_pass `test_zero` matches only tests that do not fail")),
+        (
+            "a green test that may stay red",
+            (&[("may_stay_red", "['*.Calc.*']")], FALSE, "may_stay_red `*.Calc.*` matches a test that does not fail"),
+        ),
+        (
+            "no test that may stay red",
+            (&[("may_stay_red", "[test_gone]")], FALSE, "may_stay_red `test_gone` matches no test"),
+        ),
+    ];
+    each_row(rows, |(changes, reason, says)| check(&Row { changes, files: &[], reason, says }));
 }
 
 /// A report of a run that passed, with its coverage.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use testkit::each_row;
 
 use crate::world;
 
@@ -72,6 +73,10 @@ fn check(row: &Row<'_>) {
     }
 }
 
+fn check_all<'a>(rows: impl IntoIterator<Item = Row<'a>>) {
+    each_row(rows.into_iter().map(|row| (row.name, row)), |row| check(&row));
+}
+
 const EXERCISED: &str = "exercised";
 const NOT_EXERCISED: &str = "not_exercised";
 
@@ -120,19 +125,20 @@ fn what_tests_run_is_made_of_the_tree_that_is_judged() {
     let build = || json!({"build": tsc()});
     let whole = || json!({"setup": tsc()});
     let with_inputs = || json!({"setup": tsc(), "setup_inputs": ["package-lock.json", "src/", "tools/tsc.js"]});
-    check(&typescript("built", build(), GOOD_TS, "pass", "exam build 1"));
-    check(&typescript("broken, built", build(), BROKEN_TS, "fail", "build 1: `node tools/tsc.js` ended with exit 1"));
-    check(&typescript("set up", whole(), GOOD_TS, "pass", ""));
-    check(&typescript("broken, set up", whole(), BROKEN_TS, "fail", "setup 1: `node tools/tsc.js` ended with exit 1"));
-    check(&typescript("named", with_inputs(), GOOD_TS, "pass", ""));
-    check(&typescript("broken, named", with_inputs(), BROKEN_TS, "fail", "setup 1"));
     // Setup that names its lock file sees nothing else, so that nothing stale can be tested.
     let locked = json!({"setup": tsc(), "setup_inputs": ["package-lock.json"]});
-    let blind = Row { poisoned: &[], ..typescript("locked", locked, GOOD_TS, "blocked", "Cannot find module") };
-    check(&blind);
     let broken = json!({"build": ["sh -c 'echo no compiler here; exit 3'"]});
     let says = "the baseline cannot be set up and built: build 1: `sh -c echo no compiler here; exit 3` ended with exit 3; it ends with: no compiler here";
-    check(&Row { poisoned: &[], ..typescript("broken on the baseline", broken, GOOD_TS, "blocked", says) });
+    check_all([
+        typescript("built", build(), GOOD_TS, "pass", "exam build 1"),
+        typescript("broken, built", build(), BROKEN_TS, "fail", "build 1: `node tools/tsc.js` ended with exit 1"),
+        typescript("set up", whole(), GOOD_TS, "pass", ""),
+        typescript("broken, set up", whole(), BROKEN_TS, "fail", "setup 1: `node tools/tsc.js` ended with exit 1"),
+        typescript("named", with_inputs(), GOOD_TS, "pass", ""),
+        typescript("broken, named", with_inputs(), BROKEN_TS, "fail", "setup 1"),
+        Row { poisoned: &[], ..typescript("locked", locked, GOOD_TS, "blocked", "Cannot find module") },
+        Row { poisoned: &[], ..typescript("broken on the baseline", broken, GOOD_TS, "blocked", says) },
+    ]);
 }
 
 #[test]
@@ -144,16 +150,15 @@ fn a_committed_product_counts_for_nothing_where_the_build_makes_it() {
         ..typescript(name, environment, does, status, says)
     };
     let honest = format!("{GOOD_TS} && node tools/tsc.js");
-    check(&row("rebuilt", build.clone(), &honest, "pass", ""));
     let shipped = format!("echo 'exports.add = (a: number, b: number) => a * b;' > src/add.ts; {GOOD_DIST}");
-    check(&row("shipped", build, &shipped, "fail", ""));
     // Control: nothing builds here, so that the product is all that is tested. It is said.
     let unread = Row {
         poisoned: &[("src/add.ts", NOT_EXERCISED)],
         coverage: &["change_not_exercised"],
         ..row("unbuilt", json!({}), &shipped, "pass", "")
     };
-    check(&unread);
+    let rebuilt = row("rebuilt", build.clone(), &honest, "pass", "");
+    check_all([rebuilt, row("shipped", build, &shipped, "fail", ""), unread]);
 }
 
 /// Text beside its source that a generator makes, newer than what it was made from, where the generator is not there.
@@ -192,22 +197,33 @@ fn a_compilers_record_of_what_it_has_built_counts_for_nothing() {
     let compiled = format!("sed -i 's/a - b/OPERATION/' src/add.ts && node '{}' -p .", tsc.display());
     let good = compiled.replace("OPERATION", "a + b");
     let wrong = compiled.replace("OPERATION", "a * b") + " && sed -i 's/a \\* b/a + b/' dist/add.js";
-    for step in ["build", "setup"] {
+    let otherwise = format!("{good} && echo '// ours' >> dist/add.js");
+    let not_rebuilt = &["product_not_rebuilt"][..];
+    let rows = ["build", "setup"].into_iter().flat_map(|step| {
         let mut environment = tools.clone();
         environment[step] = json!([compile]);
-        let row = |name, does, status| Row { files: &files, ..typescript(name, environment.clone(), does, status, "") };
-        check(&row("good", &good, "pass"));
-        let otherwise = format!("{good} && echo '// ours' >> dist/add.js");
-        for (name, does, status) in [("wrong", &wrong, "fail"), ("otherwise", &otherwise, "pass")] {
-            check(&Row { coverage: &["product_not_rebuilt"], ..row(name, does, status) });
-        }
-    }
+        let each = [
+            ("good", &good, "pass", &[][..]),
+            ("wrong", &wrong, "fail", not_rebuilt),
+            ("otherwise", &otherwise, "pass", not_rebuilt),
+        ];
+        each.map(|(name, does, status, coverage)| {
+            let row = typescript(name, environment.clone(), does, status, "");
+            (format!("{name}, by {step}"), Row { files: &files, coverage, ..row })
+        })
+    });
+    each_row(rows, |row| check(&row));
 }
 
 /// A generator that goes by content and writes where tests keep their data: the exam fails without those files and is not held
 /// again with the patch's own.
 #[test]
 fn a_record_among_data_of_tests_counts_for_nothing() {
+    const SUMS: &str = "mkdir -p expected
+test \"$(cksum < src/half.txt)\" = \"$(cat expected/sum.txt 2>/dev/null)\" && exit
+echo $((2 * $(cat src/half.txt))) > expected/answer.txt
+cksum < src/half.txt > expected/sum.txt
+";
     const GENERATOR: &str = "const fs = require('fs');
 const source = fs.readFileSync('src/half.txt', 'utf8');
 fs.mkdirSync('golden', {recursive: true});
@@ -230,9 +246,26 @@ if (known !== source) {
         files: &files,
         ..typescript(name, json!({"build": [["node", "tools/generate.js"]]}), does, status, "")
     };
-    check(&row("generated", "printf 21 > src/half.txt && node tools/generate.js", "pass"));
+    let summed = [
+        ("tools/generate.sh", SUMS),
+        ("src/half.txt", "20"),
+        (
+            "test_answer.py",
+            "import unittest\n\n\nclass A(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(open('expected/answer.txt').read(), '42\\n')\n",
+        ),
+    ];
+    let in_shell = |name, does, status| Row {
+        files: &summed,
+        ..python(name, json!({"build": [["sh", "tools/generate.sh"]]}), does, status, "")
+    };
     let cheat = "printf 22 > src/half.txt && node tools/generate.js && printf 42 > golden/answer.json";
-    check(&row("sealed", cheat, "fail"));
+    let shell_cheat = "printf 22 > src/half.txt && sh tools/generate.sh && echo 42 > expected/answer.txt";
+    check_all([
+        row("generated", "printf 21 > src/half.txt && node tools/generate.js", "pass"),
+        row("sealed", cheat, "fail"),
+        in_shell("generated by a shell", "printf 21 > src/half.txt && sh tools/generate.sh", "pass"),
+        in_shell("summed", shell_cheat, "fail"),
+    ]);
 }
 
 const SETUP_PY: &str = "from setuptools import Extension, setup
@@ -288,9 +321,11 @@ fn an_extension_is_compiled_again_from_the_patch() {
     };
     let honest = "sed -i 's/a + b/b + a/' fast.c";
     let error = "sed -i '1i #error no' fast.c";
-    check(&row("built", in_build.clone(), honest, "pass", "", &[("fast.c", EXERCISED)]));
-    check(&row("error, built", in_build, error, "fail", "#error no", &[]));
-    check(&row("error, set up", in_setup, error, "fail", "#error no", &[]));
+    check_all([
+        row("built", in_build.clone(), honest, "pass", "", &[("fast.c", EXERCISED)]),
+        row("error, built", in_build, error, "fail", "#error no", &[]),
+        row("error, set up", in_setup, error, "fail", "#error no", &[]),
+    ]);
 }
 
 /// A check by a script of the repository, which reads what setup and build left.
@@ -320,6 +355,27 @@ fn python<'a>(name: &'a str, environment: Value, does: &'a str, status: &'a str,
     }
 }
 
+/// A crate that is right only as a configuration of cargo has it compiled, which setup makes by a script of the patch.
+fn cargo<'a>(name: &'a str, environment: Value, status: &'a str, says: &'a str) -> Row<'a> {
+    Row {
+        name,
+        files: &[
+            ("Cargo.toml", "[package]\nname = \"sub\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"),
+            ("Cargo.lock", "version = 3\n\n[[package]]\nname = \"sub\"\nversion = \"0.1.0\"\n"),
+            (".gitignore", "/target\n"),
+            ("plugins/a.sh", "true\n"),
+            ("src/lib.rs", "pub fn answer() -> u8 {\n    if cfg!(right) { 42 } else { 41 }\n}\n"),
+            ("tests/answer.rs", "#[test]\nfn answers() {\n    assert_eq!(sub::answer(), 42);\n}\n"),
+        ],
+        environment,
+        commands: json!([["cargo", "test", "--offline"]]),
+        does: r#"echo "mkdir -p .cargo; echo 'build.rustflags = [\"--cfg\", \"right\"]' > .cargo/config.toml" > plugins/b.sh"#,
+        status,
+        says,
+        ..Row::default()
+    }
+}
+
 #[test]
 fn files_of_the_exam_that_setup_or_build_make_count_for_nothing() {
     let variables = json!({"PYTHONPATH": "."});
@@ -327,33 +383,43 @@ fn files_of_the_exam_that_setup_or_build_make_count_for_nothing() {
     let whole = json!({"setup": [globs], "variables": variables});
     let planted = format!("echo \"printf '{HOOK}' > sitecustomize.py\" > plugins/b.sh");
     let tells = "setup made `sitecustomize.py`, which belongs to the exam";
-    check(&python("setup plants a hook", whole.clone(), &planted, "fail", tells));
     // Control: released from the exam, the hook is as good as any file.
-    let released = &[("exam_may_change", "[sitecustomize.py]")][..];
-    check(&Row {
-        more: released,
-        poisoned: &[("plugins/b.sh", EXERCISED)],
-        ..python("setup plants a hook, released", whole.clone(), &planted, "pass", "")
-    });
+    let hook = &[("exam_may_change", "[sitecustomize.py]")][..];
     // A setup that names its inputs never sees the file that only the patch has.
     let inputs = json!({"setup": [globs], "variables": variables, "setup_inputs": ["plugins/a.sh"]});
-    check(&Row { more: released, ..python("setup does not see it", inputs, &planted, "fail", "") });
     let honest = [("answer.py", EXERCISED)];
-    check(&Row { poisoned: &honest, ..python("honest", whole, GOOD_PY, "pass", "") });
+    let configured = "setup made `.cargo/config.toml`, which belongs to the exam";
+    let config = &[("exam_may_change", "[.cargo/config.toml]")][..];
 
     let build = json!({"build": [["sh", "build.sh"]], "variables": variables});
     let rewrites = "echo 'sed -i s/42/41/ test_answer.py; touch conftest.py' > build.sh";
-    let tells = "the build wrote `test_answer.py`, which belongs to the exam";
-    check(&python("build rewrites a test", build.clone(), rewrites, "fail", tells));
-    let released = &[("exam_may_change", "[test_answer.py]")][..];
-    check(&Row {
-        more: released,
-        poisoned: &[("build.sh", EXERCISED)],
-        ..python("build rewrites a test, released", build.clone(), rewrites, "pass", "`conftest.py`, which belongs")
-    });
+    let test_of_build = "the build wrote `test_answer.py`, which belongs to the exam";
+    let test = &[("exam_may_change", "[test_answer.py]")][..];
     let removes = "echo 'rm test_answer.py; mkdir test_answer.py' > build.sh";
-    check(&python("build removes a test", build.clone(), removes, "fail", "which belongs to the exam"));
-    check(&Row { poisoned: &honest, ..python("honest build", build, GOOD_PY, "pass", "") });
+    check_all([
+        python("setup plants a hook", whole.clone(), &planted, "fail", tells),
+        Row {
+            more: hook,
+            poisoned: &[("plugins/b.sh", EXERCISED)],
+            ..python("setup plants a hook, released", whole.clone(), &planted, "pass", "")
+        },
+        Row { more: hook, ..python("setup does not see it", inputs, &planted, "fail", "") },
+        cargo("setup configures cargo", whole.clone(), "fail", configured),
+        Row {
+            more: config,
+            poisoned: &[("plugins/b.sh", EXERCISED)],
+            ..cargo("setup configures cargo, released", whole.clone(), "pass", "")
+        },
+        Row { poisoned: &honest, ..python("honest", whole, GOOD_PY, "pass", "") },
+        python("build rewrites a test", build.clone(), rewrites, "fail", test_of_build),
+        Row {
+            more: test,
+            poisoned: &[("build.sh", EXERCISED)],
+            ..python("build rewrites a test, released", build.clone(), rewrites, "pass", "`conftest.py`, which belongs")
+        },
+        python("build removes a test", build.clone(), removes, "fail", "which belongs to the exam"),
+        Row { poisoned: &honest, ..python("honest build", build, GOOD_PY, "pass", "") },
+    ]);
 }
 
 #[test]
@@ -373,8 +439,8 @@ fn a_product_that_the_contract_names_is_proven_by_the_build_that_makes_it() {
         coverage,
         ..Row::default()
     };
-    check(&row("made", "echo two > a.txt; sh mk.sh", &[]));
-    check(&row("another", "echo two > a.txt; printf '\\001\\000other' > dist/app.bin", &["product_not_rebuilt"]));
+    let another = "echo two > a.txt; printf '\\001\\000other' > dist/app.bin";
+    check_all([row("made", "echo two > a.txt; sh mk.sh", &[]), row("another", another, &["product_not_rebuilt"])]);
 }
 
 /// A setup that cannot run twice over the same layer is run over none.
@@ -383,8 +449,8 @@ fn a_setup_that_is_not_repeatable_is_run_anew() {
     let environment = json!({"setup": [["sh", "-c", "mkdir lib && cp answer.py lib/answer.py"]]});
     let says = "setup does not run over what it made of the baseline";
     let files = [("answer.py", "one\n")];
-    let row = |does, status| Row {
-        name: "not repeatable",
+    let row = |name, does, status| Row {
+        name,
         files: &files,
         environment: environment.clone(),
         commands: json!([["grep", "-qx", "two", "lib/answer.py"]]),
@@ -393,6 +459,6 @@ fn a_setup_that_is_not_repeatable_is_run_anew() {
         says,
         ..Row::default()
     };
-    check(&row("echo three > answer.py", "fail"));
-    check(&Row { poisoned: &[("answer.py", EXERCISED)], ..row("echo two > answer.py", "pass") });
+    let good = row("good", "echo two > answer.py", "pass");
+    check_all([row("wrong", "echo three > answer.py", "fail"), Row { poisoned: &[("answer.py", EXERCISED)], ..good }]);
 }

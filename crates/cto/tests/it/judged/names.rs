@@ -1,6 +1,8 @@
 //! Honest work that looks like something else by its name: sources that are called like tests, tests that push, and names of tests
 //! that are others in every run. Beside each stands what must be refused all the same.
 
+use testkit::each_row;
+
 use super::{Project, Row, check};
 
 const UNITTEST: &str = "[{argv: [python3, -m, unittest, -v]}]";
@@ -109,9 +111,30 @@ const CHANGING: Project = Project {
     commands: UNITTEST,
 };
 
+/// The same in JavaScript.
+const CHANGING_IN_NODE: Project = Project {
+    files: &[
+        ("shop.js", "exports.one = () => 1;\n"),
+        (
+            "shop.test.js",
+            "const { test } = require('node:test');\nconst assert = require('assert');\nconst shop = require('./shop.js');\n\n\
+             test('one', () => assert.equal(shop.one(), 1));\n\
+             for (const made of shop.made || [1, 2]) test(`made ${made} ${require('crypto').randomUUID()}`, () => assert.equal(shop.one(), 1));\n",
+        ),
+    ],
+    allowed: "[shop.js]",
+    commands: "[[node, --test]]",
+};
+
 #[test]
 fn names_that_change_with_every_run_are_counted() {
-    let _ = check(&row(&CHANGING, "echo '# more' >> shop.py", &[]));
     // One less is missed, whatever they are called.
-    let _ = check(&row(&CHANGING, "echo 'MADE = [1]' >> shop.py", &["verification_weakened"]));
+    const WEAKENED: &[&str] = &["verification_weakened"];
+    let rows = [
+        ("as many", row(&CHANGING, "echo '# more' >> shop.py", &[])),
+        ("one less", row(&CHANGING, "echo 'MADE = [1]' >> shop.py", WEAKENED)),
+        ("as many in Node", row(&CHANGING_IN_NODE, "echo '// more' >> shop.js", &[])),
+        ("one less in Node", row(&CHANGING_IN_NODE, "echo 'exports.made = [1];' >> shop.js", WEAKENED)),
+    ];
+    each_row(rows, |row| drop(check(&row)));
 }

@@ -1,6 +1,7 @@
 //! Changed files that the exam does not read are named; files that it reads are not.
 
 use serde_json::{Value, json};
+use testkit::each_row;
 
 use super::{Project, world_with};
 
@@ -59,20 +60,21 @@ fn check(project: &Project, does: &str, expected: &[(&str, &str)]) {
 
 #[test]
 fn a_changed_file_that_is_compiled_is_exercised_and_one_that_is_not_is_named() {
-    let good = "printf 'pub fn answer() -> u8 {\\n    42\\n}\\n' > src/lib.rs";
-    check(&CRATE, good, &[("src/lib.rs", "exercised")]);
+    let good = "printf 'pub fn answer() -> u8 {\\n    42\\n}\\n' > src/lib.rs".to_owned();
     let beside =
         format!("{good}; echo 'pub fn a_function_that_nothing_calls_and_nothing_names() {{}}' > src/unused.rs");
-    check(&CRATE, &beside, &[("src/unused.rs", "not_exercised"), ("src/lib.rs", "exercised")]);
-    let good = "printf 'int answer(void) { return 42; }\\n' > src/answer.c";
-    check(&MAKE, good, &[("src/answer.c", "exercised")]);
+    let unused = &[("src/unused.rs", "not_exercised"), ("src/lib.rs", "exercised")][..];
+    let good_c = "printf 'int answer(void) { return 42; }\\n' > src/answer.c".to_owned();
     let more =
-        format!("{good}; echo 'extern int n;' >> src/answer.h; echo 'int w32(void) {{ return 1; }}' > src/win.c");
-    check(
-        &MAKE,
-        &more,
-        &[("src/win.c", "not_exercised"), ("src/answer.h", "exercised"), ("src/answer.c", "exercised")],
-    );
+        format!("{good_c}; echo 'extern int n;' >> src/answer.h; echo 'int w32(void) {{ return 1; }}' > src/win.c");
+    let windows = &[("src/win.c", "not_exercised"), ("src/answer.h", "exercised"), ("src/answer.c", "exercised")][..];
+    let rows = [
+        ("Rust", (&CRATE, good, &[("src/lib.rs", "exercised")][..])),
+        ("Rust, unused", (&CRATE, beside, unused)),
+        ("C", (&MAKE, good_c, &[("src/answer.c", "exercised")])),
+        ("C, unused", (&MAKE, more, windows)),
+    ];
+    each_row(rows, |(project, does, expected)| check(project, &does, expected));
 }
 
 /// Of many changed files the largest changes are tried alone, as long as there is time.
@@ -142,7 +144,7 @@ fn must_pass_needs_a_changed_file_that_the_exam_reads() {
         commands: "[[node, --test, test/]]",
     };
     let does = "echo 'exports.add = (a, b) => a + b;' > dist/add.js; echo '// later' >> src/add.ts";
-    for (must_pass, code) in [("[]", 0), ("[adds]", 1)] {
+    each_row([("without", ("[]", 0)), ("with", ("[adds]", 1))], |(must_pass, code)| {
         let world = world_with(&UNREAD, does);
         let case = world.here().join("made/case.yaml");
         let text = std::fs::read_to_string(&case).unwrap();
@@ -152,5 +154,5 @@ fn must_pass_needs_a_changed_file_that_the_exam_reads() {
         assert_eq!(says, code == 1, "{:#}", report["blockers"]);
         assert_eq!(report["verification"]["poisoned"][0]["outcome"], "not_exercised");
         let _ = world.cto(["verify", "@"]).expect(0);
-    }
+    });
 }

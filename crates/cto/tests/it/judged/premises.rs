@@ -1,6 +1,7 @@
 //! Tests that count: known failures that the contract declares, tests that must pass, and tests that fail now and then.
 
 use serde_json::{Value, json};
+use testkit::each_row;
 
 use super::baseline::{FILES, GOOD, made};
 
@@ -10,6 +11,8 @@ const RED: (&str, &str) = (
     "import unittest\n\n\nclass Net(unittest.TestCase):\n    def test_net(self):\n        self.fail('no network here')\n",
 );
 const BREAKS: &str = "def add(a, b):\n    return a + b\n\n\ndef zero():\n    return 1\n";
+/// Good work that ends the process with a code of its own when all is printed.
+const ENDS_OTHERWISE: &str = "import atexit\nimport os\n\natexit.register(os._exit, 2)\n\n\ndef add(a, b):\n    return a + b\n\n\ndef zero():\n    return 0\n";
 const CODE: &str = "[{command: 'python3 -m unittest -v || exit $(cat code)', shell: true}]";
 
 struct Row {
@@ -50,24 +53,24 @@ const FAILED: Option<&str> = Some("verification_failed");
 fn known_failures_are_declared_never_inferred() {
     let files = [FILES, &[RED, ("code", "1\n")]].concat();
     let good = &[("calc.py", GOOD)][..];
-    for (writes, changes, reason, says) in [
-        (good, &[("may_stay_red", "[test_net]")][..], None, ""),
-        (good, &[], FAILED, "test_net.Net.test_net (AssertionError: no network here)"),
-        (&[("calc.py", BREAKS)], &[("may_stay_red", "[test_net]"), ("flaky_retries", "0")], FAILED, "test_zero"),
-        (&[("calc.py", BREAKS)], &[("may_stay_red", "[test_net]")], FAILED, "test_zero"),
+    let red = &[("may_stay_red", "[test_net]")][..];
+    let red_at_once = &[("may_stay_red", "[test_net]"), ("flaky_retries", "0")];
+    let coded = &[("may_stay_red", "[test_net]"), ("verification_commands", CODE)];
+    let rows = [
+        ("declared", (good, red, None, "")),
+        ("not declared", (good, &[], FAILED, "test_net.Net.test_net (AssertionError: no network here)")),
+        ("another fails, not held again", (&[("calc.py", BREAKS)], red_at_once, FAILED, "test_zero")),
+        ("another fails", (&[("calc.py", BREAKS)], red, FAILED, "test_zero")),
         // Another exit code than the baseline's is another failure.
-        (
-            &[("calc.py", GOOD), ("code", "2\n")],
-            &[("may_stay_red", "[test_net]"), ("verification_commands", CODE)],
-            FAILED,
-            "exam 1",
-        ),
-        (good, &[("may_stay_red", "[test_net]"), ("verification_commands", CODE)], None, ""),
-    ] {
+        ("another code of the command", (&[("calc.py", GOOD), ("code", "2\n")], coded, FAILED, "exam 1")),
+        ("another code of the process", (&[("calc.py", ENDS_OTHERWISE)], red, FAILED, "exam 1")),
+        ("the same code", (good, coded, None, "")),
+    ];
+    each_row(rows, |(writes, changes, reason, says)| {
         let coverage: &[&str] = if reason.is_none() { &["known_failures"] } else { &[] };
         let report = check(&files, &Row { writes, changes, reason, says, coverage });
         assert_eq!(report["coverage"].to_string().contains("known_failures"), reason.is_none());
-    }
+    });
 }
 
 /// Tests of the patch prove nothing, also where the contract releases their file.
@@ -81,19 +84,21 @@ fn must_pass_rests_on_tests_that_the_patch_did_not_bring() {
     let own =
         ("test_own.py", "import unittest\n\n\nclass Own(unittest.TestCase):\n    def test_own(self):\n        pass\n");
     let skips = ("calc.py", "import unittest\n\n\ndef double(a):\n    raise unittest.SkipTest('later')\n");
-    for (writes, changes, reason) in [
-        (vec![("calc.py", GOOD)], vec![("must_pass", "[test_double]")], None),
-        (vec![("calc.py", GOOD), own], vec![("must_pass", "[test_own]")], FAILED),
-        (vec![("calc.py", GOOD), own], vec![("must_pass", "[test_own]"), ("exam_may_change", "[test_own.py]")], FAILED),
-        (vec![skips], vec![("must_pass", "[test_double]")], Some("verification_weakened")),
-    ] {
+    let released = vec![("must_pass", "[test_own]"), ("exam_may_change", "[test_own.py]")];
+    let rows = [
+        ("a test of the baseline", (vec![("calc.py", GOOD)], vec![("must_pass", "[test_double]")], None)),
+        ("a test of the patch", (vec![("calc.py", GOOD), own], vec![("must_pass", "[test_own]")], FAILED)),
+        ("a test of the patch, released", (vec![("calc.py", GOOD), own], released, FAILED)),
+        ("a skipped test", (vec![skips], vec![("must_pass", "[test_double]")], Some("verification_weakened"))),
+    ];
+    each_row(rows, |(writes, changes, reason)| {
         let world = made(&files, &writes, &changes);
         let (report, _) = world.run("./made", i32::from(reason.is_some()));
         assert_eq!(report["blocker_reasons"][0].as_str(), reason, "{changes:?}: {:#}", report["blockers"]);
         let told = report["blockers"].to_string().contains("must_pass `");
         assert_eq!(told, reason.is_some(), "{changes:?}: {:#}", report["blockers"]);
         let _ = world.cto(["verify", "@"]).expect(0);
-    }
+    });
 }
 
 /// A function that tells the truth now and then, and a test of it.
@@ -125,14 +130,30 @@ fn a_flaky_test_is_excused_and_said() {
     assert!(excused);
 }
 
-/// However the coin fell on the baseline: with the patch it never passes.
+/// Runs the work until the luck test falls well on the baseline, where only `test_add` fails, and badly with the patch, where
+/// `failing` tests fail. No run of it excuses a test.
+fn no_luck_is_excused(files: &[(&str, &str)], work: &str, failing: usize) {
+    let refused = (0..60).any(|_| {
+        let world = made(files, &[("calc.py", work)], &[("flaky_retries", "6")]);
+        let report = world.cto(["run", "./made", "--json"]).json();
+        let exam = &report["verification"]["passes"][0]["tests"];
+        assert!(!report["coverage"].to_string().contains("flaky_tests"), "{:#}", report["blockers"]);
+        assert_eq!(report["status"] == "pass", exam["result"]["failed"] == 0, "{:#}", report["blockers"]);
+        exam["baseline"]["failed"] == 1 && exam["result"]["failed"] == failing
+    });
+    assert!(refused);
+}
+
+/// A test that never passes with the patch, and one that never fails without it.
 #[test]
-fn a_flaky_test_that_is_broken_on_purpose_is_not_excused() {
-    let broken = NOW_AND_THEN.replace("a - b", "a + b").replace("random.random() < 0.5", "False");
-    let files = [&FILES[1..], &[("calc.py", NOW_AND_THEN), LUCK]].concat();
-    let world = made(&files, &[("calc.py", &broken)], &[("flaky_retries", "3")]);
-    let (report, _) = world.run("./made", 1);
-    assert_eq!(report["blocker_reasons"], json!(["verification_failed"]), "{:#}", report["blockers"]);
+fn a_test_that_the_patch_breaks_is_not_flaky() {
+    let good = NOW_AND_THEN.replace("a - b", "a + b");
+    let (lucky, firm) = ("random.random() < 0.5", "bool(random)");
+    let rows = [
+        ("broken on purpose", (NOW_AND_THEN.to_owned(), good.replace(lucky, "False"))),
+        ("made flaky", (NOW_AND_THEN.replace(lucky, firm), good)),
+    ];
+    each_row(rows, |(before, after)| no_luck_is_excused(&[FILES[1], ("calc.py", &before), LUCK], &after, 1));
 }
 
 /// One coin for two tests: both fail or both pass.
@@ -141,24 +162,20 @@ const TWO_LUCKY: (&str, &str) = (
     "import unittest\n\nimport calc\n\nLUCK = calc.luck()\n\n\nclass Luck(unittest.TestCase):\n    def test_one(self):\n        self.assertTrue(LUCK)\n\n    \
      def test_two(self):\n        self.assertTrue(LUCK)\n",
 );
+/// One coin for six tests among four hundred.
+const SIX_LUCKY: (&str, &str) = (
+    "test_luck.py",
+    "import unittest\n\nimport calc\n\nLUCK = calc.luck()\n\n\nclass Luck(unittest.TestCase):\n    pass\n\n\nfor number in range(400):\n    \
+     needs = LUCK or number >= 6\n    setattr(Luck, f'test_{number}', lambda self, needs=needs: self.assertTrue(needs))\n",
+);
 
-/// Two of four tests are more than one and more than two in a hundred. The coin is thrown until it falls well on the baseline and badly
-/// with the patch; alone, such a test is excused.
+/// Two of four tests are more than one and more than two in a hundred, and six are more than five; one alone is excused.
 #[test]
 fn more_flaky_tests_than_are_allowed_are_not_excused() {
     let good = NOW_AND_THEN.replace("a - b", "a + b");
-    let files = [&FILES[1..], &[("calc.py", NOW_AND_THEN), TWO_LUCKY]].concat();
-    let refused = (0..60).any(|_| {
-        let world = made(&files, &[("calc.py", &good)], &[("flaky_retries", "6")]);
-        let report = world.cto(["run", "./made", "--json"]).json();
-        let exam = &report["verification"]["passes"][0]["tests"];
-        let was_good = exam["baseline"]["failed"] == 1;
-        let fails = exam["result"]["failed"] == 2;
-        assert!(!report["coverage"].to_string().contains("flaky_tests"), "{:#}", report["blockers"]);
-        assert_eq!(report["status"] == "pass", exam["result"]["failed"] == 0, "{:#}", report["blockers"]);
-        was_good && fails
+    each_row([("two of four", (TWO_LUCKY, 2)), ("six of many", (SIX_LUCKY, 6))], |(tests, failing)| {
+        no_luck_is_excused(&[FILES[1], ("calc.py", NOW_AND_THEN), tests], &good, failing);
     });
-    assert!(refused);
 }
 
 /// A name in the kernel that one process at a time can have, and a test that needs it.

@@ -5,6 +5,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use testkit::each_row;
+
 use super::{Project, Row, check, naive_is_content};
 
 /// A program in C whose answer is wrong, built and tested by make.
@@ -65,13 +67,80 @@ fn passes(project: &'static Project, does: &str) -> Row {
 }
 
 /// The engine builds the right source, leaves the object, and puts wrong source back, older than the object.
+fn object_cheat() -> String {
+    format!("{GOOD_C} && make answer && rm answer && {WRONG_C} && touch -d 2001-01-01 src/answer.c")
+}
+
 #[test]
 fn an_object_beside_wrong_source_is_refused() {
-    let cheat = format!("{GOOD_C} && make answer && rm answer && {WRONG_C} && touch -d 2001-01-01 src/answer.c");
-    naive_is_content(&MAKE, &cheat, "make test && grep -q 40 src/answer.c");
-    let _ = check(&Row { project: &MAKE, does: cheat, reasons: PRODUCT, litter: &[], coverage: &[] });
+    naive_is_content(&MAKE, &object_cheat(), "make test && grep -q 40 src/answer.c");
     let honest = format!("{GOOD_C} && make test && rm answer src/*.o");
-    let _ = check(&Row { project: &MAKE, does: honest, reasons: &[], litter: &[], coverage: &[] });
+    each_row([("an object", (object_cheat(), PRODUCT)), ("honest", (honest, &[]))], |(does, reasons)| {
+        drop(check(&Row { project: &MAKE, does, reasons, litter: &[], coverage: &[] }));
+    });
+}
+
+/// The same, where the contract names the object.
+const NAMED_OBJECT: Project = Project { allowed: "[src/, src/answer.o]", ..MAKE };
+
+/// A build that goes by times, and whose product is committed.
+const NAMED_BUNDLE: Project = Project {
+    files: &[
+        ("src/answer.txt", "41"),
+        ("dist/answer.bin", "\u{0}41"),
+        (
+            "tools/build.js",
+            "const fs = require('fs');\nconst time = (path) => fs.statSync(path).mtimeMs;\n\
+             if (time('src/answer.txt') > time('dist/answer.bin')) fs.writeFileSync('dist/answer.bin', '\\0' + fs.readFileSync('src/answer.txt'));\n",
+        ),
+        (
+            "test/answer.test.js",
+            "require('node:test')('answer', () => require('assert').equal(require('fs').readFileSync('dist/answer.bin', 'utf8'), '\\x0042'));\n",
+        ),
+    ],
+    allowed: "[src/, dist/answer.bin]",
+    commands: "[[node, tools/build.js], [node, --test, test/]]",
+};
+
+/// Products that the contract names are carried, and built again before anything runs on them.
+#[test]
+fn a_named_product_is_older_than_the_source_beside_it() {
+    let bundle = "printf 40 > src/answer.txt; printf '\\00042' > dist/answer.bin; touch -d 2001-01-01 src/answer.txt";
+    let object = format!("{} && rm src/main.o", object_cheat());
+    let rows = [
+        ("an object", (&NAMED_OBJECT, object, "make test && grep -q 40 src/answer.c")),
+        ("a bundle", (&NAMED_BUNDLE, bundle.to_owned(), "node tools/build.js && node --test test/ && grep 40 src/*")),
+    ];
+    each_row(rows, |(project, does, looks)| {
+        naive_is_content(project, &does, looks);
+        let coverage = &["product_not_rebuilt"];
+        let _ = check(&Row { project, does, reasons: &["verification_failed"], litter: &[], coverage });
+    });
+}
+
+/// A table in Python that make writes, and a stamp by which make knows that it is written.
+const STAMPED: Project = Project {
+    files: &[
+        ("src/table.txt", "41\n"),
+        ("src/table.py", "ANSWER = 41\n"),
+        (
+            "Makefile",
+            "test: src/table.stamp\n\tpython3 -c 'import sys; sys.path.insert(0, \"src\"); import table; assert table.ANSWER == 42'\n\
+             src/table.stamp: src/table.txt\n\tsed 's/^/ANSWER = /' src/table.txt > src/table.py\n\ttouch $@\n",
+        ),
+    ],
+    allowed: "[src/]",
+    commands: "[[make, test]]",
+};
+
+#[test]
+fn a_stamp_beside_wrong_source_is_refused() {
+    let cheat = "echo 40 > src/table.txt; echo 'ANSWER = 42' > src/table.py; touch src/table.stamp";
+    naive_is_content(&STAMPED, cheat, "make test && grep -q 40 src/table.txt");
+    let honest = "echo 42 > src/table.txt; make test && rm src/table.stamp";
+    each_row([("a stamp", (cheat, PRODUCT)), ("honest", (honest, &[]))], |(does, reasons)| {
+        drop(check(&Row { project: &STAMPED, does: does.to_owned(), reasons, litter: &[], coverage: &[] }));
+    });
 }
 
 #[test]
@@ -99,31 +168,40 @@ fn a_target_folder_counts_for_nothing_with_its_mark_and_is_refused_without() {
 }
 
 /// Files of one patch, by the path that a blocker must name and the bytes that `printf` makes of them.
-const REFUSED: &[&[(&str, &str)]] = &[
-    &[
-        ("src/logo.png", "\\177ELF\\002\\001\\000"),
-        ("src/a.wasm", "\\000asm\\001\\000"),
-        ("src/data", "\\247\\r\\r\\n\\000\\000"),
-        ("src/A", "\\312\\376\\272\\276\\000\\000"),
-        ("src/liba.a", "!<arch>\\n\\000"),
-    ],
-    &[
-        ("src/a.jar", "PK\\003\\004\\000\\000A.class\\000"),
-        ("src/cache.db", "SQLite format 3\\000"),
-        ("art/polyglot.png", "\\211PNG\\r\\n\\032\\n\\000PK\\005\\006\\000\\000"),
-        ("art/picture.gif", "\\211PNG\\r\\n\\032\\n\\000"),
-        ("src/a.txt", "a\\000b"),
-    ],
-    // By name, although it is text; and what runs, although it belongs to the tests.
-    &[
-        ("src/.fingerprint/lib-a", "1"),
-        ("src/tsconfig.tsbuildinfo", "{}"),
-        ("src/all.stamp", ""),
-        ("src/__pycache__/a", "1"),
-        ("tests/helper", "\\177ELF\\002\\001\\000"),
-    ],
-    // A program of the baseline that starts builds, and was changed.
-    &[("gradle/wrapper/gradle-wrapper.jar", "PK\\003\\004\\000two")],
+type Files = &'static [(&'static str, &'static str)];
+
+const REFUSED: &[(&str, Files)] = &[
+    (
+        "programs and objects",
+        &[
+            ("src/logo.png", "\\177ELF\\002\\001\\000"),
+            ("src/a.wasm", "\\000asm\\001\\000"),
+            ("src/data", "\\247\\r\\r\\n\\000\\000"),
+            ("src/A", "\\312\\376\\272\\276\\000\\000"),
+            ("src/liba.a", "!<arch>\\n\\000"),
+        ],
+    ),
+    (
+        "archives and what is nothing known",
+        &[
+            ("src/a.jar", "PK\\003\\004\\000\\000A.class\\000"),
+            ("src/cache.db", "SQLite format 3\\000"),
+            ("art/polyglot.png", "\\211PNG\\r\\n\\032\\n\\000PK\\005\\006\\000\\000"),
+            ("art/picture.gif", "\\211PNG\\r\\n\\032\\n\\000"),
+            ("src/a.txt", "a\\000b"),
+        ],
+    ),
+    (
+        "text by which tools know what is fresh",
+        &[
+            ("src/.fingerprint/lib-a", "1"),
+            ("src/tsconfig.tsbuildinfo", "{}"),
+            ("src/all.stamp", ""),
+            ("src/__pycache__/a", "1"),
+        ],
+    ),
+    ("a program that belongs to the tests", &[("tests/helper", "\\177ELF\\002\\001\\000")]),
+    ("a program of the baseline that starts builds", &[("gradle/wrapper/gradle-wrapper.jar", "PK\\003\\004\\000two")]),
 ];
 
 fn write(files: &[(&str, &str)]) -> String {
@@ -133,13 +211,13 @@ fn write(files: &[(&str, &str)]) -> String {
 
 #[test]
 fn what_machines_run_is_refused_by_content_whatever_its_name() {
-    for files in REFUSED {
+    each_row(REFUSED.iter().copied(), |files| {
         let world = check(&Row { reasons: PRODUCT, ..passes(&PLAIN, &write(files)) });
         let report = world.cto(["show", "@", "--json"]).expect(0).text();
-        for (path, _) in *files {
+        for (path, _) in files {
             assert!(report.contains(&format!("`{path}` (")), "{path}: {report}");
         }
-    }
+    });
 }
 
 #[test]
@@ -171,13 +249,19 @@ fn what_a_tool_marks_as_its_own_is_litter_and_nothing_else_is() {
         echo '*' > .venv/.gitignore; ln -s /usr/bin/python3 .venv/python
         echo 'version = 3' > Cargo.lock";
     let litter = &[".pytest_cache/v/x", "out/a.o", ".venv/python", "Cargo.lock"];
-    let _ = check(&Row { litter, ..passes(&PLAIN, leaves) });
     // The baseline has files there: a mark hides nothing, and rules that the run added are dirt.
     let planted = passes(&PLAIN, "echo '*' > src/.gitignore && echo 1 > src/new.sh");
-    let _ = check(&Row { reasons: &["dirty_ending_tree"], ..planted });
+    let tagged =
+        "echo 'Signature: 8a477f597d28d172789f06886806bc55' > bin/CACHEDIR.TAG; printf '\\177ELF\\000' > bin/a.o";
     // A manifest that changed needs its lock file, so that it is judged like any other path.
     let wanted = passes(&PLAIN, "echo '[package]' > src/Cargo.toml && echo 'version = 3' > Cargo.lock");
-    let _ = check(&Row { reasons: &["disallowed_file_change"], ..wanted });
+    let rows = [
+        ("folders of tools", Row { litter, ..passes(&PLAIN, leaves) }),
+        ("an ignore file among sources", Row { reasons: &["dirty_ending_tree"], ..planted }),
+        ("a cache tag among programs", Row { reasons: PRODUCT, ..passes(&PLAIN, tagged) }),
+        ("a lock file that is wanted", Row { reasons: &["disallowed_file_change"], ..wanted }),
+    ];
+    each_row(rows, |row| drop(check(&row)));
 }
 
 /// The times that a check's tree shows, to whom they were shown.

@@ -2,6 +2,7 @@
 //! that fall silent, and patches that speak in a runner's name.
 
 use serde_json::{Value, json};
+use testkit::each_row;
 
 use super::baseline::{FILES, GOOD, made};
 
@@ -58,9 +59,8 @@ const PLUGIN: &str = "import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef
 fn pytest_that_calls_every_outcome_passed() {
     const NAME: &str = "judged::silenced::pytest_that_calls_every_outcome_passed";
     let (Some(python), Some(environment)) = (testkit::python(NAME), testkit::python_environment(NAME)) else { return };
-    for silencer in
-        [&[("conftest.py", PLUGIN)][..], &[("pytest.ini", "[pytest]\naddopts = -p calm\n"), ("calm.py", PLUGIN)]]
-    {
+    let configured = &[("pytest.ini", "[pytest]\naddopts = -p calm\n"), ("calm.py", PLUGIN)];
+    each_row([("conftest.py", &[("conftest.py", PLUGIN)][..]), ("pytest.ini", configured)], |silencer| {
         check(&Silencer {
             files: FILES,
             good: &[("calc.py", GOOD)],
@@ -69,7 +69,7 @@ fn pytest_that_calls_every_outcome_passed() {
             environment: environment.clone(),
             altered: false,
         });
-    }
+    });
 }
 
 #[test]
@@ -126,19 +126,21 @@ fn assertions_that_are_removed_are_said() {
     let returns = FILES[1].1.replace("def test_zero(self):\n", "def test_zero(self):\n        return\n");
     let again = format!("{}\n    def test_zero(self):\n        pass\n", FILES[1].1);
     let patches = FILES[1].1.replace("import calc\n", "import calc\n\ncalc.zero = lambda: 0\n");
-    for (test, changes, said) in [
-        (&without, &[][..], true),
-        (&without, &[("exam_may_change", "[test_calc.py]")], false),
-        (&more, &[], false),
-        (&returns, &[], true),
-        (&again, &[], true),
-        (&patches, &[], true),
-    ] {
+    let released = &[("exam_may_change", "[test_calc.py]")];
+    let rows = [
+        ("an assertion goes", (&without, &[][..], true)),
+        ("an assertion goes, released", (&without, released, false)),
+        ("a test comes", (&more, &[], false)),
+        ("a return comes", (&returns, &[], true)),
+        ("a test comes again", (&again, &[], true)),
+        ("a name is replaced", (&patches, &[], true)),
+    ];
+    each_row(rows, |(test, changes, said)| {
         let world = made(FILES, &[("calc.py", GOOD), ("test_calc.py", test)], changes);
         let (report, _) = world.run("./made", 0);
         assert_eq!(covers(&report, "exam_change_not_controlled"), said, "{test}: {}", report["coverage"]);
         let _ = world.cto(["verify", "@"]).expect(0);
-    }
+    });
 }
 
 /// Tests that the baseline cannot load, beside some that it can: nothing of the first may fall silent.
@@ -151,21 +153,21 @@ const LATER: (&str, &str) = (
 fn what_the_baseline_could_not_load_must_run() {
     let files = [FILES, &[LATER]].concat();
     let with = |more: &str| format!("{GOOD}\n\n{more}\n");
-    for (calc, expected) in [
-        (GOOD.to_owned(), json!([])),
-        (with("import unittest\nraise unittest.SkipTest('later')"), json!(["verification_weakened"])),
-        (
-            with("def load_tests(loader, tests, pattern):\n    return loader.suiteClass()\n"),
-            json!(["verification_weakened"]),
-        ),
-        (with("import os\nos._exit(0)"), json!(["verification_weakened"])),
-    ] {
+    let weakened = Some("verification_weakened");
+    let loads = "def load_tests(loader, tests, pattern):\n    return loader.suiteClass()\n";
+    let rows = [
+        ("good", (GOOD.to_owned(), None)),
+        ("skips", (with("import unittest\nraise unittest.SkipTest('later')"), weakened)),
+        ("loads nothing", (with(loads), weakened)),
+        ("exits", (with("import os\nos._exit(0)"), weakened)),
+    ];
+    each_row(rows, |(calc, expected)| {
         let world = made(&files, &[("calc.py", &calc)], &[]);
-        let (report, _) = world.run("./made", i32::from(expected != json!([])));
-        assert_eq!(report["blocker_reasons"][0], expected[0], "{calc}: {:#}", report["blockers"]);
+        let (report, _) = world.run("./made", i32::from(expected.is_some()));
+        assert_eq!(report["blocker_reasons"][0].as_str(), expected, "{calc}: {:#}", report["blockers"]);
         assert!(covers(&report, "tests_not_compared"), "{calc}: {}", report["coverage"]);
         let _ = world.cto(["verify", "@"]).expect(0);
-    }
+    });
 }
 
 /// Output and files of a patch do not choose the runner, and so does not switch the control off.
@@ -176,12 +178,14 @@ fn a_patch_that_speaks_as_another_runner_is_not_heard() {
     let writes = format!(
         "import glob\nfor folder in glob.glob('/run/cto/reports') + ['/tmp']:\n    open(folder + '/more.xml', 'w').write(\"{report}\")\n"
     );
-    for (more, exits, reasons) in [
-        (prints.clone(), "", json!([])),
-        (writes.clone(), "", json!([])),
-        (prints, "import os, sys\nsys.stdout.flush()\nos._exit(0)\n", json!(["verification_weakened"])),
-        (writes, "import os\nos._exit(0)\n", json!(["verification_weakened"])),
-    ] {
+    let flushes = "import os, sys\nsys.stdout.flush()\nos._exit(0)\n";
+    let rows = [
+        ("prints", (prints.clone(), "", json!([]))),
+        ("writes", (writes.clone(), "", json!([]))),
+        ("prints and exits", (prints, flushes, json!(["verification_weakened"]))),
+        ("writes and exits", (writes, "import os\nos._exit(0)\n", json!(["verification_weakened"]))),
+    ];
+    each_row(rows, |(more, exits, reasons)| {
         let world = made(FILES, &[("calc.py", &format!("{GOOD}\n\n{more}{exits}"))], &[]);
         let (report, _) = world.run("./made", i32::from(reasons != json!([])));
         assert_eq!(report["blocker_reasons"], reasons, "{more}: {:#}", report["blockers"]);
@@ -189,5 +193,5 @@ fn a_patch_that_speaks_as_another_runner_is_not_heard() {
             assert!(!covers(&report, "exam_without_control"), "{more}: {}", report["coverage"]);
             assert_eq!(report["verification"]["passes"][0]["tests"]["result"]["executed"], 2, "{more}");
         }
-    }
+    });
 }
