@@ -12,6 +12,7 @@ use contract::{Digest, Reason};
 use sandbox::{Access, Ended, Upper, WorkspaceFrom};
 use testimony::results::{self, Heard, TestResults};
 use tree::Listing;
+use untrusted_fs::own_files::OwnPath as _;
 use untrusted_fs::{plain_names, read_plain};
 
 use super::furnish::Layers;
@@ -98,7 +99,7 @@ impl Ran {
 impl Examiner<'_> {
     /// Lays a tree out, sets it up and builds what is under test.
     pub(super) fn room(&mut self, listing: &Listing, short: &str) -> Result<Room, Stopped> {
-        let name = format!("verify-{}", short.replace(' ', "-"));
+        let name = self.unused_name(&format!("verify-{}", short.replace(' ', "-")));
         let root = self.setting.dir(&format!("{name}/tree"))?;
         let reports = self.setting.dir(&format!("{name}/reports"))?;
         let quarters = self.setting.quarters(&name, root.clone())?;
@@ -137,6 +138,17 @@ impl Examiner<'_> {
         (room.changes, room.layers) = (Some(changes), layers);
         self.build(&mut room, listing, short)?;
         Ok(room)
+    }
+
+    /// A name in the work area that no other tree has. Exam and delivered tree may both ask for the same check on the baseline.
+    fn unused_name(&self, name: &str) -> String {
+        let mut unused = name.to_owned();
+        let mut number = 2;
+        while self.setting.work.join(&unused).own_exists() {
+            unused = format!("{name}-{number}");
+            number += 1;
+        }
+        unused
     }
 
     /// Runs a command and logs it.
