@@ -49,3 +49,6 @@ pub use run::look::{Look, LookError, Looked, Shown, look_around};
 pub use run::scan::ContractSecret;
 pub use seal::dead::RecoverError;
 pub use spine::{GovernError, Outcome, govern};
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use contract::baseline_exam::BaselineExamFacts;
-use contract::decision::{BaselineRun, Inputs, SettingFacts, TargetFacts};
+use contract::decision::{BaselineRun, Inputs, Refusal, SettingFacts, TargetFacts};
 use contract::model::AnswerFact;
 use contract::{Decision, EventKind, Gate, Purpose, Reason, Report, Stage};
 use evidence::{names, stop};
@@ -451,10 +451,8 @@ impl RunFile<'_> {
             .collect();
         let name = format!("{}-gate.log", self.ask.engine);
         self.marker(&name, &gate_log.join("\n"))?;
-        for (reason, name) in MARKERS {
-            if let Some(refusal) = decision.refusals.iter().find(|refusal| refusal.reason == *reason) {
-                self.marker(name, &refusal.text)?;
-            }
+        for (name, text) in markers_of(&decision.refusals) {
+            self.marker(name, text)?;
         }
         let missing_tests = decision.missing_gates.contains(&Gate::VerificationCommandPresent);
         if missing_tests {
@@ -472,6 +470,14 @@ struct Reached<'t> {
     baseline_exam: Option<BaselineExamFacts>,
 }
 
+/// Markers of the refusals that other tools look for, with the text of the first refusal of each kind.
+fn markers_of(refusals: &[Refusal]) -> impl Iterator<Item = (&'static str, &str)> {
+    MARKERS.iter().filter_map(move |(reason, name)| {
+        let refusal = refusals.iter().find(|refusal| refusal.reason == *reason)?;
+        Some((*name, refusal.text.as_str()))
+    })
+}
+
 /// What lies in `backend/` when a gate refuses for one of these.
 const MARKERS: &[(Reason, &str)] = &[
     (Reason::ProviderUnavailable, "provider-unavailable.txt"),
@@ -480,3 +486,27 @@ const MARKERS: &[(Reason, &str)] = &[
     (Reason::LocalProviderConfigMissing, "provider-local-config-unavailable.txt"),
     (Reason::ProviderResponseShape, "provider-reasoning-only.txt"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_refusal_that_other_tools_look_for_has_its_marker() {
+        let refusal = |reason: Reason, text: &str| {
+            let (text, remedy) = (text.to_owned(), String::new());
+            Refusal { gate: Gate::CredentialSourcePresent, reason, text, remedy }
+        };
+        for (reason, name) in [
+            (Reason::ProviderUnavailable, "provider-unavailable.txt"),
+            (Reason::ModelNotAdmitted, "provider-model-not-admitted.txt"),
+            (Reason::ProviderAuthUnavailable, "provider-auth-unavailable.txt"),
+            (Reason::LocalProviderConfigMissing, "provider-local-config-unavailable.txt"),
+            (Reason::ProviderResponseShape, "provider-reasoning-only.txt"),
+        ] {
+            let refusals = [refusal(reason, "first"), refusal(reason, "second")];
+            assert_eq!(markers_of(&refusals).collect::<Vec<_>>(), [(name, "first")], "{reason:?}");
+        }
+        assert_eq!(markers_of(&[refusal(Reason::MissingTestCommand, "x")]).count(), 0, "control");
+    }
+}

@@ -66,3 +66,78 @@ impl Products {
         (!self.refused.is_empty()).then_some((Reason::BuildProductInPatch, text))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tree::Oid;
+
+    use super::*;
+    use crate::run::tests::{Trial, contract};
+
+    const FILE: Mode = Mode::File;
+
+    fn entry(mode: Mode, oid: u8) -> Entry {
+        Entry { mode, oid: Oid([oid; 20]) }
+    }
+
+    #[test]
+    fn only_a_file_with_new_content_is_written() {
+        let link = Mode::Link;
+        for (before, after, is_written) in [
+            (None, Some(entry(FILE, 1)), true),
+            (None, Some(entry(Mode::Executable, 1)), true),
+            (Some(entry(FILE, 1)), Some(entry(FILE, 2)), true),
+            (Some(entry(link, 1)), Some(entry(FILE, 1)), true),
+            (Some(entry(FILE, 1)), Some(entry(Mode::Executable, 1)), false),
+            (None, Some(entry(link, 1)), false),
+            (None, Some(entry(Mode::Gitlink, 1)), false),
+            (Some(entry(FILE, 1)), None, false),
+        ] {
+            let change = Change { path: b"a".to_vec(), before, after };
+            assert_eq!(written(&change), after.filter(|_| is_written), "{change:?}");
+        }
+    }
+
+    const PROGRAM: &[u8] = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0";
+    const DATA: &[u8] = b"\x00\x01\x02\xff\xfe";
+
+    /// One file of a patch: what stands against it, and the paths that it carries by name.
+    fn judge(allowed: &str, path: &str, content: &[u8], mode: Mode, is_new: bool) -> (Option<String>, usize) {
+        let trial = Trial::new();
+        let store = Store::create(&trial.folder().join("store"), trial.harness.git.clone()).unwrap();
+        let rules = contract(json!({"allowed_paths": [allowed]})).path_rules(&[contract::Ecosystem::Python]).unwrap();
+        let before = (!is_new).then_some(entry(FILE, 1));
+        let after = Some(Entry { mode, oid: store.put_blob(content).unwrap() });
+        let products =
+            judge_products(&store, &rules, &[Change { path: path.as_bytes().to_vec(), before, after }]).unwrap();
+        let blocker = products.blocker();
+        assert!(blocker.iter().all(|(reason, _)| *reason == Reason::BuildProductInPatch));
+        (blocker.map(|(_, text)| text), products.carried.len())
+    }
+
+    #[test]
+    fn what_builds_make_is_refused_unless_the_contract_names_it() {
+        let (text, carried) = judge("**", "app", PROGRAM, FILE, true);
+        assert!(text.is_some_and(|text| text.starts_with("the patch carries what builds make: `app` (")));
+        assert_eq!(carried, 0);
+        assert_eq!(judge("app", "app", PROGRAM, FILE, true), (None, 1), "named");
+        assert_eq!(judge("**", "app.py", b"text\n", FILE, true), (None, 0), "control: text");
+        let leftover = judge("**", "a/__pycache__/b", b"text\n", FILE, true).0.unwrap();
+        assert!(leftover.ends_with("`a/__pycache__/b` (compiled modules of Python)"), "{leftover}");
+        assert_eq!(judge("a/__pycache__/b", "a/__pycache__/b", b"text\n", FILE, true), (None, 0), "named, and text");
+    }
+
+    #[test]
+    fn new_data_of_the_exam_is_no_product() {
+        assert_eq!(judge("**", "tests/data/a.bin", DATA, FILE, true), (None, 0));
+        for (path, mode, is_new) in [
+            ("data/a.bin", FILE, true),
+            ("tests/data/a.bin", FILE, false),
+            ("tests/data/a.bin", Mode::Executable, true),
+        ] {
+            let (text, _) = judge("**", path, DATA, mode, is_new);
+            assert!(text.is_some_and(|text| text.contains("neither text nor a picture")), "{path} {mode:?} {is_new}");
+        }
+    }
+}

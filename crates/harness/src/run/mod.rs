@@ -14,3 +14,6 @@ pub(crate) mod scan;
 pub(crate) mod standing;
 pub(crate) mod stated;
 pub(crate) mod supervise;
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -48,26 +48,15 @@ pub(crate) fn document(run: &RunFile<'_>, engine: EngineLimits<'_>) -> SandboxDo
 
 /// Makes attempts part of the run: what counts against it becomes blockers, and each becomes an event.
 pub(crate) fn hold_against(run: &mut RunFile<'_>, attempts: Vec<Attempt>) -> Result<(), Stopped> {
-    for (verdict, reason, what) in [
-        (AttemptVerdict::ForbiddenAction, Reason::ForbiddenActionAttempted, "tried what no engine may"),
-        (AttemptVerdict::Violation, Reason::SandboxViolation, "tried to get out or at secrets"),
-    ] {
-        let of: Vec<&Attempt> = attempts.iter().filter(|attempt| attempt.judged == verdict).collect();
-        if let Some(first) = of.first() {
-            let text = format!("{} {what}: {}", first.cell, in_words(&of));
-            run.standing.block(reason, text, names::SANDBOX);
-        }
+    for (reason, text) in judge_attempts(&attempts) {
+        run.standing.block(reason, text, names::SANDBOX);
     }
     let events = attempts
         .iter()
         .filter(|attempt| attempt.judged != AttemptVerdict::Note)
         .chain(attempts.iter().filter(|attempt| attempt.judged == AttemptVerdict::Note));
     for (number, attempt) in events.take(ATTEMPT_EVENTS).enumerate() {
-        let reason = match attempt.judged {
-            AttemptVerdict::ForbiddenAction => Some(Reason::ForbiddenActionAttempted),
-            AttemptVerdict::Violation => Some(Reason::SandboxViolation),
-            AttemptVerdict::Note => None,
-        };
+        let reason = reason_of(attempt.judged);
         let mut data = json!({
             "action": attempt.action,
             "by": attempt.by,
@@ -90,6 +79,29 @@ pub(crate) fn hold_against(run: &mut RunFile<'_>, attempts: Vec<Attempt>) -> Res
     Ok(())
 }
 
+/// Blockers that attempts make: what no engine may do, and ways out of the sandbox.
+fn judge_attempts(attempts: &[Attempt]) -> Vec<(Reason, String)> {
+    let rows = [
+        (AttemptVerdict::ForbiddenAction, "tried what no engine may"),
+        (AttemptVerdict::Violation, "tried to get out or at secrets"),
+    ];
+    let judge = |(verdict, what)| {
+        let of: Vec<&Attempt> = attempts.iter().filter(|attempt| attempt.judged == verdict).collect();
+        let text = format!("{} {what}: {}", of.first()?.cell, in_words(&of));
+        Some((reason_of(verdict)?, text))
+    };
+    rows.into_iter().filter_map(judge).collect()
+}
+
+/// The reason that an attempt of this verdict gives; a note gives none.
+fn reason_of(verdict: AttemptVerdict) -> Option<Reason> {
+    match verdict {
+        AttemptVerdict::ForbiddenAction => Some(Reason::ForbiddenActionAttempted),
+        AttemptVerdict::Violation => Some(Reason::SandboxViolation),
+        AttemptVerdict::Note => None,
+    }
+}
+
 fn in_words(attempts: &[&Attempt]) -> String {
     contract::text::listed(attempts.iter().map(|attempt| format!("`{}`", attempt.what)), NAMED)
 }
@@ -103,4 +115,31 @@ pub(crate) fn violations(attempts: &[Attempt]) -> Vec<String> {
 pub(crate) fn forbidden_actions(attempts: &[Attempt]) -> Vec<String> {
     let of = attempts.iter().filter(|attempt| attempt.judged == AttemptVerdict::ForbiddenAction);
     of.map(|attempt| format!("{}: {}", attempt.cell, attempt.what)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use contract::sandbox::AttemptKind;
+
+    use super::*;
+
+    fn attempt(judged: AttemptVerdict, what: &str) -> Attempt {
+        let (cell, what) = ("engine".to_owned(), what.to_owned());
+        Attempt { cell, kind: AttemptKind::Execution, what, by: None, count: 1, judged, action: None }
+    }
+
+    #[test]
+    fn attempts_stand_against_the_run_by_what_they_count_as() {
+        use AttemptVerdict::{ForbiddenAction, Note, Violation};
+        let all = [attempt(Violation, "ptrace"), attempt(Note, "ls"), attempt(ForbiddenAction, "git push")];
+        let forbidden = (Reason::ForbiddenActionAttempted, "engine tried what no engine may: `git push`".to_owned());
+        let violation = (Reason::SandboxViolation, "engine tried to get out or at secrets: `ptrace`".to_owned());
+        assert_eq!(judge_attempts(&all), [forbidden, violation]);
+        assert_eq!(judge_attempts(&all[1..2]), [], "control: a note");
+        assert_eq!(reason_of(Note), None);
+        assert_eq!(
+            (violations(&all), forbidden_actions(&all)),
+            (vec!["engine: ptrace".to_owned()], vec!["engine: git push".to_owned()])
+        );
+    }
 }

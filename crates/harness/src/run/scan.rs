@@ -82,14 +82,8 @@ impl RunFile<'_> {
     /// Holds against the run what was found in it, and says so.
     pub(crate) fn conclude_scan(&mut self) -> Result<SecretScan, Stopped> {
         let scan = self.draft.censor().result(self.draft.files().len() + LAST_FILES.len());
-        for (class, reason, what) in [
-            (HitClass::Leak, Reason::SecretLeak, "what looks like a secret stood"),
-            (HitClass::Canary, Reason::CanaryTouched, "the secret of a decoy stood"),
-        ] {
-            let hits: Vec<&SecretHit> = scan.hits.iter().filter(|hit| hit.class == class).collect();
-            if let Some(first) = hits.first() {
-                self.standing.block(reason, format!("{what} {}", in_words(&hits)), &first.file);
-            }
+        for (reason, text, file) in judge_hits(&scan.hits) {
+            self.standing.block(reason, text, file);
         }
         if self.draft.censor().is_patch_redacted() {
             self.standing.cover(Coverage::PatchRedacted);
@@ -103,6 +97,20 @@ impl RunFile<'_> {
     }
 }
 
+/// Blockers that hits make, each with the file of its first hit.
+fn judge_hits(hits: &[SecretHit]) -> Vec<(Reason, String, &str)> {
+    let rows = [
+        (HitClass::Leak, Reason::SecretLeak, "what looks like a secret stood"),
+        (HitClass::Canary, Reason::CanaryTouched, "the secret of a decoy stood"),
+    ];
+    let judge = |(class, reason, what)| {
+        let of_class: Vec<&SecretHit> = hits.iter().filter(|hit| hit.class == class).collect();
+        let first = of_class.first()?;
+        Some((reason, format!("{what} {}", in_words(&of_class)), first.file.as_str()))
+    };
+    rows.into_iter().filter_map(judge).collect()
+}
+
 fn in_words(hits: &[&SecretHit]) -> String {
     let place = |hit: &&SecretHit| format!("in {} at {} ({})", hit.file, hit.offset, hit.rule);
     contract::text::listed(hits.iter().map(place), NAMED)
@@ -114,6 +122,23 @@ const LAST_FILES: &[&str] = &[names::EVENTS, names::TRACE, names::REPORT, names:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn secrets_and_decoys_stand_against_the_run_each_with_its_places() {
+        let hit = |class, offset| SecretHit { file: "test.log".to_owned(), offset, rule: "token".to_owned(), class };
+        let leaks: Vec<SecretHit> = (1..=4).map(|offset| hit(HitClass::Leak, offset)).collect();
+        let all = [vec![hit(HitClass::Canary, 7)], leaks].concat();
+        let places = "in test.log at 1 (token), in test.log at 2 (token), in test.log at 3 (token) and 1 more";
+        let leak = format!("what looks like a secret stood {places}");
+        let decoy = "the secret of a decoy stood in test.log at 7 (token)".to_owned();
+        let judged = judge_hits(&all);
+        assert_eq!(
+            judged,
+            [(Reason::SecretLeak, leak, "test.log"), (Reason::CanaryTouched, decoy.clone(), "test.log")]
+        );
+        assert_eq!(judge_hits(&all[..1]), [(Reason::CanaryTouched, decoy, "test.log")]);
+        assert_eq!(judge_hits(&[]), [], "control");
+    }
 
     /// Without being known it would be a leak of somebody's, by the chance of its letters.
     #[test]

@@ -22,6 +22,7 @@ use crate::run::file::{RunFile, Stopped, memory_path};
 use crate::run::journal::Journal;
 use crate::run::lease::{HeldLease, is_lost};
 use crate::run::posture;
+use crate::run::standing::Standing;
 use crate::seal::dead::{Remains, Restored};
 use crate::seal::proof;
 use crate::seal::verification::{CheckedResult, Verified};
@@ -206,11 +207,7 @@ impl Account {
         if !run.standing.engine_started() {
             run.marker("engine-not-started.txt", why)?;
         }
-        let sentence = if run.standing.has(Reason::MissingTestCommand) {
-            "No verification command is given; nothing was run."
-        } else {
-            why
-        };
+        let sentence = describe_unverified(&run.standing, why);
         let log = [self.preparation.take_baseline_log(), format!("{sentence}\n").into_bytes()].concat();
         Ok(run.write(names::TEST_LOG, &log)?)
     }
@@ -365,17 +362,25 @@ fn keep_baseline(run: &mut RunFile<'_>, taken: &TakenResult) -> Result<(), Stopp
 
 /// Extra artifacts the contract demands.
 fn expected_artifacts(run: &mut RunFile<'_>) {
-    let missing: Vec<String> = run
-        .task
-        .contract
-        .evidence_expectations
-        .iter()
-        .filter(|name| !run.draft.files().contains_key(*name))
-        .cloned()
-        .collect();
-    for name in missing {
-        let text = format!("`{}` is expected by the contract and was not written", contract::text::shown(&name));
-        run.standing.block(Reason::ArtifactWriteFailure, text, names::REPORT);
+    let files = run.draft.files();
+    let missing = judge_artifacts(&run.task.contract.evidence_expectations, |name| files.contains_key(name));
+    for (reason, text) in missing {
+        run.standing.block(reason, text, names::REPORT);
+    }
+}
+
+/// A blocker for each expected artifact that was not written.
+fn judge_artifacts(expected: &[String], is_written: impl Fn(&str) -> bool) -> Vec<(Reason, String)> {
+    let missing = expected.iter().filter(|name| !is_written(name));
+    let text = |name: &String| format!("`{}` is expected by the contract and was not written", shown(name));
+    missing.map(|name| (Reason::ArtifactWriteFailure, text(name))).collect()
+}
+
+/// The line of `test.log` where nothing was verified.
+fn describe_unverified<'w>(standing: &Standing, why: &'w str) -> &'w str {
+    match standing.has(Reason::MissingTestCommand) {
+        true => "No verification command is given; nothing was run.",
+        false => why,
     }
 }
 
@@ -389,11 +394,61 @@ fn required_events(run: &mut RunFile<'_>) -> Option<EventKind> {
     let mut seen = run.draft.events_seen().to_vec();
     seen.extend([EventKind::SecretScanCompleted, EventKind::RunCompleted]);
     let missing = first_missing(&run.task.required_events, &seen)?;
-    // Where something else stopped the run, `not_applicable` already says why an event cannot exist.
-    let excused = run.standing.is_blocked() && run.standing.not_applicable().contains_key(missing.name());
-    if run.standing.engine_started() && !excused {
-        let text = format!("`{missing}` is required and is absent or out of order");
-        run.standing.block(Reason::MissingRequiredEvent, text, names::EVENTS);
+    if let Some((reason, text)) = judge_missing_event(&run.standing, missing) {
+        run.standing.block(reason, text, names::EVENTS);
     }
     Some(missing)
+}
+
+/// The blocker that a missing event makes. Where something else stopped the run, `not_applicable` already says why the event cannot
+/// exist.
+fn judge_missing_event(standing: &Standing, missing: EventKind) -> Option<(Reason, String)> {
+    let is_excused = standing.is_blocked() && standing.not_applicable().contains_key(missing.name());
+    let text = format!("`{missing}` is required and is absent or out of order");
+    (standing.engine_started() && !is_excused).then_some((Reason::MissingRequiredEvent, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocked() -> Standing {
+        let mut standing = Standing::default();
+        standing.note_engine_started();
+        standing.block(Reason::EngineFailed, "e", "");
+        standing
+    }
+
+    #[test]
+    fn an_expected_artifact_that_was_not_written_fails_the_run() {
+        let expected = ["a".to_owned(), "b".to_owned()];
+        let text = "`b` is expected by the contract and was not written".to_owned();
+        assert_eq!(judge_artifacts(&expected, |name| name == "a"), [(Reason::ArtifactWriteFailure, text)]);
+        assert_eq!(judge_artifacts(&expected, |_| true), [], "control");
+    }
+
+    #[test]
+    fn a_missing_event_fails_a_run_that_nothing_explains_it_in() {
+        let missing = EventKind::PatchApplied;
+        let text = "`patch.applied` is required and is absent or out of order".to_owned();
+        let expected = Some((Reason::MissingRequiredEvent, text));
+        let mut started = Standing::default();
+        assert_eq!(judge_missing_event(&started, missing), None, "control: no engine started");
+        started.note_engine_started();
+        assert_eq!(judge_missing_event(&started, missing), expected);
+        started.skip(missing.name(), "nothing changed");
+        assert_eq!(judge_missing_event(&started, missing), expected, "nothing stands against the run");
+        let mut explained = blocked();
+        assert_eq!(judge_missing_event(&explained, missing), expected, "it is not said why");
+        explained.skip(missing.name(), "the engine failed");
+        assert_eq!(judge_missing_event(&explained, missing), None, "control: it is");
+    }
+
+    #[test]
+    fn the_log_says_that_there_is_no_command_where_that_is_why() {
+        let mut standing = blocked();
+        assert_eq!(describe_unverified(&standing, "why"), "why", "control");
+        standing.block(Reason::MissingTestCommand, "m", "");
+        assert_eq!(describe_unverified(&standing, "why"), "No verification command is given; nothing was run.");
+    }
 }

@@ -168,22 +168,34 @@ fn announce(run: &mut RunFile<'_>, verification: &Verification) -> Result<(), St
 
 /// Tells a late engine with a good patch from a late one without.
 fn late_engine(run: &mut RunFile<'_>, taken: &TakenResult, verification: &Verification) {
-    let seconds = wall(run).as_secs();
     let all_hold = verification.result == CheckResult::Pass;
-    let valid = all_hold && !taken.changed_files().is_empty() && !run.standing.is_blocked();
-    let (reason, text) = if valid {
-        (
-            Reason::LifecycleTimeoutAfterValidPatch,
-            format!("the patch is good, but the engine was still running after {seconds} s"),
-        )
-    } else {
-        (Reason::Timeout, format!("the engine was still running after {seconds} s"))
-    };
+    let is_valid = all_hold && !taken.changed_files().is_empty() && !run.standing.is_blocked();
+    let (reason, text) = judge_lateness(is_valid, wall(run).as_secs());
     run.standing.block(reason, text, "backend/provider-timeout.txt");
+}
+
+fn judge_lateness(is_valid: bool, seconds: u64) -> (Reason, String) {
+    let late = format!("the engine was still running after {seconds} s");
+    match is_valid {
+        true => (Reason::LifecycleTimeoutAfterValidPatch, format!("the patch is good, but {late}")),
+        false => (Reason::Timeout, late),
+    }
 }
 
 fn summary(verification: &Verification) -> String {
     let passes = &verification.passes;
     let held = passes.iter().filter(|pass| pass.result == CheckResult::Pass).count();
     if passes.is_empty() { "nothing to run".to_owned() } else { format!("{held} of {} checks hold", passes.len()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_engine_with_a_good_patch_is_told_from_one_without() {
+        let text = "the patch is good, but the engine was still running after 7 s";
+        assert_eq!(judge_lateness(true, 7), (Reason::LifecycleTimeoutAfterValidPatch, text.to_owned()));
+        assert_eq!(judge_lateness(false, 7), (Reason::Timeout, "the engine was still running after 7 s".to_owned()));
+    }
 }

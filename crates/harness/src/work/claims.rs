@@ -76,6 +76,14 @@ pub(crate) fn judge(
         commits,
     };
     let all = claims::judge(claims.to_vec(), &seen);
+    if let Some((reason, text)) = contradiction(&all) {
+        run.standing.block(reason, text, names::REPORT);
+    }
+    all
+}
+
+/// The blocker that contradicted claims make, those that the same sight contradicts in one sentence.
+fn contradiction(all: &[JudgedClaim]) -> Option<(Reason, String)> {
     let mut texts: Vec<(&str, String)> = Vec::new();
     for judged in all.iter().filter(|judged| judged.blocks()) {
         let said = judged.claim.saying.to_string();
@@ -85,14 +93,66 @@ pub(crate) fn judge(
         }
     }
     let texts: Vec<String> = texts.iter().map(|(seen, text)| format!("{text}; {seen}")).collect();
-    if !texts.is_empty() {
-        run.standing.block(Reason::ClaimContradicted, texts.join("; "), names::REPORT);
-    }
-    all
+    (!texts.is_empty()).then(|| (Reason::ClaimContradicted, texts.join("; ")))
 }
 
 /// True if the tests pass, as far as it was seen: a check that ran out of time says neither.
 fn tests_passed(standing: &Standing, verification: &Verification) -> Option<bool> {
     let shown = [Reason::VerificationFailed, Reason::VerificationWeakened].iter().any(|reason| standing.has(*reason));
     verification.tests_passed().filter(|passed| *passed || shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use contract::claim::{ClaimVerdict, Source};
+
+    use super::*;
+
+    fn judged(saying: Saying, source: Source, verdict: ClaimVerdict, seen: &str) -> JudgedClaim {
+        let claim = Claim { saying, source, found_in: "result".to_owned() };
+        JudgedClaim { claim, verdict, seen: seen.to_owned() }
+    }
+
+    #[test]
+    fn a_structured_claim_that_is_contradicted_stands_against_the_run() {
+        let said = |source, verdict| {
+            [
+                judged(Saying::Success(true), source, verdict, "tests fail"),
+                judged(Saying::TestsPassed(true), source, verdict, "tests fail"),
+                judged(Saying::Commit("abc".to_owned()), source, verdict, "there is no such commit"),
+            ]
+        };
+        let text = "it says that it succeeded and that tests pass; tests fail; it says that it committed abc; there is no such commit";
+        let contradicted = contradiction(&said(Source::Structured, ClaimVerdict::Contradicted));
+        assert_eq!(contradicted, Some((Reason::ClaimContradicted, text.to_owned())));
+        assert_eq!(contradiction(&said(Source::Prose, ClaimVerdict::Contradicted)), None, "control: prose");
+        assert_eq!(
+            contradiction(&said(Source::Structured, ClaimVerdict::Unverifiable)),
+            None,
+            "control: nobody can tell"
+        );
+    }
+
+    #[test]
+    fn a_check_that_shows_nothing_contradicts_no_claim() {
+        let failed = Verification::of(
+            vec![contract::report::VerificationPass {
+                kind: contract::report::PassKind::Exam,
+                name: "exam 1".to_owned(),
+                argv: Vec::new(),
+                exit: Some(1),
+                duration_ms: 0,
+                timed_out: false,
+                tests: contract::report::TestComparison::default(),
+                result: contract::report::CheckResult::Fail,
+            }],
+            Vec::new(),
+        );
+        let mut standing = Standing::default();
+        assert_eq!(tests_passed(&standing, &failed), None, "nothing stands against it");
+        standing.block(Reason::Timeout, "late", "");
+        assert_eq!(tests_passed(&standing, &failed), None, "it ran out of time");
+        standing.block(Reason::VerificationFailed, "red", "");
+        assert_eq!(tests_passed(&standing, &failed), Some(false));
+    }
 }

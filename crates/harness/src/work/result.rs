@@ -165,7 +165,7 @@ impl<'a> Worked<'a> {
         if changes.is_empty() {
             unverifiable = no_change(&mut run, &engine).or(unverifiable);
         }
-        let oversize = oversize(&copy.baseline.store, &changes)?;
+        let oversize = judge_size(changes.len(), || copy.baseline.store.changed_bytes(&changes))?;
         if oversize.is_some() {
             unverifiable = Some("the result is too large for a patch");
         }
@@ -190,8 +190,8 @@ impl TakenResult {
         let captured = match capture(copy, layers) {
             Ok(captured) => captured,
             Err(TreeError::Limit { limit, path }) => {
-                let text = format!("the result is too large to capture: {limit} at `{}`", shown(&path_text(&path)));
-                run.standing.block(Reason::BudgetExceeded, text, names::TRACE);
+                let (reason, text) = judge_capture(&limit.to_string(), &path);
+                run.standing.block(reason, text, names::TRACE);
                 run.standing.skip(names::PATCH, "the result is too large to capture");
                 return Ok((copy.baseline.listing.clone(), Some("the result is too large to capture")));
             }
@@ -272,28 +272,31 @@ impl TakenResult {
         self.source_before = Some(SourceState { head: copy.commit.to_string(), sha256: before.sha256.to_string() });
         let (after, head) = match source.digest(Some(before)).and_then(|after| Ok((after, source.head_now()?))) {
             Err(TreeError::Source { problem, .. }) => {
-                self.source_mutated = Some(true);
-                let text = format!("the source repository can no longer be read: {}", shown(&problem.to_string()));
-                run.standing.block(Reason::SourceRepositoryMutated, text, names::TRACE);
+                self.judge_source(&mut run.standing, Err(&problem.to_string()));
                 return Ok(());
             }
             found => found?,
         };
-        let mutated = after.sha256 != before.sha256;
-        self.source_mutated = Some(mutated);
         self.source_after = Some(SourceState { head: head.to_string(), sha256: after.sha256.to_string() });
         run.trace(
             "source.compared",
             json!({"after": after.sha256, "before": before.sha256, "head": source.head_commit().to_string()}),
         )?;
-        if mutated {
-            run.standing.block(
-                Reason::SourceRepositoryMutated,
-                "the source repository is not what it was before the run",
-                names::TRACE,
-            );
-        }
+        self.judge_source(&mut run.standing, Ok(after.sha256 == before.sha256));
         Ok(())
+    }
+
+    /// Holds a source repository against the run that is not the same, or that cannot be read, with the problem.
+    fn judge_source(&mut self, standing: &mut Standing, is_same: Result<bool, &str>) {
+        let text = match is_same {
+            Ok(true) => None,
+            Ok(false) => Some("the source repository is not what it was before the run".to_owned()),
+            Err(problem) => Some(format!("the source repository can no longer be read: {}", shown(problem))),
+        };
+        self.source_mutated = Some(text.is_some());
+        if let Some(text) = text {
+            standing.block(Reason::SourceRepositoryMutated, text, names::TRACE);
+        }
     }
 }
 
@@ -319,6 +322,11 @@ fn may_be_litter(why: RefusedWhy) -> bool {
         RefusedWhy::LinkLeavesRepository => true,
         RefusedWhy::GitName | RefusedWhy::NotUtf8 | RefusedWhy::GitlinkChanged | RefusedWhy::Unreadable => false,
     }
+}
+
+fn judge_capture(limit: &str, path: &[u8]) -> (Reason, String) {
+    let text = format!("the result is too large to capture: {limit} at `{}`", shown(&path_text(path)));
+    (Reason::BudgetExceeded, text)
 }
 
 /// What the contract has against each changed path.
@@ -348,13 +356,12 @@ pub(crate) fn judged(rules: &PathRules, changes: &[Change]) -> Vec<(Reason, Stri
     changes.iter().filter_map(judge).collect()
 }
 
-/// Why no patch of these changes is made: from their number and sizes alone, before anything is compared.
-fn oversize(store: &Store, changes: &[Change]) -> Result<Option<String>, TreeError> {
-    let files = changes.len();
+/// Says why no patch of these changes is made, if none is: by their number and sizes alone, before anything is compared.
+fn judge_size(files: usize, bytes: impl FnOnce() -> Result<u64, TreeError>) -> Result<Option<String>, TreeError> {
     if files > MOST_FILES {
         return Ok(Some(format!("the patch would have {files} files; at most {MOST_FILES}")));
     }
-    let bytes = store.changed_bytes(changes)?;
+    let bytes = bytes()?;
     let text = format!("the {files} changed files have {bytes} bytes; a patch has at most {LARGEST_PATCH}");
     Ok((bytes > LARGEST_PATCH as u64).then_some(text))
 }
@@ -400,10 +407,10 @@ fn record_oversize(run: &mut RunFile<'_>, taken: &mut TakenResult, why: String) 
 
 fn record_proof(run: &mut RunFile<'_>, proof: &Proof, result: Oid, files: usize) -> Result<(), Stopped> {
     let found = proof.applied.as_ref().map_or_else(ToString::to_string, ToString::to_string);
-    let same = found == result.to_string();
-    if !same {
-        let text = format!("expected tree {result}, found {}", shown(&found));
-        run.standing.block(Reason::PatchNotReproducible, text, names::PATCH);
+    let differs = judge_proof(&found, result);
+    let same = differs.is_none();
+    if let Some((reason, text)) = differs {
+        run.standing.block(reason, text, names::PATCH);
     }
     let patch = run.draft.censor_mut().bytes(names::PATCH, &proof.patch);
     run.draft.write_clean(names::PATCH, &patch, run.clock.now())?;
@@ -415,14 +422,29 @@ fn record_proof(run: &mut RunFile<'_>, proof: &Proof, result: Oid, files: usize)
     Ok(())
 }
 
+/// The blocker of a patch that makes another tree than the result, or none: then `found` says why.
+fn judge_proof(found: &str, result: Oid) -> Option<(Reason, String)> {
+    let text = format!("expected tree {result}, found {}", shown(found));
+    (found != result.to_string()).then_some((Reason::PatchNotReproducible, text))
+}
+
 /// Nothing changed: a failure where a change was promised, and nothing to verify.
 fn no_change(run: &mut RunFile<'_>, engine: &EngineRun) -> Option<&'static str> {
     run.standing.skip(EventKind::PatchApplied.name(), "nothing changed");
     if !run.task.contract.diff_required {
         return None;
     }
-    if engine.has_ended_well() && !run.standing.is_blocked() {
-        run.standing.block(Reason::NoDiff, "the engine ended well and changed nothing", names::PATCH);
+    if let Some((reason, text)) = judge_no_change(&run.standing, engine.has_ended_well()) {
+        run.standing.block(reason, text, names::PATCH);
     }
     Some("nothing changed")
 }
+
+/// The blocker that a missing change makes; something worse explains it.
+fn judge_no_change(standing: &Standing, has_ended_well: bool) -> Option<(Reason, &'static str)> {
+    let text = "the engine ended well and changed nothing";
+    (has_ended_well && !standing.is_blocked()).then_some((Reason::NoDiff, text))
+}
+
+#[cfg(test)]
+mod tests;

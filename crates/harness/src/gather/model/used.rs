@@ -373,8 +373,7 @@ impl ModelSession {
 
 /// A credential that was there at the gate and is gone now blocks as the gate would have.
 fn tell_lost_credential(run: &mut RunFile<'_>) -> Result<(), Stopped> {
-    let told = run.draft.events_seen().contains(&EventKind::BackendGateBlocked);
-    if !run.standing.has(Reason::ProviderAuthUnavailable) || told {
+    if !is_credential_lost(&run.standing, run.draft.events_seen()) {
         return Ok(());
     }
     let data = json!({
@@ -385,6 +384,11 @@ fn tell_lost_credential(run: &mut RunFile<'_>) -> Result<(), Stopped> {
         "mutation_mode": run.task.contract.mutation_mode,
     });
     Ok(run.event(EventKind::BackendGateBlocked, data)?)
+}
+
+/// True if the credential was refused after the gates, and no event says so yet.
+fn is_credential_lost(standing: &Standing, seen: &[EventKind]) -> bool {
+    standing.has(Reason::ProviderAuthUnavailable) && !seen.contains(&EventKind::BackendGateBlocked)
 }
 
 fn keep_recording(run: &mut RunFile<'_>, path: &Path) -> Result<(), Stopped> {
@@ -403,4 +407,58 @@ fn trusts_own_ca(run: &RunFile<'_>, facts: &ModelFacts, pair: &ModelPair) -> boo
     let has_own = settings.models.get(&pair.to_string()).is_some_and(|setting| setting.custom_ca.is_some());
     let endpoint = endpoint(settings, &run.ask.model, pair, &facts.decision);
     has_own && endpoint.is_some_and(|endpoint| endpoint.is_ok_and(|endpoint| endpoint.uses_tls()))
+}
+
+#[cfg(test)]
+mod tests {
+    use contract::model::{RequestOutcome, Served};
+
+    use super::*;
+
+    fn record(seq: u64, refusal: Option<RefusalCode>) -> UsageRecord {
+        let time = "2026-01-01T00:00:00Z".parse().unwrap();
+        UsageRecord { refusal, ..UsageRecord::blank(seq, time, RequestPurpose::Engine) }
+    }
+
+    #[test]
+    fn a_run_whose_model_never_answered_lacks_its_evidence() {
+        let hold = |usage: &[UsageRecord]| {
+            let mut standing = Standing::default();
+            hold_missing_answer(usage, &mut standing);
+            standing.reasons()
+        };
+        let answered = UsageRecord { outcome: RequestOutcome::Answered, served: Served::Exact, ..record(1, None) };
+        assert_eq!(hold(&[record(1, None)]), [Reason::ModelEvidenceMissing]);
+        assert_eq!(hold(&[]), [Reason::ModelEvidenceMissing]);
+        assert_eq!(hold(&[record(1, None), answered.clone()]), [], "control");
+        let probe = UsageRecord { purpose: RequestPurpose::Probe, ..answered };
+        assert_eq!(hold(&[probe]), [Reason::ModelEvidenceMissing], "the harness's own question");
+    }
+
+    #[test]
+    fn refusals_of_the_bridge_stand_against_the_run_once() {
+        let gone = Some(RefusalCode::CredentialUnavailable);
+        let detailed = UsageRecord { detail: Some("no file".to_owned()), ..record(1, gone) };
+        let usage = [detailed, record(2, gone), record(3, Some(RefusalCode::BridgeBusy))];
+        let mut standing = Standing::default();
+        hold_refusals(&usage, &mut standing);
+        let text = "The provider's credential is not available (no file), 2 times";
+        let blockers: Vec<_> =
+            standing.blockers().iter().map(|blocker| (blocker.reason, blocker.text.as_str())).collect();
+        assert_eq!(blockers, [(Reason::ProviderAuthUnavailable, text)]);
+        hold_refusals(&usage, &mut standing);
+        assert_eq!(standing.blockers()[0].text, text, "it is told already");
+        let mut quiet = Standing::default();
+        hold_refusals(&usage[2..], &mut quiet);
+        assert!(!quiet.is_blocked(), "control: a busy bridge is nobody's fault");
+    }
+
+    #[test]
+    fn a_credential_that_was_lost_after_the_gates_is_told_once() {
+        let mut standing = Standing::default();
+        assert!(!is_credential_lost(&standing, &[]), "control");
+        standing.block(Reason::ProviderAuthUnavailable, "gone", "");
+        assert!(is_credential_lost(&standing, &[EventKind::EngineStarted]));
+        assert!(!is_credential_lost(&standing, &[EventKind::BackendGateBlocked]), "control: it is told");
+    }
 }

@@ -125,6 +125,9 @@ pub(crate) struct Examiner<'a> {
     left_out: Vec<(Vec<u8>, Entry)>,
     spares: SpareTrees,
     found: Examined,
+    /// Ends of commands, in tests that judge them and start nothing.
+    #[cfg(test)]
+    script: Option<tests::Script<'a>>,
 }
 
 impl<'a> Examiner<'a> {
@@ -137,7 +140,21 @@ impl<'a> Examiner<'a> {
     ) -> Self {
         let (before, spares, found) = (BaselineExam::default(), SpareTrees::default(), Examined::default());
         let (rewritten, left_out) = (Vec::new(), Vec::new());
-        Self { setting, cancel, trees, stage, furnished, before, spent_ms: 0, rewritten, left_out, spares, found }
+        Self {
+            setting,
+            cancel,
+            trees,
+            stage,
+            furnished,
+            before,
+            spent_ms: 0,
+            rewritten,
+            left_out,
+            spares,
+            found,
+            #[cfg(test)]
+            script: None,
+        }
     }
 
     /// Exam, change, control and blind, each in a tree of its own.
@@ -384,23 +401,4 @@ fn uncompared(tests: Option<&TestResults>) -> TestComparison {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_stands_in_the_way_of_the_exam_makes_room() {
-        let entry = |mode| Entry { mode, oid: tree::Oid([0; 20]) };
-        let listing =
-            |paths: &[&str]| Listing(paths.iter().map(|path| (path.as_bytes().to_vec(), entry(Mode::File))).collect());
-        for (before, after) in [
-            (&["a", "tests"][..], &["a", "tests/x/y.py"][..]),
-            (&["tests/x"], &["tests/x/y.py"]),
-            (&["tests/x/y.py/z", "tests/x/y.py/deep/er", "tests/x/y.pyc"], &["tests/x/y.py", "tests/x/y.pyc"]),
-            (&["tests/x/z.py"], &["tests/x/y.py", "tests/x/z.py"]),
-        ] {
-            let mut exam = listing(before);
-            put(&mut exam, b"tests/x/y.py".to_vec(), entry(Mode::File));
-            assert_eq!(exam, listing(after), "{before:?}");
-        }
-    }
-}
+mod tests;

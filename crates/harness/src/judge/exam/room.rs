@@ -9,9 +9,10 @@ use contract::report::{CheckResult, PassKind, TestComparison, VerificationPass};
 use contract::sandbox::Attempt;
 use contract::task::Command;
 use contract::{Digest, Reason};
-use sandbox::{Access, Ended, Upper, WorkspaceFrom};
+use sandbox::{Access, Ended, Spec, Upper, WorkspaceFrom};
 use testimony::results::{self, Heard, TestResults};
 use tree::Listing;
+use untrusted_fs::own_files::OwnPath as _;
 use untrusted_fs::{plain_names, read_plain};
 
 use super::furnish::Layers;
@@ -65,7 +66,7 @@ pub(super) struct Ran {
     pub(super) tests: Option<TestResults>,
     /// True if it was not started, because setup or build failed on its tree.
     pub(super) unready: bool,
-    duration_ms: u64,
+    pub(super) duration_ms: u64,
     pub(super) output: Vec<u8>,
 }
 
@@ -98,7 +99,7 @@ impl Ran {
 impl Examiner<'_> {
     /// Lays a tree out, sets it up and builds what is under test.
     pub(super) fn room(&mut self, listing: &Listing, short: &str) -> Result<Room, Stopped> {
-        let name = format!("verify-{}", short.replace(' ', "-"));
+        let name = self.unused_name(&format!("verify-{}", short.replace(' ', "-")));
         let root = self.setting.dir(&format!("{name}/tree"))?;
         let reports = self.setting.dir(&format!("{name}/reports"))?;
         let quarters = self.setting.quarters(&name, root.clone())?;
@@ -137,6 +138,17 @@ impl Examiner<'_> {
         (room.changes, room.layers) = (Some(changes), layers);
         self.build(&mut room, listing, short)?;
         Ok(room)
+    }
+
+    /// A name in the work area that no other tree has. Exam and delivered tree may both ask for the same check on the baseline.
+    fn unused_name(&self, name: &str) -> String {
+        let mut unused = name.to_owned();
+        let mut number = 2;
+        while self.setting.work.join(&unused).own_exists() {
+            unused = format!("{name}-{number}");
+            number += 1;
+        }
+        unused
     }
 
     /// Runs a command and logs it.
@@ -188,6 +200,24 @@ impl Examiner<'_> {
             }
         }
         spec.stdin = stdin;
+        let ended = self.supervise(spec, name)?;
+        if ended.cancelled {
+            return Err(Stopped::Cancelled);
+        }
+        if let Some(what) = exceeded(&ended, &self.setting.contract.limits) {
+            self.found.blocks.push((Reason::BudgetExceeded, format!("the verification {what}")));
+        }
+        self.spent_ms += u64::try_from(ended.elapsed.as_millis()).unwrap_or_default();
+        let tests = names_tests.then(|| heard(command, room, &reports, &ended)).flatten();
+        Ok(ran(&ended, tests))
+    }
+
+    /// Runs a program to its end and keeps what its sandbox came to; meanwhile the next tree is laid out.
+    fn supervise(&mut self, spec: Spec, name: &str) -> Result<Ended, Stopped> {
+        #[cfg(test)]
+        if let Some(play) = self.script {
+            return Ok(play(name, &spec));
+        }
         let prepare = || supervise::prepare(&self.setting.harness.supervisor, self.setting.profile);
         let stage = self.stage.take().map_or_else(prepare, Ok)?;
         let mut watch = sandbox::Watch { cancel: Some(self.cancel), stop: None, on_line: None, on_tick: None };
@@ -199,16 +229,8 @@ impl Examiner<'_> {
         });
         self.spares.keep(spare);
         let ended = ended?;
-        if ended.cancelled {
-            return Err(Stopped::Cancelled);
-        }
         self.found.cells.add(name, &ended);
-        if let Some(what) = exceeded(&ended, &self.setting.contract.limits) {
-            self.found.blocks.push((Reason::BudgetExceeded, format!("the verification {what}")));
-        }
-        self.spent_ms += u64::try_from(ended.elapsed.as_millis()).unwrap_or_default();
-        let tests = names_tests.then(|| heard(command, room, &reports, &ended)).flatten();
-        Ok(ran(&ended, tests))
+        Ok(ended)
     }
 
     pub(super) fn say(&mut self, sentence: &str) {
@@ -261,7 +283,7 @@ fn not_started(why: &str) -> Ran {
     }
 }
 
-fn ran(ended: &Ended, tests: Option<TestResults>) -> Ran {
+pub(super) fn ran(ended: &Ended, tests: Option<TestResults>) -> Ran {
     let mut output = ended.stdout.text_bytes();
     let errors = ended.stderr.text_bytes();
     if !errors.is_empty() {

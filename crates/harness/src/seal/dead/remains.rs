@@ -108,22 +108,28 @@ impl<'a> Scene<'a> {
         let restored = left.restore(&mut run, &read.events)?;
         run.catch_up(&restored.decision)?;
         let share = settle_share(&mut run, self.same_boot)?;
-        match dead.stopped {
-            Some(Stopped::Halted(_)) => {
-                run.standing.block(Reason::Halted, format!("the run was {why}{share}"), names::TRACE);
-            }
-            _ => {
-                let text = format!("the run was interrupted: {why}{share}");
-                run.standing.block(Reason::HarnessInterrupted, text, names::TRACE);
-            }
+        for (reason, text) in judge_death(dead.stopped, why, &share) {
+            run.standing.block(reason, text, names::TRACE);
         }
         if let Some(Stopped::Write(error)) = dead.stopped {
             run.trace("artifact.failed", json!({"error": error.error.to_string(), "path": error.name}))?;
-            run.standing.block(Reason::ArtifactWriteFailure, error.to_string(), names::TRACE);
         }
         run.trace("recovered", json!({"events_kept": read.events.len(), "why": why}))?;
         Ok(Remains { run, restored })
     }
+}
+
+/// Blockers of a run that ended in this way. One of another process left no word of its end.
+fn judge_death(stopped: Option<&Stopped>, why: &str, share: &str) -> Vec<(Reason, String)> {
+    let end = match stopped {
+        Some(Stopped::Halted(_)) => (Reason::Halted, format!("the run was {why}{share}")),
+        _ => (Reason::HarnessInterrupted, format!("the run was interrupted: {why}{share}")),
+    };
+    let unwritten = match stopped {
+        Some(Stopped::Write(error)) => Some((Reason::ArtifactWriteFailure, error.to_string())),
+        _ => None,
+    };
+    [end].into_iter().chain(unwritten).collect()
 }
 
 /// The first lines of a text, newlines included.
@@ -177,6 +183,35 @@ fn settle_share(run: &mut RunFile<'_>, same_boot: bool) -> Result<String, Stoppe
         DeadShare::Kept(why) => {
             run.trace("model.share_kept", json!({"why": why}))?;
             Ok(format!("; its share of the day's limit stays counted in full: {why}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::WriteArtifactError;
+
+    use super::*;
+    use crate::run::halt::Halted;
+
+    #[test]
+    fn a_dead_run_was_halted_or_interrupted() {
+        let judge = |stopped: Option<&Stopped>| judge_death(stopped, "why", "; share");
+        let interrupted = (Reason::HarnessInterrupted, "the run was interrupted: why; share".to_owned());
+        let halted = Stopped::Halted(Halted::Unreadable("no".to_owned()));
+        assert_eq!(judge(Some(&halted)), [(Reason::Halted, "the run was why; share".to_owned())]);
+        assert_eq!(judge(Some(&Stopped::Cancelled)), std::slice::from_ref(&interrupted));
+        assert_eq!(judge(None), std::slice::from_ref(&interrupted), "its process is gone");
+        let error = WriteArtifactError { name: "a".to_owned(), error: io::Error::other("the disk is full") };
+        let text = error.to_string();
+        assert!(text.contains("the disk is full"), "{text}");
+        assert_eq!(judge(Some(&Stopped::Write(error))), [interrupted, (Reason::ArtifactWriteFailure, text)]);
+    }
+
+    #[test]
+    fn whole_lines_are_kept() {
+        for (count, kept) in [(0, ""), (1, "a\n"), (2, "a\nb\n"), (3, "")] {
+            assert_eq!(first_lines(b"a\nb\nc", count), kept.as_bytes(), "{count}");
         }
     }
 }

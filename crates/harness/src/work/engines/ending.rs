@@ -54,20 +54,30 @@ pub(super) fn judge(
 }
 
 fn hold_against(run: &mut RunFile<'_>, ending: &Ending, how: EndedHow, code: i32) -> Result<bool, Stopped> {
+    let Some((reason, text)) = judge_ending(ending, how, &run.ask.engine, code) else { return Ok(false) };
+    match reason {
+        Reason::AgentProtocol => break_protocol(run, &text)?,
+        Reason::ReviewerRejected => run.standing.block(reason, text, log::KEPT),
+        _ => run.standing.block(reason, text, "backend/stderr.log"),
+    }
+    Ok(is_explained(reason, code))
+}
+
+/// A rejected change does not explain a program that failed.
+fn is_explained(reason: Reason, code: i32) -> bool {
+    reason != Reason::ReviewerRejected || code == 0
+}
+
+/// What the engine's own account says against the run; the worst of it alone.
+fn judge_ending(ending: &Ending, how: EndedHow, name: &str, code: i32) -> Option<(Reason, String)> {
     if let Some(why) = ending.broken_protocol(how) {
-        break_protocol(run, why)?;
-        return Ok(true);
+        return Some((Reason::AgentProtocol, why.to_owned()));
     }
     if let Some(text) = ending.rejected() {
-        run.standing.block(Reason::ReviewerRejected, text, log::KEPT);
-        return Ok(code == 0);
+        return Some((Reason::ReviewerRejected, text));
     }
-    if let Some(why) = ending.failed(how) {
-        let text = format!("{} engine failed with exit code {code}: {why}", run.ask.engine);
-        run.standing.block(Reason::EngineFailed, text, "backend/stderr.log");
-        return Ok(true);
-    }
-    Ok(false)
+    let why = ending.failed(how)?;
+    Some((Reason::EngineFailed, format!("{name} engine failed with exit code {code}: {why}")))
 }
 
 fn break_protocol(run: &mut RunFile<'_>, why: &str) -> Result<(), Stopped> {
@@ -88,11 +98,79 @@ pub(crate) fn judge_again(
     let how = ended_how(run, engine);
     let ending =
         Ending::read(&kept(run, "backend/stdout.log"), &kept(run, "backend/stderr.log"), &kept(run, log::KEPT));
+    judge_kept(&ending, how).map_or(Ok(()), |why| break_protocol(run, &why))
+}
+
+/// What the kept output says against a run that nothing was held against when its engine ended.
+fn judge_kept(ending: &Ending, how: EndedHow) -> Option<String> {
     let why = ending.broken_protocol(how).map(str::to_owned);
-    let why = why.or_else(|| ending.failed(how).map(|why| format!("what is kept of it says that {why}")));
-    why.map_or(Ok(()), |why| break_protocol(run, &why))
+    why.or_else(|| ending.failed(how).map(|why| format!("what is kept of it says that {why}")))
 }
 
 fn kept(run: &RunFile<'_>, name: &str) -> Vec<u8> {
     own_files::read(run.harness.home.active_run(run.id()).join(name)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BY_ITSELF: EndedHow = EndedHow { by_itself: true, is_close_out_forbidden: false };
+    const ENDED: EndedHow = EndedHow { by_itself: false, ..BY_ITSELF };
+
+    fn envelope(json: &str) -> Vec<u8> {
+        format!("<<<AGENT_RESULT\n{json}\nAGENT_RESULT>>>\n").into_bytes()
+    }
+
+    fn judge(stdout: &[u8], how: EndedHow) -> Option<(Reason, String)> {
+        judge_ending(&Ending::read(stdout, b"", b""), how, "case", 3)
+    }
+
+    #[test]
+    fn an_engine_that_does_not_keep_its_protocol_is_told() {
+        let text = "there is no AGENT_RESULT block, and nothing says that the pipeline ended";
+        assert_eq!(judge(b"done\n", BY_ITSELF), Some((Reason::AgentProtocol, text.to_owned())));
+        assert_eq!(judge(b"done\n", ENDED), None, "control: of an engine that was ended nothing is missed");
+        assert_eq!(judge(&envelope("{\"status\":\"completed\"}"), BY_ITSELF), None, "control: it kept it");
+    }
+
+    #[test]
+    fn a_review_with_a_critical_finding_rejects() {
+        let found = |critical: u64| {
+            let json = format!(
+                "{{\"status\":\"completed\",\"findings\":{{\"critical\":{critical},\"warnings\":0,\"info\":0}}}}"
+            );
+            judge(&envelope(&json), BY_ITSELF)
+        };
+        assert_eq!(found(1).map(|(reason, _)| reason), Some(Reason::ReviewerRejected));
+        assert_eq!(found(0), None, "control");
+    }
+
+    #[test]
+    fn an_engine_that_says_that_it_failed_has_failed() {
+        let (reason, text) = judge(&envelope("{\"status\":\"failed\"}"), BY_ITSELF).unwrap();
+        assert_eq!(reason, Reason::EngineFailed);
+        assert!(text.starts_with("case engine failed with exit code 3: "), "{text}");
+    }
+
+    #[test]
+    fn a_rejected_change_does_not_explain_a_failed_program() {
+        for (reason, code, expected) in [
+            (Reason::ReviewerRejected, 0, true),
+            (Reason::ReviewerRejected, 3, false),
+            (Reason::AgentProtocol, 3, true),
+            (Reason::EngineFailed, 3, true),
+        ] {
+            assert_eq!(is_explained(reason, code), expected, "{reason:?} {code}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_speaks_against_a_run_that_nothing_was_held_against() {
+        let kept = |stdout: &[u8]| judge_kept(&Ending::read(stdout, b"", b""), BY_ITSELF);
+        assert!(kept(b"done\n").is_some_and(|why| why.starts_with("there is no AGENT_RESULT")));
+        let failed = kept(&envelope("{\"status\":\"failed\"}")).unwrap();
+        assert!(failed.starts_with("what is kept of it says that "), "{failed}");
+        assert_eq!(kept(&envelope("{\"status\":\"completed\"}")), None, "control");
+    }
 }

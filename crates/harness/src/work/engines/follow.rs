@@ -121,23 +121,18 @@ pub(super) fn record_end(
     if let Some(why) = &settled {
         run.standing.cover(Coverage::EngineEndedByHarness);
         run.marker(linger::MARKER, &format!("the harness ended the engine: {why}"))?;
-    } else if let How::SpawnFailed(failure) = &ended.how {
-        run.standing.block(
-            Reason::ProviderUnavailable,
-            format!("engine `{name}` did not start: {}", failure.text),
-            "backend/provider-unavailable.txt",
-        );
-        run.marker("provider-unavailable.txt", &failure.text.clone())?;
-    } else if let Some(what) = exceeded {
-        let evidence = if ended.output_exceeded { "backend/stdout.log" } else { names::SANDBOX };
-        run.standing.block(Reason::BudgetExceeded, format!("engine `{name}` {what}"), evidence);
+    } else if let Some((reason, text, evidence)) = judge_end(ended, exceeded.as_deref(), &name) {
+        run.standing.block(reason, text, evidence);
+        if let How::SpawnFailed(failure) = &ended.how {
+            run.marker("provider-unavailable.txt", &failure.text)?;
+        }
     }
     if started && !ended.cancelled {
         let code = exit.unwrap_or(-1);
         let is_explained = ending::judge(run, engine, equipped, ended, log)?;
-        if engine.end.ended_itself && !is_explained && code != 0 {
-            let text = format!("{name} engine failed with exit code {code}");
-            run.standing.block(Reason::EngineFailed, text, "backend/stderr.log");
+        let is_own_end = engine.end.ended_itself && !is_explained;
+        if let Some((reason, text)) = judge_exit(code, &name).filter(|_| is_own_end) {
+            run.standing.block(reason, text, "backend/stderr.log");
         }
     }
     if ended.timed_out {
@@ -153,6 +148,21 @@ pub(super) fn record_end(
         "timed_out": ended.timed_out,
     });
     Ok(run.event(EventKind::EngineExited, exited)?)
+}
+
+/// The blocker of an engine that did not start or that a limit ended, with its evidence.
+fn judge_end(ended: &Ended, exceeded: Option<&str>, name: &str) -> Option<(Reason, String, &'static str)> {
+    if let How::SpawnFailed(failure) = &ended.how {
+        let text = format!("engine `{name}` did not start: {}", failure.text);
+        return Some((Reason::ProviderUnavailable, text, "backend/provider-unavailable.txt"));
+    }
+    let evidence = if ended.output_exceeded { "backend/stdout.log" } else { names::SANDBOX };
+    exceeded.map(|what| (Reason::BudgetExceeded, format!("engine `{name}` {what}"), evidence))
+}
+
+/// The blocker of an engine that ended by itself, by its exit code alone.
+fn judge_exit(code: i32, name: &str) -> Option<(Reason, String)> {
+    (code != 0).then(|| (Reason::EngineFailed, format!("{name} engine failed with exit code {code}")))
 }
 
 fn record_timeout(run: &mut RunFile<'_>, ended: &Ended) -> Result<(), Stopped> {
@@ -171,5 +181,50 @@ fn stopped_by(ended: &Ended, is_settled: bool) -> &'static str {
         Ended { output_exceeded: true, .. } => "output limit",
         Ended { disk_exceeded: true, .. } => "disk limit",
         _ => "itself",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sandbox::{LimitKind, SpawnFailure, SpawnFailureKind};
+    use serde_json::json;
+
+    use super::*;
+    use crate::run::tests::{contract, ended};
+
+    fn judge(ended: &Ended) -> Option<(Reason, String, &'static str)> {
+        judge_end(ended, exceeded(ended, &contract(json!({})).limits).as_deref(), "e")
+    }
+
+    #[test]
+    fn an_engine_that_does_not_start_is_unavailable() {
+        let failure =
+            SpawnFailure { kind: SpawnFailureKind::NotFound, errno: Some(2), text: "no such file".to_owned() };
+        let (reason, text, evidence) = judge(&Ended { how: How::SpawnFailed(failure), ..ended(0, "") }).unwrap();
+        assert_eq!((reason, text.as_str()), (Reason::ProviderUnavailable, "engine `e` did not start: no such file"));
+        assert_eq!(evidence, "backend/provider-unavailable.txt");
+        assert_eq!(judge(&ended(1, "")), None, "control: it started");
+    }
+
+    #[test]
+    fn an_engine_that_a_limit_ended_is_over_budget() {
+        let killed = || Ended { how: How::Signaled { signal: 9 }, ..ended(0, "") };
+        let (reason, text, evidence) = judge(&Ended { limit_hits: vec![LimitKind::Processes], ..killed() }).unwrap();
+        assert_eq!((reason, evidence), (Reason::BudgetExceeded, names::SANDBOX));
+        assert!(text.starts_with("engine `e` started more than "), "{text}");
+        let printed = judge(&Ended { output_exceeded: true, ..ended(0, "") }).unwrap();
+        assert_eq!((printed.0, printed.2), (Reason::BudgetExceeded, "backend/stdout.log"));
+        assert_eq!(judge(&killed()), None, "control: no limit is known");
+        assert_eq!(
+            judge(&Ended { limit_hits: vec![LimitKind::Memory], ..ended(0, "") }),
+            None,
+            "control: it ended well"
+        );
+    }
+
+    #[test]
+    fn an_engine_fails_by_its_exit_code() {
+        assert_eq!(judge_exit(2, "e"), Some((Reason::EngineFailed, "e engine failed with exit code 2".to_owned())));
+        assert_eq!(judge_exit(0, "e"), None, "control");
     }
 }

@@ -25,13 +25,14 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use contract::decision::Profile;
 use contract::sandbox::ENGINE_CELL;
 use contract::text::shown;
 use contract::{Coverage, Decision, EventKind, Gate, Reason};
 use evidence::{names, stop};
 use gate::Admission;
 use gate::conduct::{GitState, judge_conduct, judge_git_changes};
-use sandbox::{Confined, Ended, Spec, Stage, SuperviseError};
+use sandbox::{ConfineFailure, Confined, Ended, Spec, Stage, SuperviseError};
 use serde_json::json;
 
 use crate::gather::decide::{AdmittedRun, Preparation};
@@ -210,9 +211,7 @@ impl<'a> Building<'a> {
             Err(SuperviseError::ConfineProgram { failure, probes }) => {
                 let open: Vec<_> = probes.iter().filter(|probe| !probe.refused).map(|probe| &probe.name).collect();
                 self.run.trace("sandbox.failed", json!({"failure": failure, "open": open}))?;
-                let asked = self.run.ask.sandbox;
-                let why = format!("sandbox profile `{asked}` could not be built: {}", failure.text);
-                return Ok(Err(Blocked::unconfined(why)));
+                return Ok(Err(Blocked::of_sandbox(self.run.ask.sandbox, &failure)));
             }
             Err(error) => return Err(error.into()),
         };
@@ -302,6 +301,21 @@ impl Blocked {
     fn unconfined(why: String) -> Self {
         Self { gate: Gate::SandboxAvailable, reason: Reason::SandboxUnavailable, why }
     }
+
+    /// Of a sandbox that could not be built.
+    fn of_sandbox(asked: Profile, failure: &ConfineFailure) -> Self {
+        Self::unconfined(format!("sandbox profile `{asked}` could not be built: {}", failure.text))
+    }
+
+    /// Of an engine that would be told of a repository.
+    fn of_target(why: String) -> Self {
+        Self { gate: Gate::TargetAdmission, reason: Reason::TargetNotAdmitted, why }
+    }
+
+    /// Of a configuration with another model than the admitted one.
+    fn of_other_model(why: String) -> Self {
+        Self { gate: Gate::ModelDecisionAndAdmission, reason: Reason::ModelNotAdmitted, why }
+    }
 }
 
 impl<'a> Workspace<'a> {
@@ -358,4 +372,20 @@ fn conduct(run: &mut RunFile<'_>, ended: &Ended, before: &GitState, after: &GitS
     let mut attempts = engine.map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default();
     attempts.extend(judge_git_changes(ENGINE_CELL, before, after));
     posture::hold_against(run, attempts)
+}
+
+#[cfg(test)]
+mod tests {
+    use sandbox::ConfineStep;
+
+    use super::*;
+
+    #[test]
+    fn a_sandbox_that_cannot_be_built_starts_nothing() {
+        let failure = ConfineFailure { step: ConfineStep::Landlock, errno: None, text: "no Landlock".to_owned() };
+        let blocked = Blocked::of_sandbox(Profile::Strict, &failure);
+        assert_eq!((blocked.gate, blocked.reason), (Gate::SandboxAvailable, Reason::SandboxUnavailable));
+        assert_eq!(blocked.why, "sandbox profile `strict` could not be built: no Landlock");
+        assert_ne!(Blocked::of_target(String::new()).reason, Reason::SandboxUnavailable, "control");
+    }
 }

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use contract::{Decision, Gate, Reason, canonical_digest};
+use contract::proof::LookedAt;
+use contract::{Decision, canonical_digest};
 use sandbox::{Spec, Upper, WorkspaceFrom};
 
 use super::given::{Given, Handed, repository_paths};
@@ -108,19 +109,39 @@ fn named_target(
             format!("{GIVEN}/state"),
         ],
     };
-    let not_admitted = |why| Blocked { gate: Gate::TargetAdmission, reason: Reason::TargetNotAdmitted, why };
     let paths = match repository_paths(run) {
         Ok(paths) => paths,
-        Err(unread) => return Ok(Some(not_admitted(unread.to_string()))),
+        Err(unread) => return Ok(Some(Blocked::of_target(unread.to_string()))),
     };
     let (given, found) = Given::search(run, &handed, &paths)?;
     engine.given = Some(given);
-    Ok(found.map(|place| {
-        not_admitted(format!("{} names a repository of the operator's, and an engine is told of none", place.as_str()))
-    }))
+    Ok(judge_named(found))
+}
+
+/// The reason to start nothing where a place of the order names a repository of the operator's.
+fn judge_named(found: Option<LookedAt>) -> Option<Blocked> {
+    let why = |place: LookedAt| {
+        format!("{} names a repository of the operator's, and an engine is told of none", place.as_str())
+    };
+    found.map(|place| Blocked::of_target(why(place)))
 }
 
 fn missing(argv: &[String]) -> Stopped {
     let program = argv.first().cloned().unwrap_or_default();
     Stopped::Io(program.into(), std::io::Error::from(std::io::ErrorKind::NotFound))
+}
+
+#[cfg(test)]
+mod tests {
+    use contract::{Gate, Reason};
+
+    use super::*;
+
+    #[test]
+    fn an_order_that_names_a_repository_of_the_operators_starts_nothing() {
+        let blocked = judge_named(Some(LookedAt::Argv)).unwrap();
+        assert_eq!((blocked.gate, blocked.reason), (Gate::TargetAdmission, Reason::TargetNotAdmitted));
+        assert_eq!(blocked.why, "the command line names a repository of the operator's, and an engine is told of none");
+        assert!(judge_named(None).is_none(), "control");
+    }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use contract::engine::{EngineDefinition, Place, Values, render};
 use contract::model::{ModelFacts, Wire};
-use contract::{Digest, Gate, Reason, TaskContract};
+use contract::{Digest, TaskContract};
 use sandbox::Access;
 use serde_json::json;
 
@@ -111,7 +111,7 @@ fn configure(
         let given = case_given(run, &task_id, values, facts);
         files.extend(case::files(&given));
         let read = write_files(&files, state)?;
-        let differs = case::differs(&given, &read);
+        let differs = judge_configuration(&given, &read);
         let place = format!("{}/{}", values.get("state").cloned().unwrap_or_default(), case::task_file(&task_id));
         values.insert("task", place);
         (read, differs)
@@ -120,9 +120,14 @@ fn configure(
     };
     record(run, &read, facts)?;
     Ok(match differs {
-        Some(why) => Err(Blocked { gate: Gate::ModelDecisionAndAdmission, reason: Reason::ModelNotAdmitted, why }),
+        Some(blocked) => Err(blocked),
         None => Ok(files.iter().map(|(_, text)| text.as_str()).collect()),
     })
+}
+
+/// The reason to start nothing where what Case will read names another model than the admitted one.
+fn judge_configuration(given: &case::Given<'_>, read: &[(String, Vec<u8>)]) -> Option<Blocked> {
+    case::differs(given, read).map(Blocked::of_other_model)
 }
 
 /// What every program's search path is.
@@ -228,3 +233,33 @@ const RULES: [&str; 2] = [
     "Work in the current directory, which is a git repository. There is no network.",
     "Do not change tests or their configuration unless a path above allows it: they are restored before the check.",
 ];
+
+#[cfg(test)]
+mod tests {
+    use contract::{Gate, Reason};
+
+    use super::*;
+    use crate::run::tests::contract;
+
+    #[test]
+    fn a_configuration_with_another_model_than_the_admitted_one_starts_nothing() {
+        let (contract, pair) = (contract(serde_json::json!({})), "prov/good".parse().unwrap());
+        let given = case::Given {
+            task_id: "t",
+            created: String::new(),
+            contract: &contract,
+            brief: "b",
+            workspace: "/workspace",
+            pair: Some(&pair),
+            wire: Wire::Responses,
+            base_url: "http://127.0.0.1:1/v1",
+        };
+        let files = case::files(&given);
+        let read = |to: &str| -> Vec<(String, Vec<u8>)> {
+            files.iter().map(|(path, text)| (path.clone(), text.replace("good", to).into_bytes())).collect()
+        };
+        let blocked = judge_configuration(&given, &read("other")).unwrap();
+        assert_eq!((blocked.gate, blocked.reason), (Gate::ModelDecisionAndAdmission, Reason::ModelNotAdmitted));
+        assert!(judge_configuration(&given, &read("good")).is_none(), "control");
+    }
+}

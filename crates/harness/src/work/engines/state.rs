@@ -46,14 +46,17 @@ pub(super) fn collect(
     // What cannot be read as a glob was refused when the definition was loaded.
     let not_kept = PathSet::rooted(globs).map_err(|error| Stopped::Io(state.to_owned(), io::Error::other(error)))?;
     collect_state(run, state, &mut Budget::new(not_kept))?;
-    if equipped.is_none() && fake::review(&ended.stdout.text_bytes()) == Some(Review::Rejected) {
-        run.standing.block(
-            Reason::ReviewerRejected,
-            "the engine's own reviewer rejected the change",
-            "backend/stdout.log",
-        );
+    let review = fake::review(&ended.stdout.text_bytes()).filter(|_| equipped.is_none());
+    if let Some((reason, text)) = judge_review(review) {
+        run.standing.block(reason, text, "backend/stdout.log");
     }
     Ok(())
+}
+
+/// The blocker that the fake engine's own reviewer makes.
+fn judge_review(review: Option<Review>) -> Option<(Reason, &'static str)> {
+    let text = "the engine's own reviewer rejected the change";
+    (review == Some(Review::Rejected)).then_some((Reason::ReviewerRejected, text))
 }
 
 /// What may still be collected, and what may not at all.
@@ -162,10 +165,33 @@ fn collect_entry(run: &mut RunFile<'_>, budget: &mut Budget, met: Met<'_>) -> Re
 fn keep(run: &mut RunFile<'_>, name: &str, bytes: &[u8]) -> Result<(), Stopped> {
     let Err(error) = run.write(name, bytes) else { return Ok(()) };
     run.trace("artifact.failed", json!({"error": error.error.to_string(), "path": name}))?;
-    run.standing.block(
-        Reason::ArtifactWriteFailure,
-        format!("`{}` could not be written: {}", shown(name), error.error),
-        "trace.jsonl",
-    );
+    let (reason, text) = judge_unkept(name, &error.error);
+    run.standing.block(reason, text, "trace.jsonl");
     Ok(())
+}
+
+fn judge_unkept(name: &str, error: &io::Error) -> (Reason, String) {
+    (Reason::ArtifactWriteFailure, format!("`{}` could not be written: {error}", shown(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_that_the_engines_reviewer_rejected_is_rejected() {
+        let text = "the engine's own reviewer rejected the change";
+        assert_eq!(judge_review(Some(Review::Rejected)), Some((Reason::ReviewerRejected, text)));
+        assert_eq!(judge_review(Some(Review::Approved)), None, "control");
+        assert_eq!(judge_review(None), None, "control: there was no review");
+    }
+
+    #[test]
+    fn a_piece_of_state_that_cannot_be_kept_fails_the_run() {
+        let (reason, text) = judge_unkept("backend/\u{7}", &io::Error::other("it is there already"));
+        assert_eq!(
+            (reason, text.as_str()),
+            (Reason::ArtifactWriteFailure, "`backend/␇` could not be written: it is there already")
+        );
+    }
 }
