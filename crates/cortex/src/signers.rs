@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use contract::Stamp;
 use contract::text::shown;
-use evidence::signers::AllowedSigners;
+use evidence::signers::{AllowedSigners, SignerStanding};
 use evidence::sshsig::{VerifySignatureError, verify_signature};
 
 use crate::load::read_bounded;
@@ -62,13 +62,13 @@ impl RecordSigners {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(CheckSignatureError::Read(error)),
         };
-        let key = verify_signature(&String::from_utf8_lossy(&signature), bytes, RECORD_NAMESPACE)
+        let signature = verify_signature(&String::from_utf8_lossy(&signature), bytes, RECORD_NAMESPACE)
             .map_err(|error| CheckSignatureError::Invalid { error, remedy: signing_remedy(error, file) })?;
         let allowed = self.allowed.as_ref().map_err(|error| CheckSignatureError::ReadAllowed(Arc::clone(error)))?;
-        if allowed.allow(&key, RECORD_NAMESPACE, self.now) {
-            Ok(Some(key.key_id()))
-        } else {
-            Err(CheckSignatureError::NotAllowed(key.key_id()))
+        let signer = signature.fingerprint();
+        match allowed.judge_key(signature.key(), RECORD_NAMESPACE, self.now) {
+            SignerStanding::Allowed => Ok(Some(signer)),
+            _ => Err(CheckSignatureError::NotAllowed(signer)),
         }
     }
 }
@@ -76,11 +76,9 @@ impl RecordSigners {
 /// Ends the text of an error with what to do, where another key would help.
 fn signing_remedy(error: VerifySignatureError, file: &Path) -> String {
     match error {
-        VerifySignatureError::KeyType => {
+        VerifySignatureError::Key(_) => {
             let name = file.file_name().map(|name| shown(&name.to_string_lossy())).unwrap_or_default();
-            format!(
-                "; only ed25519 keys count: sign it anew with `ssh-keygen -Y sign -n {RECORD_NAMESPACE} -f ~/.ssh/id_ed25519 {name}`"
-            )
+            format!("; sign it anew with `ssh-keygen -Y sign -n {RECORD_NAMESPACE} -f ~/.ssh/id_ed25519 {name}`")
         }
         VerifySignatureError::Shape | VerifySignatureError::Namespace | VerifySignatureError::Signature => {
             String::new()
