@@ -11,21 +11,17 @@ struct FolderOrder {
 }
 
 /// The order of every package that has folders to keep in one.
-const ORDERS: &[FolderOrder] = &[];
+const ORDERS: &[FolderOrder] = &[FolderOrder {
+    package: "crates/bridge",
+    folders: &["protocol", "upstream", "policy", "recording", "config", "request", "serve"],
+}];
 
 /// Most modules of a package that may import each other in a circle.
 const MOST_IN_CYCLE: usize = 8;
 
 /// Packages that still have a larger circle.
-const TANGLED: &[&str] = &[
-    "crates/bridge",
-    "crates/cto",
-    "crates/evidence",
-    "crates/harness",
-    "crates/secrets",
-    "crates/testimony",
-    "xtask",
-];
+const TANGLED: &[&str] =
+    &["crates/cto", "crates/evidence", "crates/harness", "crates/secrets", "crates/testimony", "xtask"];
 
 /// Everything in a tree that is against its direction, one entry each with the imports that make it so.
 pub(super) fn against_direction(packages: &Packages) -> Vec<String> {
