@@ -11,10 +11,16 @@ struct FolderOrder {
 }
 
 /// The order of every package that has folders to keep in one.
-const ORDERS: &[FolderOrder] = &[FolderOrder {
-    package: "crates/bridge",
-    folders: &["protocol", "upstream", "policy", "recording", "config", "request", "serve"],
-}];
+const ORDERS: &[FolderOrder] = &[
+    FolderOrder {
+        package: "crates/bridge",
+        folders: &["protocol", "upstream", "policy", "recording", "config", "request", "serve"],
+    },
+    FolderOrder {
+        package: "crates/tree",
+        folders: &["oid", "source_problem", "error", "object", "store", "worktree", "capture", "patch", "source"],
+    },
+];
 
 /// Most modules of a package that may import each other in a circle.
 const MOST_IN_CYCLE: usize = 8;
