@@ -20,6 +20,8 @@ mod tools;
 
 use std::process::ExitCode;
 
+use process::Outcome;
+
 const USAGE: &str = "\
 Usage: cargo xtask CHORE
 
@@ -34,15 +36,13 @@ Usage: cargo xtask CHORE
   soak [NAME] [--times N]   what the tests take a sample of, many times: kills, take-kills, gc-kills, writes,
                             gc, answers, case, interrupted, theft, products, capture, depth
   soak honest [PACKAGE]     published versions of packages as patches: none may be refused
-  house [DIR|--check|--tighten]
-                            measure the code of a tree: sizes, names, comments, cycles; CI holds ours to its limits
+  house [DIR|--check|--tighten|--cycles [DIR]]
+                            measure the code of a tree: sizes, names, comments, cycles; CI holds ours to its limits;
+                            --cycles names the imports of every cycle
   reverted [WORD]           take out one defence at a time, in a clone, and expect its tests to fail
   bench run|verify|ledger|recover|exam|sandbox|secrets|workspace|bridge [--rounds N] [--dir DIR] [--write]
                             measure against floors; --write puts the table into docs/performance.md
 ";
-
-/// A chore ends well, or with a sentence for the person who started it.
-type Outcome<T = ()> = Result<T, String>;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

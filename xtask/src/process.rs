@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::Outcome;
+/// A chore ends well, or with a sentence for the person who started it.
+pub(crate) type Outcome<T = ()> = Result<T, String>;
 
 /// The repository.
 pub(crate) fn root() -> PathBuf {

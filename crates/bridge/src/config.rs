@@ -7,14 +7,15 @@ use contract::Stamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::admission::{Admission, NetworkClass};
-use crate::credential::Credential;
-use crate::limits::{KeepAccount, Limits};
-use crate::price::PriceTable;
-use crate::record::{Recorder, Replay};
-use crate::secret::{RunToken, Secret};
-use crate::shim::ShapeShim;
-use crate::upstream::{Endpoint, Proxy, Trust};
+use crate::policy::admission::{Admission, NetworkClass};
+use crate::policy::limits::{KeepAccount, Limits};
+use crate::policy::price::PriceTable;
+use crate::protocol::shim::ShapeShim;
+use crate::recording::record::{Recorder, Replay};
+use crate::upstream::connect::{Proxy, Trust};
+use crate::upstream::credential::Credential;
+use crate::upstream::endpoint::Endpoint;
+use crate::upstream::secret::{RunToken, Secret};
 
 /// Everything a bridge needs; it reads neither files nor the environment for more.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::git::GitOutcome;
 use crate::oid::Oid;
-use crate::source::SourceProblem;
+use crate::source_problem::SourceProblem;
 
 /// A failure of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +50,30 @@ pub enum TreeError {
         #[source]
         problem: SourceProblem,
     },
+}
+
+/// The end of a git child that did not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GitOutcome {
+    #[error("did not start ({0})")]
+    NotStarted(String),
+    #[error("ended with exit status: {0}")]
+    Exited(i32),
+    /// Ended by a signal that a program brings on itself.
+    #[error("crashed with signal {0}")]
+    Crashed(i32),
+    /// Ended by somebody.
+    #[error("was killed")]
+    Killed,
+    /// Stopped by us after this time.
+    #[error("was stopped after {} s", .0.as_secs())]
+    Late(Duration),
+    /// Stopped by us because it wrote more bytes than this.
+    #[error("was stopped after {0} bytes")]
+    TooMuch(usize),
+    /// Its pipes or its status could not be read.
+    #[error("was lost ({0})")]
+    Lost(String),
 }
 
 /// The limits of a capture.

@@ -1,4 +1,4 @@
-//! Functions, types and imports of a file, read from its tokens.
+//! Functions and types of a file, read from its tokens.
 
 use super::lexer::{Lexed, Token};
 
@@ -18,8 +18,6 @@ pub(super) struct Item<'a> {
 pub(super) struct Items<'a> {
     pub(super) functions: Vec<Item<'a>>,
     pub(super) types: Vec<Item<'a>>,
-    /// Paths that begin with `crate`, as their next two components.
-    pub(super) of_crate: Vec<(&'a str, &'a str)>,
     pub(super) unwraps: usize,
     pub(super) clones: usize,
 }
@@ -38,7 +36,6 @@ pub(super) fn items<'a>(lexed: &Lexed<'a>) -> Items<'a> {
             text if TYPES.contains(&text) && is_name && begins_item(tokens, at) => {
                 found.types.push(item(lexed, at, next, 0));
             }
-            "crate" if next == ":" => found.of_crate.extend(crate_paths(tokens, at)),
             "unwrap" | "expect" if next == "(" && before(tokens, at) == "." => found.unwraps += 1,
             "clone" if next == "(" && before(tokens, at) == "." => found.clones += 1,
             _ => {}
@@ -131,30 +128,6 @@ fn body_lines(tokens: &[Token<'_>], at: usize) -> usize {
     1
 }
 
-/// `crate::a::b`, `crate::{a, b::c}` and `crate::a` as pairs.
-fn crate_paths<'a>(tokens: &[Token<'a>], at: usize) -> Vec<(&'a str, &'a str)> {
-    let text = |at: usize| tokens.get(at).map_or("", |token| token.text);
-    let path = |at: usize| (text(at), if text(at + 1) == ":" { text(at + 3) } else { "" });
-    if text(at + 3) != "{" {
-        return vec![path(at + 3)];
-    }
-    let (mut depth, mut found) = (0_usize, Vec::new());
-    for place in at + 3..tokens.len() {
-        match text(place) {
-            "{" => depth += 1,
-            "}" => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            break;
-        }
-        if depth == 1 && matches!(text(place), "{" | ",") && !matches!(text(place + 1), "}" | "{") {
-            found.push(path(place + 1));
-        }
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,6 +143,5 @@ mod tests {
         assert_eq!(functions, [("read_it".to_owned(), true, true, 4), ("quiet".to_owned(), false, false, 1)]);
         let types: Vec<_> = found.types.iter().map(of).collect();
         assert_eq!(types, [("Plain".to_owned(), false, false, 0), ("Kind".to_owned(), true, true, 0)]);
-        assert_eq!(found.of_crate, [("a", "B"), ("c", ""), ("d", "e")]);
     }
 }

@@ -1,9 +1,13 @@
 //! `cargo xtask house [DIR]`: measures the code of a tree: sizes, names, comments, cycles. `--check` holds it against
-//! `xtask/house.toml`, `--tighten` writes there what has become better. Limits only tighten.
+//! `xtask/house.toml`, `--tighten` writes there what has become better, `--cycles` names the imports of every cycle. Limits
+//! only tighten.
 
 mod cycles;
+mod direction;
+mod imports;
 mod items;
 mod lexer;
+mod modules;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -12,7 +16,9 @@ use std::path::{Path, PathBuf};
 
 use crate::Outcome;
 use crate::process::root;
-use tree::{Measured, measure};
+use cycles::Cycle;
+use direction::against_direction;
+use tree::{Measured, Packages, measure};
 
 /// The side on which a figure is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,20 +46,39 @@ const FIGURES: &[Figure] = &[
     Figure { name: "docs_begin_with_question_percent", better: Better::Lower, slack: 0.2, of: Measured::questions },
     Figure { name: "comment_lines_percent", better: Better::Higher, slack: 0.2, of: Measured::comments },
     Figure { name: "code_line_chars", better: Better::Lower, slack: 0.3, of: Measured::line_chars },
-    Figure { name: "largest_cycle_modules", better: Better::Lower, slack: 0.0, of: |m| m.cycle.modules.len() as f64 },
+    Figure {
+        name: "largest_cycle_modules",
+        better: Better::Lower,
+        slack: 0.0,
+        of: |m| largest(&m.packages.module_cycles()),
+    },
+    Figure {
+        name: "largest_cycle_folders",
+        better: Better::Lower,
+        slack: 0.0,
+        of: |m| largest(&m.packages.folder_cycles()),
+    },
     Figure { name: "unwraps_outside_tests", better: Better::Lower, slack: 0.0, of: |m| m.unwraps as f64 },
     Figure { name: "clones_per_1000_lines", better: Better::Lower, slack: 0.3, of: Measured::clones },
     Figure { name: "locked_packages", better: Better::Lower, slack: 0.0, of: |m| m.locked as f64 },
     Figure { name: "test_lines_percent_of_code", better: Better::Higher, slack: 1.0, of: Measured::tests },
 ];
 
+/// Cycles by the figure that counts the modules of the largest.
+const CYCLES: [(&str, CyclesOf); 2] =
+    [("largest_cycle_modules", Packages::module_cycles), ("largest_cycle_folders", Packages::folder_cycles)];
+
+type CyclesOf = fn(&Packages) -> Vec<Cycle>;
+
 pub(crate) fn chore(arguments: &[&str]) -> Outcome {
     match arguments {
         [] => print(&measure(&root())?),
         ["--check"] => return check(),
         ["--tighten"] => return tighten(),
+        ["--cycles"] => print_cycles(&measure(&root())?),
+        ["--cycles", folder] => print_cycles(&measure(Path::new(folder))?),
         [folder] => print(&measure(Path::new(folder))?),
-        _ => return Err("house [DIR] | house --check | house --tighten".to_owned()),
+        _ => return Err("house [DIR] | house --cycles [DIR] | house --check | house --tighten".to_owned()),
     }
     Ok(())
 }
@@ -63,10 +88,22 @@ fn print(measured: &Measured) {
     for figure in FIGURES {
         println!("{:<34} {:>8.1}", figure.name, (figure.of)(measured));
     }
-    let cycle = &measured.cycle;
-    println!("\nlargest cycle: {} of {} modules of {}", cycle.modules.len(), cycle.of, cycle.package);
-    println!("  {}", cycle.modules.join(", "));
+    for (name, of) in CYCLES {
+        let heads: Vec<String> =
+            of(&measured.packages).iter().take(5).map(|cycle| format!("\n  {}", cycle.head())).collect();
+        println!("\n{name} of packages:{}", heads.concat());
+    }
     println!("types that occur most: {}", measured.commonest_types(8).join(", "));
+}
+
+fn largest(cycles: &[Cycle]) -> f64 {
+    cycles.first().map_or(0, |cycle| cycle.modules.len()) as f64
+}
+
+fn print_cycles(measured: &Measured) {
+    for (name, of) in CYCLES {
+        of(&measured.packages).iter().for_each(|cycle| println!("{name} {}\n", cycle.listing()));
+    }
 }
 
 fn limits_path() -> PathBuf {
@@ -82,7 +119,7 @@ fn read_limits() -> Outcome<BTreeMap<String, f64>> {
 /// The drift of a tree from its limits.
 pub(crate) fn check() -> Outcome {
     let (limits, measured) = (read_limits()?, measure(&root())?);
-    let mut worse = Vec::new();
+    let mut worse = against_direction(&measured.packages);
     for figure in FIGURES {
         let value = (figure.of)(&measured);
         let Some(limit) = limits.get(figure.name) else {
@@ -95,6 +132,9 @@ pub(crate) fn check() -> Outcome {
         };
         if !holds {
             worse.push(format!("{}: {value:.1}, and it was {limit:.1}", figure.name));
+            let cycles = CYCLES.iter().filter(|(name, _)| *name == figure.name);
+            let largest = cycles.filter_map(|(_, of)| of(&measured.packages).into_iter().next());
+            worse.extend(largest.map(|cycle| cycle.listing()));
         }
     }
     match worse.is_empty() {

@@ -1,24 +1,17 @@
 //! The figures of a tree of Rust packages.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::cycles::{Imports, largest_cycle};
+use super::cycles::{Cycle, folder_cycles, module_cycles};
 use super::items::items;
 use super::lexer::lex;
+use super::modules::PackageModules;
 use crate::Outcome;
 
 /// Words that a doc comment should not begin with.
 const QUESTIONS: &[&str] = &["What", "Where", "Whether", "Who", "Which", "How", "Why", "When"];
-
-/// The modules of one package that import each other.
-#[derive(Debug, Default)]
-pub(super) struct Cycle {
-    pub(super) package: String,
-    pub(super) modules: Vec<String>,
-    pub(super) of: usize,
-}
 
 /// Everything counted, without tests unless said.
 #[derive(Debug, Default)]
@@ -29,7 +22,7 @@ pub(super) struct Measured {
     pub(super) unwraps: usize,
     /// Packages of others; crates of the workspace have no source.
     pub(super) locked: usize,
-    pub(super) cycle: Cycle,
+    pub(super) packages: Packages,
     functions: Vec<usize>,
     one_word: usize,
     visible_functions: usize,
@@ -49,7 +42,6 @@ pub(super) fn measure(root: &Path) -> Outcome<Measured> {
     let mut sources = Vec::new();
     collect(root, &mut sources)?;
     sources.sort();
-    let mut packages: BTreeMap<PathBuf, Package> = BTreeMap::new();
     for path in &sources {
         let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let inner = path.strip_prefix(root).unwrap_or(path);
@@ -57,19 +49,10 @@ pub(super) fn measure(root: &Path) -> Outcome<Measured> {
         measured.test_lines += tests;
         if !code.is_empty() {
             measured.add(code);
-            if let Some((package, module)) = place(inner) {
-                packages.entry(package).or_default().add(module, code);
-            }
         }
+        measured.packages.add_file(inner, &text);
     }
-    for (package, imports) in packages {
-        let imports = imports.resolve();
-        let modules = largest_cycle(&imports);
-        if modules.len() > measured.cycle.modules.len() {
-            let package = package.display().to_string();
-            measured.cycle = Cycle { package, modules, of: imports.len() };
-        }
-    }
+    measured.packages.drop_tests();
     let lock = fs::read_to_string(root.join("Cargo.lock")).unwrap_or_default();
     measured.locked = lock.lines().filter(|line| line.starts_with("source = ")).count();
     Ok(measured)
@@ -108,58 +91,43 @@ fn split_tests(text: &str, is_test: bool) -> (&str, usize) {
     at.map_or((text, 0), |at| (&text[..at], text[at..].lines().count()))
 }
 
-/// The package of a file and its module right below the root; an empty name for the root itself.
-fn place(path: &Path) -> Option<(PathBuf, String)> {
-    let parts: Vec<String> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-    let at = parts.iter().position(|part| part == "src")?;
-    let module = parts.get(at + 1)?.trim_end_matches(".rs").to_owned();
-    let is_root = parts.len() == at + 2 && matches!(module.as_str(), "lib" | "main");
-    Some((parts[..at].iter().collect(), if is_root { String::new() } else { module }))
+/// The package of a file and its path below `src`.
+fn place(path: &Path) -> Option<(PathBuf, PathBuf)> {
+    let at = path.iter().position(|part| part == "src")?;
+    Some((path.iter().take(at).collect(), path.iter().skip(at + 1).collect()))
 }
 
-/// Imports of a package before re-exports are followed.
+/// The modules of every package of a tree, by the folder of the package.
 #[derive(Debug, Default)]
-struct Package {
-    /// By module: first and second component of each path from the root.
-    uses: BTreeMap<String, Vec<(String, String)>>,
-    /// Names that the root gives out, and the module each comes from.
-    exports: BTreeMap<String, String>,
-}
+pub(super) struct Packages(pub(super) BTreeMap<String, PackageModules>);
 
-impl Package {
-    fn add(&mut self, module: String, code: &str) {
-        let lexed = lex(code);
-        if module.is_empty() {
-            self.exports.extend(exports(&lexed.tokens.iter().map(|token| token.text).collect::<Vec<_>>()));
-            return;
+impl Packages {
+    fn add_file(&mut self, path: &Path, text: &str) {
+        if let Some((package, inner)) = place(path) {
+            let modules = self.0.entry(package.display().to_string()).or_default();
+            modules.add_file(&inner, &path.display().to_string(), text);
         }
-        let uses = self.uses.entry(module).or_default();
-        uses.extend(items(&lexed).of_crate.iter().map(|(first, second)| ((*first).to_owned(), (*second).to_owned())));
     }
 
-    /// A re-export counts for the module that defines the item.
-    fn resolve(&self) -> Imports {
-        let modules: BTreeSet<&String> = self.uses.keys().collect();
-        let target = |first: &String| -> Option<String> {
-            if modules.contains(first) { Some(first.clone()) } else { self.exports.get(first).cloned() }
-        };
-        let of = |(module, uses): (&String, &Vec<(String, String)>)| {
-            let to = uses.iter().filter_map(|(first, _)| target(first)).filter(|to| to != module);
-            (module.clone(), to.collect())
-        };
-        self.uses.iter().map(of).collect()
+    fn drop_tests(&mut self) {
+        self.0.values_mut().for_each(PackageModules::drop_tests);
     }
-}
 
-/// `use module::{A, b::C};` in a root: each last name with its module.
-fn exports(tokens: &[&str]) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
-    for (at, _) in tokens.iter().enumerate().filter(|(_, text)| **text == "use") {
-        let Some(module) = tokens.get(at + 1) else { continue };
-        let names = tokens[at + 2..].iter().take_while(|text| **text != ";");
-        found.extend(names.filter(|name| name.len() > 1).map(|name| ((*name).to_owned(), (*module).to_owned())));
+    /// Circles of modules of all packages, the largest first.
+    pub(super) fn module_cycles(&self) -> Vec<Cycle> {
+        self.cycles(module_cycles)
     }
-    found
+
+    /// Circles of folders of all packages, the largest first.
+    pub(super) fn folder_cycles(&self) -> Vec<Cycle> {
+        self.cycles(folder_cycles)
+    }
+
+    fn cycles(&self, of: fn(&str, &PackageModules) -> Vec<Cycle>) -> Vec<Cycle> {
+        let mut found: Vec<Cycle> = self.0.iter().flat_map(|(package, modules)| of(package, modules)).collect();
+        found.sort_by_key(|cycle| std::cmp::Reverse(cycle.modules.len()));
+        found
+    }
 }
 
 impl Measured {

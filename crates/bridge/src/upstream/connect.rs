@@ -21,7 +21,7 @@ use tokio_rustls::client::TlsStream;
 use zeroize::Zeroizing;
 
 use super::endpoint::{Endpoint, ParseEndpointError, bracketed, parse_authority};
-use crate::secret::Secret;
+use crate::upstream::secret::Secret;
 
 /// Where systems keep their bundle of certificate authorities.
 const BUNDLES: &[&str] = &[

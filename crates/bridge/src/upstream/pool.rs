@@ -97,7 +97,7 @@ mod tests {
     use std::thread::sleep;
 
     use super::*;
-    use crate::upstream::Endpoint;
+    use crate::upstream::endpoint::Endpoint;
 
     /// A pool, a connection of it, and the other side of that connection.
     async fn connected() -> (Pool, Stream, TcpStream, TcpListener) {

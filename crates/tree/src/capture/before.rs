@@ -1,8 +1,8 @@
 //! What a capture compares with: what is known of a tree from before anybody worked in it.
 
-use crate::listing::{Entry, Listing, Mode};
-use crate::manifest::Manifest;
-use crate::stat::FileStat;
+use crate::object::listing::{Entry, Listing, Mode};
+use crate::worktree::manifest::Manifest;
+use crate::worktree::stat::FileStat;
 
 /// A tree as it was.
 #[derive(Clone, Copy)]

@@ -10,9 +10,9 @@ use rustix::io::Errno;
 
 use super::marks::{forged, hides_beneath, is_whiteout};
 use crate::error::{Doing, TreeError};
-use crate::fsdir::{kind, lstat, open_dir, open_regular, open_root};
-use crate::listing::{Listing, Mode};
-use crate::stat::FileStat;
+use crate::object::listing::{Listing, Mode};
+use crate::worktree::fsdir::{kind, lstat, open_dir, open_regular, open_root};
+use crate::worktree::stat::FileStat;
 
 /// The layers beneath a workspace's own.
 #[derive(Debug, Clone, Copy)]

@@ -8,13 +8,13 @@ use rustix::io::Errno;
 
 use super::before::Before;
 use super::{Capture, Limits, Refused, RefusedWhy};
+use crate::capture::link::Links;
 use crate::error::{Doing, Limit, TreeError};
-use crate::fsdir::{lstat, names, open_dir, open_regular, read_limited};
-use crate::link::Links;
-use crate::listing::Entry;
+use crate::object::listing::Entry;
 use crate::oid::Oid;
-use crate::stat::FileStat;
 use crate::store::Store;
+use crate::worktree::fsdir::{lstat, names, open_dir, open_regular, read_limited};
+use crate::worktree::stat::FileStat;
 
 pub(super) struct Intake<'a> {
     pub(super) before: Before<'a>,

@@ -12,11 +12,11 @@ use super::marks::{hides_beneath, is_whiteout, shows};
 use super::refuse::{judge, links_before};
 use super::{Capture, Limits, RefusedWhy, unfinished};
 use crate::error::TreeError;
-use crate::fsdir::{kind, open_dir};
-use crate::listing::{Entry, Mode};
-use crate::name::{descend, folds_to_git, parent};
-use crate::stat::FileStat;
+use crate::object::listing::{Entry, Mode};
+use crate::object::name::{descend, folds_to_git, parent};
 use crate::store::Store;
+use crate::worktree::fsdir::{kind, open_dir};
+use crate::worktree::stat::FileStat;
 
 pub(super) struct LayerWalk<'a> {
     beneath: &'a Beneath<'a>,

@@ -9,7 +9,7 @@ use rustix::fs::{FileType, Stat, fgetxattr, flistxattr};
 use rustix::io::Errno;
 
 use crate::error::{Doing, TreeError};
-use crate::fsdir::{kind, lstat, open_regular};
+use crate::worktree::fsdir::{kind, lstat, open_regular};
 
 /// With `userxattr` marks are user attributes, without it trusted ones.
 const PREFIXES: [&[u8]; 2] = [b"user.overlay.", b"trusted.overlay."];

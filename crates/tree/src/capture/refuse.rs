@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use super::before::Before;
 use super::intake::Intake;
 use super::{Capture, Refused, RefusedWhy};
+use crate::capture::link::{Links, escapes};
 use crate::error::TreeError;
-use crate::link::{Links, escapes};
-use crate::listing::{Entry, Mode};
-use crate::name::{is_gitmodules, leaf};
+use crate::object::listing::{Entry, Mode};
+use crate::object::name::{is_gitmodules, leaf};
 use crate::store::Store;
 
 /// Adds the refusals that need the whole tree, and takes out what git would not carry. The links must be all of the tree, or

@@ -9,12 +9,12 @@ use super::intake::{Intake, Opened};
 use super::refuse::judge;
 use super::{Capture, Limits, RefusedWhy};
 use crate::error::TreeError;
-use crate::fsdir::kind;
-use crate::listing::{Entry, Mode};
-use crate::manifest::Manifest;
-use crate::name::{descend, folds_to_git};
-use crate::stat::FileStat;
+use crate::object::listing::{Entry, Mode};
+use crate::object::name::{descend, folds_to_git};
 use crate::store::Store;
+use crate::worktree::fsdir::kind;
+use crate::worktree::manifest::Manifest;
+use crate::worktree::stat::FileStat;
 
 pub(super) struct Walk<'a> {
     intake: Intake<'a>,

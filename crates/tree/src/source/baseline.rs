@@ -1,12 +1,13 @@
 //! The tree that HEAD names, copied into a store of the harness and shown to be one that a work tree can hold.
 
-use super::{Source, SourceProblem};
-use crate::batch::{Absent, AbsentWhy, absent_in};
+use super::Source;
 use crate::error::{Limit, TreeError};
-use crate::listing::{Listing, Mode};
-use crate::name::parent;
+use crate::object::listing::{Listing, Mode};
+use crate::object::name::parent;
 use crate::oid::Oid;
+use crate::source_problem::SourceProblem;
 use crate::store::Store;
+use crate::store::batch::{Absent, AbsentWhy, absent_in};
 
 /// The system's own limit for a name.
 const LONGEST_NAME: usize = 255;
@@ -101,7 +102,7 @@ fn require_sizes(sizes: &[(&Vec<u8>, u64)]) -> Result<(), TreeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::listing::Entry;
+    use crate::object::listing::Entry;
 
     #[test]
     fn what_no_work_tree_holds_is_refused() {

@@ -10,11 +10,12 @@ use rustix::fs::{FileType, Stat, readlinkat};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
-use super::problem::Reading as _;
-use super::{Source, SourceProblem, head};
+use super::blame::Reading as _;
+use super::{Source, head};
 use crate::error::TreeError;
-use crate::fsdir::{kind, lstat, names, open_dir, open_regular};
-use crate::stat::{FileStat, Trust};
+use crate::source_problem::SourceProblem;
+use crate::worktree::fsdir::{kind, lstat, names, open_dir, open_regular};
+use crate::worktree::stat::{FileStat, Trust};
 
 const DEEPEST: usize = 256;
 /// Files that git reads wherever they lie: it would wait for whoever writes into a pipe of that name.

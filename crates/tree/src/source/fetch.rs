@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Source, SourceProblem};
+use super::Source;
 use crate::error::{Doing, TreeError};
-use crate::fsdir::Scratch;
-use crate::git::{Call, Input, alternates_value};
-use crate::object::Kind;
+use crate::object::loose::Kind;
 use crate::oid::Oid;
+use crate::source_problem::SourceProblem;
 use crate::store::Store;
+use crate::store::git::{Call, Input, alternates_value};
+use crate::worktree::fsdir::Scratch;
 use untrusted_fs::own_files;
 
 const PATIENCE: Duration = Duration::from_secs(900);

@@ -4,11 +4,11 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use super::SourceProblem;
-use super::problem::Reading as _;
+use super::blame::Reading as _;
 use crate::error::{TreeError, malformed};
-use crate::fsdir::read_beneath;
 use crate::oid::Oid;
+use crate::source_problem::SourceProblem;
+use crate::worktree::fsdir::read_beneath;
 
 const LARGEST_REFERENCE: u64 = 4096;
 const LARGEST_PACKED_REFS: u64 = 256 << 20;

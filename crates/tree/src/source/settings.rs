@@ -4,12 +4,13 @@ use std::ffi::OsString;
 use std::os::fd::AsFd as _;
 use std::path::Path;
 
-use super::problem::Reading as _;
-use super::{Source, SourceProblem};
+use super::Source;
+use super::blame::Reading as _;
 use crate::error::TreeError;
-use crate::fsdir::read_beneath;
-use crate::git::{Call, Input};
+use crate::source_problem::SourceProblem;
 use crate::store::Store;
+use crate::store::git::{Call, Input};
+use crate::worktree::fsdir::read_beneath;
 use untrusted_fs::own_files::OwnPath as _;
 
 const LARGEST: u64 = 1 << 20;

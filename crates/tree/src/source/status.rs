@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Timespec, Timestamps, futimens};
 use untrusted_fs::own_files::{self, OwnOptions as _};
 
-use super::problem::Reading as _;
-use super::{Source, SourceProblem};
+use super::Source;
+use super::blame::Reading as _;
 use crate::capture::{STASH, unfinished};
 use crate::error::{Doing, TreeError};
-use crate::fsdir::{is_there, open_regular, read_beneath, read_limited};
-use crate::git::{Call, Git, alternates_value};
-use crate::index::{self, IndexEntry};
-use crate::listing::Mode;
+use crate::object::index::{self, IndexEntry};
+use crate::object::listing::Mode;
+use crate::source_problem::SourceProblem;
+use crate::store::git::{Call, Git, alternates_value};
+use crate::worktree::fsdir::{is_there, open_regular, read_beneath, read_limited};
 
 const LARGEST_INDEX: u64 = 1 << 30;
 const LARGEST_EXCLUDE: u64 = 1 << 20;

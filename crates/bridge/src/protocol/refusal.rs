@@ -1,0 +1,48 @@
+//! A refusal of one request, in its wire's own shape.
+
+pub use contract::model::RefusalCode;
+
+use crate::protocol::wire::{Wire, error_body, error_event};
+
+/// A refusal of one request. `outside` is for the engine and holds nothing it did not send or may not know; `inside`
+/// goes to the record alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) code: RefusalCode,
+    pub(crate) outside: Option<String>,
+    pub(crate) inside: Option<String>,
+}
+
+impl From<RefusalCode> for Refusal {
+    fn from(code: RefusalCode) -> Self {
+        Self { code, outside: None, inside: None }
+    }
+}
+
+impl Refusal {
+    /// Said to both.
+    pub(crate) fn saying(code: RefusalCode, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { code, inside: Some(text.clone()), outside: Some(text) }
+    }
+
+    /// Said to the record alone.
+    pub(crate) fn noting(code: RefusalCode, text: impl Into<String>) -> Self {
+        Self { code, inside: Some(text.into()), outside: None }
+    }
+
+    pub(crate) fn message(&self) -> String {
+        match &self.outside {
+            Some(outside) => format!("cto bridge: {} {outside}", self.code.text()),
+            None => format!("cto bridge: {}", self.code.text()),
+        }
+    }
+
+    pub(crate) fn body(&self, wire: Wire) -> String {
+        error_body(wire, self.code.status(), self.code.code(), &self.message())
+    }
+
+    pub(crate) fn event(&self, wire: Wire) -> String {
+        error_event(wire, self.code.status(), self.code.code(), &self.message())
+    }
+}

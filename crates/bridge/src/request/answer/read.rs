@@ -1,0 +1,200 @@
+//! Where each wire keeps the model's name, the usage and the content, in documents and in frames.
+
+use super::Watcher;
+use crate::protocol::json::{Kind, Node};
+use crate::protocol::usage::take;
+use crate::protocol::wire::Wire;
+
+pub(super) fn document(watcher: &mut Watcher, wire: Wire, root: Node<'_>) {
+    match wire {
+        Wire::ChatCompletions => chat(watcher, root),
+        Wire::Responses => response(watcher, root),
+        Wire::Messages => message(watcher, root),
+    }
+}
+
+pub(super) fn frame(watcher: &mut Watcher, wire: Wire, root: Node<'_>) {
+    match wire {
+        Wire::ChatCompletions => chat(watcher, root),
+        Wire::Responses => responses_frame(watcher, root),
+        Wire::Messages => messages_frame(watcher, root),
+    }
+}
+
+fn model(watcher: &mut Watcher, node: Node<'_>) {
+    if let Some(name) = node.text() {
+        watcher.see_model(&name);
+    }
+}
+
+fn usage(watcher: &mut Watcher, wire: Wire, node: Node<'_>) {
+    take(&mut watcher.seen.tokens, wire, node);
+}
+
+fn finish(watcher: &mut Watcher, node: Node<'_>) {
+    if let Some(reason) = node.text() {
+        watcher.seen.finish = Some(reason.into_owned());
+        watcher.seen.complete = true;
+    }
+}
+
+/// An error ends an answer, on every wire.
+fn fail(watcher: &mut Watcher) {
+    watcher.seen.error = true;
+    watcher.seen.terminal = true;
+}
+
+/// Text that is there and not empty; the quotes count two.
+fn says_something(node: Node<'_>) -> bool {
+    match node.kind() {
+        Kind::Text => node.span().len() > 2,
+        Kind::List => node.items().next().is_some(),
+        Kind::Object => true,
+        _ => false,
+    }
+}
+
+/// A chat completion and a chunk of one differ only in `message` and `delta`.
+fn chat(watcher: &mut Watcher, root: Node<'_>) {
+    for (key, value) in root.members() {
+        match key.raw() {
+            b"\"model\"" => model(watcher, value),
+            b"\"usage\"" => usage(watcher, Wire::ChatCompletions, value),
+            b"\"error\"" if says_something(value) => fail(watcher),
+            b"\"choices\"" => value.items().for_each(|choice| chat_choice(watcher, choice)),
+            _ => {}
+        }
+    }
+}
+
+fn chat_choice(watcher: &mut Watcher, choice: Node<'_>) {
+    for (key, value) in choice.members() {
+        match key.raw() {
+            b"\"finish_reason\"" => finish(watcher, value),
+            b"\"delta\"" | b"\"message\"" => chat_message(watcher, value),
+            _ => {}
+        }
+    }
+}
+
+fn chat_message(watcher: &mut Watcher, message: Node<'_>) {
+    let shape = &mut watcher.seen.shape;
+    for (key, value) in message.members() {
+        match key.raw() {
+            b"\"content\"" | b"\"refusal\"" => shape.content |= says_something(value),
+            b"\"tool_calls\"" | b"\"function_call\"" => shape.tool_calls |= says_something(value),
+            b"\"reasoning\"" | b"\"reasoning_content\"" | b"\"reasoning_text\"" | b"\"reasoning_details\"" => {
+                shape.reasoning |= says_something(value);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn response(watcher: &mut Watcher, root: Node<'_>) {
+    for (key, value) in root.members() {
+        match key.raw() {
+            b"\"model\"" => model(watcher, value),
+            b"\"usage\"" => usage(watcher, Wire::Responses, value),
+            b"\"error\"" if says_something(value) => fail(watcher),
+            b"\"id\"" => id(watcher, value),
+            b"\"status\"" if !value.is("in_progress") && !value.is("queued") => response_end(watcher, value),
+            b"\"output\"" => value.items().for_each(|item| response_item(watcher, item)),
+            _ => {}
+        }
+    }
+}
+
+/// A response that has ended. Only a completed one is an answer: a failed, cancelled or incomplete one is the provider's word
+/// that there is none.
+fn response_end(watcher: &mut Watcher, status: Node<'_>) {
+    finish(watcher, status);
+    watcher.seen.error |= !status.is("completed");
+}
+
+fn id(watcher: &mut Watcher, node: Node<'_>) {
+    if let Some(id) = node.text() {
+        watcher.see_id(&id);
+    }
+}
+
+fn response_item(watcher: &mut Watcher, item: Node<'_>) {
+    if let Some(value) = item.get("id") {
+        id(watcher, value);
+    }
+    let kind = item.get("type").and_then(|kind| kind.text()).unwrap_or_default();
+    match &*kind {
+        "message" => {
+            let mut parts = item.get("content").into_iter().flat_map(Node::items);
+            watcher.seen.shape.content |=
+                parts.any(|part| part.get("text").or_else(|| part.get("refusal")).is_some_and(says_something));
+        }
+        "reasoning" => watcher.seen.shape.reasoning = true,
+        kind if kind.ends_with("_call") => watcher.seen.shape.tool_calls = true,
+        _ => {}
+    }
+}
+
+fn responses_frame(watcher: &mut Watcher, root: Node<'_>) {
+    let kind = root.get("type").and_then(|kind| kind.text()).unwrap_or_default();
+    match &*kind {
+        "response.output_text.delta" | "response.refusal.delta" => {
+            watcher.seen.shape.content |= root.get("delta").is_some_and(says_something);
+        }
+        kind if kind.starts_with("response.reasoning") => watcher.seen.shape.reasoning = true,
+        "response.output_item.added" | "response.output_item.done" => {
+            if let Some(item) = root.get("item") {
+                response_item(watcher, item);
+            }
+        }
+        "error" => fail(watcher),
+        kind => {
+            root.get("response").into_iter().for_each(|inner| response(watcher, inner));
+            match kind {
+                "response.completed" => watcher.seen.terminal = true,
+                "response.failed" | "response.incomplete" | "response.cancelled" => fail(watcher),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn message(watcher: &mut Watcher, root: Node<'_>) {
+    for (key, value) in root.members() {
+        match key.raw() {
+            b"\"model\"" => model(watcher, value),
+            b"\"usage\"" => usage(watcher, Wire::Messages, value),
+            b"\"error\"" if says_something(value) => fail(watcher),
+            b"\"stop_reason\"" => finish(watcher, value),
+            b"\"content\"" => value.items().for_each(|block| message_block(watcher, block)),
+            _ => {}
+        }
+    }
+}
+
+fn message_block(watcher: &mut Watcher, block: Node<'_>) {
+    let kind = block.get("type").and_then(|kind| kind.text()).unwrap_or_default();
+    let shape = &mut watcher.seen.shape;
+    match &*kind {
+        "text" | "text_delta" => shape.content |= block.get("text").is_some_and(says_something),
+        "thinking" | "thinking_delta" | "redacted_thinking" => shape.reasoning = true,
+        "tool_use" => shape.tool_calls = true,
+        _ => {}
+    }
+}
+
+fn messages_frame(watcher: &mut Watcher, root: Node<'_>) {
+    let kind = root.get("type").and_then(|kind| kind.text()).unwrap_or_default();
+    match &*kind {
+        "message_start" => root.get("message").into_iter().for_each(|start| message(watcher, start)),
+        "content_block_start" => root.get("content_block").into_iter().for_each(|block| message_block(watcher, block)),
+        "content_block_delta" => root.get("delta").into_iter().for_each(|delta| message_block(watcher, delta)),
+        "message_delta" => {
+            root.find(&["delta", "stop_reason"]).into_iter().for_each(|reason| finish(watcher, reason));
+            root.get("usage").into_iter().for_each(|report| usage(watcher, Wire::Messages, report));
+        }
+        "message_stop" => watcher.seen.terminal = true,
+        "error" => fail(watcher),
+        _ => {}
+    }
+}

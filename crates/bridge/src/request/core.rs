@@ -1,0 +1,205 @@
+//! What all requests of a bridge share.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use secrets::{Known, KnownClass, RuleSet, Scanner};
+use tokio::sync::Semaphore;
+
+use crate::config::{BridgeConfig, Clock, Deadlines, ResponsesWire, Sizes, Source};
+use crate::policy::admission::{Admission, NetworkClass};
+use crate::policy::limits::{Amount, Budget};
+use crate::policy::price::Price;
+use crate::protocol::shim::ShapeShim;
+use crate::protocol::usage::{Cost, Tokens};
+use crate::recording::observe::Reporter;
+use crate::recording::record::{Recorder, Replay};
+use crate::upstream::connect::{Connector, PrepareTlsError, tls};
+use crate::upstream::credential::Credential;
+use crate::upstream::pool::Pool;
+use crate::upstream::secret::{RunToken, Secret};
+
+/// A bridge that cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartBridgeError {
+    /// The upstream's host is not one of the network class.
+    #[error("the upstream is not one of the admission's network class")]
+    HostNotInClass,
+    #[error(transparent)]
+    Tls(PrepareTlsError),
+    #[error("the bridge cannot use its listener: {0}")]
+    Listener(#[source] io::Error),
+    #[error("the bridge cannot start its thread: {0}")]
+    Thread(#[source] io::Error),
+}
+
+/// Where answers come from, ready to use.
+#[derive(Debug)]
+pub(crate) enum Way {
+    Live(Box<LiveWay>),
+    Replay(Replay),
+}
+
+#[derive(Debug)]
+pub(crate) struct LiveWay {
+    pub(crate) pool: Pool,
+    pub(crate) credential: Arc<Credential>,
+    pub(crate) extra_headers: Vec<(String, Secret)>,
+    pub(crate) responses: ResponsesWire,
+}
+
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) admission: Arc<Admission>,
+    pub(crate) network: NetworkClass,
+    pub(crate) way: Way,
+    pub(crate) budget: Budget,
+    pub(crate) shim: ShapeShim,
+    pub(crate) sizes: Sizes,
+    pub(crate) deadlines: Deadlines,
+    pub(crate) recorder: Option<Recorder>,
+    pub(crate) clock: Clock,
+    pub(crate) reporter: Reporter,
+    /// Kilobytes of bodies that may still be held.
+    pub(crate) bodies: Arc<Semaphore>,
+    /// Finds what must not leave.
+    forbidden: Scanner,
+    token: RunToken,
+    price: Option<Price>,
+    stopped: AtomicBool,
+    seq: AtomicU64,
+    unsent: AtomicU64,
+    unrecorded: AtomicU64,
+    /// Ids of responses and items made in this run.
+    issued: Mutex<HashSet<String>>,
+}
+
+/// One permit stands for this many bytes.
+pub(crate) const PERMIT: usize = 1024;
+
+impl Core {
+    /// The most ids remembered; an agent's run makes a few thousand.
+    const MOST_ISSUED: usize = 100_000;
+
+    pub(crate) fn new(config: BridgeConfig, reporter: Reporter) -> Result<Self, StartBridgeError> {
+        let price = config.prices.price(&config.admission.provider, &config.admission.model).cloned();
+        let way = match config.source {
+            Source::Replay(replay) => Way::Replay(replay),
+            Source::Live(upstream) => {
+                let endpoint = upstream.endpoint;
+                if !config.network.reaches_endpoint(&endpoint) {
+                    return Err(StartBridgeError::HostNotInClass);
+                }
+                let tls = endpoint.tls.then(|| tls(&upstream.trust)).transpose().map_err(StartBridgeError::Tls)?;
+                Way::Live(Box::new(LiveWay {
+                    pool: Pool::new(Connector { endpoint, proxy: upstream.proxy, tls }),
+                    credential: Arc::new(upstream.credential),
+                    extra_headers: upstream.extra_headers,
+                    responses: upstream.responses,
+                }))
+            }
+        };
+        Ok(Self {
+            admission: Arc::new(config.admission),
+            network: config.network,
+            way,
+            budget: Budget::new(config.limits, config.day, config.account.map(|account| account.0)),
+            shim: config.shim,
+            sizes: config.sizes,
+            deadlines: config.deadlines,
+            recorder: config.recorder,
+            clock: Clock::new(config.started),
+            reporter,
+            bodies: Arc::new(Semaphore::new((config.sizes.in_flight / PERMIT).min(Semaphore::MAX_PERMITS))),
+            forbidden: lookout_for(&config.forbidden),
+            token: config.token,
+            price,
+            stopped: AtomicBool::new(false),
+            seq: AtomicU64::new(0),
+            unsent: AtomicU64::new(0),
+            unrecorded: AtomicU64::new(0),
+            issued: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn next_seq(&self) -> u64 {
+        self.seq.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// From here on the run token opens nothing.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn accepts<'a>(&self, mut presented: impl Iterator<Item = &'a [u8]>) -> bool {
+        !self.stopped.load(Ordering::SeqCst) && presented.any(|token| self.token.is(token))
+    }
+
+    /// Whether bytes that are about to leave hold a value that must not.
+    pub(crate) fn forbids(&self, bytes: &[u8]) -> bool {
+        !self.forbidden.scan(bytes).is_empty()
+    }
+
+    pub(crate) fn count_unsent(&self) {
+        self.unsent.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// So many that no more are recorded.
+    pub(crate) fn is_flooded(&self) -> bool {
+        self.unsent.load(Ordering::Relaxed) >= self.sizes.unsent
+    }
+
+    pub(crate) fn count_unrecorded(&self) {
+        self.unrecorded.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn unrecorded(&self) -> u64 {
+        self.unrecorded.load(Ordering::Relaxed)
+    }
+
+    /// Whether requests must be found again by their bodies.
+    pub(crate) fn keeps_traffic(&self) -> bool {
+        self.recorder.is_some() || matches!(self.way, Way::Replay(_))
+    }
+
+    pub(crate) fn has_price(&self) -> bool {
+        self.price.is_some()
+    }
+
+    pub(crate) fn cost(&self, tokens: &Tokens) -> Cost {
+        match &self.price {
+            None => Cost::Unpriced,
+            Some(price) => price.cost(tokens).map_or(Cost::Unknown, Cost::Micros),
+        }
+    }
+
+    /// The most a request is likely to use: three bytes of a prompt make a token or less, and the output budget is
+    /// used up.
+    pub(crate) fn estimate(&self, body: usize, output: Option<u64>) -> Amount {
+        const UNSAID: u64 = 4096;
+        let (prompt, completion) = (body as u64 / 3 + 1, output.unwrap_or(UNSAID));
+        let tokens = Tokens { prompt: Some(prompt), completion: Some(completion), ..Tokens::default() };
+        let money_micros = self.price.as_ref().and_then(|price| price.cost(&tokens)).unwrap_or(0);
+        Amount { tokens: prompt.saturating_add(completion), money_micros }
+    }
+
+    pub(crate) fn issue(&self, ids: &[String]) {
+        let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        for id in ids {
+            if issued.len() < Self::MOST_ISSUED {
+                issued.insert(id.clone());
+            }
+        }
+    }
+
+    pub(crate) fn was_issued(&self, id: &str) -> bool {
+        self.issued.lock().unwrap_or_else(PoisonError::into_inner).contains(id)
+    }
+}
+
+fn lookout_for(values: &[Secret]) -> Scanner {
+    let known = |value: &Secret| Known::new("forbidden", KnownClass::Canary, value.bytes());
+    Scanner::new(&values.iter().map(known).collect::<Vec<_>>(), RuleSet::none())
+}

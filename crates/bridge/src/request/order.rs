@@ -1,0 +1,125 @@
+//! From a body an engine sent to a body that may be sent on: admission at the wire, default deny, and what is taken
+//! out.
+
+use bytes::Bytes;
+use contract::Digest;
+use hyper::header::HeaderMap;
+
+use crate::config::ResponsesWire;
+use crate::policy::limits::Amount;
+use crate::policy::rules::{self, Found};
+use crate::protocol::headers::{going_up, identifying_fields};
+use crate::protocol::json::{Edits, Kind, Node, Strictness, Tape, quoted};
+use crate::protocol::refusal::{Refusal, RefusalCode};
+use crate::protocol::shim::declared_budget;
+use crate::protocol::translate::{self, Plan};
+use crate::protocol::usage::{Purpose, noted};
+use crate::protocol::wire::Wire;
+use crate::request::core::{Core, Way};
+use crate::request::ticket::Ticket;
+
+/// A request that may be sent.
+#[derive(Debug)]
+pub(crate) struct Order {
+    /// The wire the engine speaks.
+    pub(crate) wire: Wire,
+    /// The wire the provider speaks.
+    pub(crate) sent_on: Wire,
+    pub(crate) body: Bytes,
+    /// The request as a recording has it, in the words of the engine's wire; empty where there is none.
+    pub(crate) recorded_as: Bytes,
+    pub(crate) plan: Option<Plan>,
+    pub(crate) estimate: Amount,
+}
+
+/// Judges a body, and the headers that go with it. What is found on the way is noted in the ticket.
+pub(crate) fn judge(
+    core: &Core,
+    ticket: &mut Ticket,
+    wire: Wire,
+    headers: &HeaderMap,
+    body: Bytes,
+) -> Result<Order, Refusal> {
+    let record = &mut ticket.record;
+    record.wire = Some(wire);
+    record.request_bytes = body.len() as u64;
+    record.request_sha256 = Some(Digest::of(&body));
+    if core.forbids(&body) || going_up(headers).any(|(_, value)| core.forbids(value.as_bytes())) {
+        return Err(RefusalCode::CanaryTouched.into());
+    }
+    Tape::with_shared(|tape| read(core, ticket, wire, body, tape))
+}
+
+/// The part of the judgement that rests on what the body says.
+fn read(core: &Core, ticket: &mut Ticket, wire: Wire, body: Bytes, tape: &mut Tape) -> Result<Order, Refusal> {
+    let malformed = |what: String| Refusal::saying(RefusalCode::RequestMalformed, what);
+    let root = tape.read(&body, Strictness::Request).map_err(|error| malformed(error.to_string()))?;
+    if !root.is_object() {
+        return Err(malformed("The body is no object.".to_owned()));
+    }
+    admit(core, ticket, root)?;
+    let used = rules::judge(wire, root, &core.network, &|id| core.was_issued(id)).map_err(|found| denied(&found))?;
+    ticket.record.allowed_features = used.into_iter().collect();
+    ticket.record.streamed = root.get("stream").is_some_and(|stream| stream.kind() == Kind::True);
+
+    let estimate = core.estimate(body.len(), declared_budget(wire, root));
+    let sent = edited(core, ticket, wire, root, &body);
+    let keeps = core.keeps_traffic() && ticket.record.purpose == Purpose::Engine;
+    let recorded_as = if keeps { sent.clone() } else { Bytes::new() };
+    let (sent_on, sent, plan) = translated(core, ticket, wire, sent)?;
+    Ok(Order { wire, sent_on, body: sent, recorded_as, plan, estimate })
+}
+
+/// The model named must be the admitted one or an alias of it, to the letter.
+fn admit(core: &Core, ticket: &mut Ticket, root: Node<'_>) -> Result<(), Refusal> {
+    let asked = root.get("model").and_then(|model| model.text());
+    let Some(asked) = asked else {
+        return Err(Refusal::saying(RefusalCode::ModelNotAdmitted, "The request names no model."));
+    };
+    ticket.record.model_asked = Some(noted(&*asked));
+    if core.admission.admits(&asked) {
+        return Ok(());
+    }
+    let text = format!("Asked for: {}. Admitted: {}.", noted(&*asked), core.admission.model);
+    Err(Refusal::saying(RefusalCode::ModelNotAdmitted, text))
+}
+
+fn denied(found: &Found) -> Refusal {
+    let code = match found.feature {
+        crate::policy::admission::Feature::ModelFallback => RefusalCode::FallbackAsked,
+        _ => RefusalCode::HostedToolRefused,
+    };
+    Refusal::saying(code, format!("{}: {}.", noted(&found.place), found.feature.text()))
+}
+
+/// The body as the provider gets it: the same bytes, but for the spans that a rule names.
+fn edited(core: &Core, ticket: &mut Ticket, wire: Wire, root: Node<'_>, body: &Bytes) -> Bytes {
+    let mut edits = Edits::default();
+    let stripped = edits.remove(root, |key| identifying_fields(wire).iter().any(|name| key.is(name)));
+    ticket.record.stripped_fields = u32::try_from(stripped).unwrap_or(u32::MAX);
+    if let (Some(name), Some(model)) = (&core.admission.sent_as, root.get("model")) {
+        edits.replace(model, quoted(name));
+    }
+    ticket.record.shim = core.shim.apply(wire, root, &mut edits);
+    if edits.is_empty() { body.clone() } else { Bytes::from(edits.apply(body)) }
+}
+
+fn translated(
+    core: &Core,
+    ticket: &mut Ticket,
+    wire: Wire,
+    body: Bytes,
+) -> Result<(Wire, Bytes, Option<Plan>), Refusal> {
+    let over_chat = match &core.way {
+        Way::Live(live) => live.responses == ResponsesWire::OverChat,
+        Way::Replay(_) => false,
+    };
+    if wire != Wire::Responses || !over_chat {
+        return Ok((wire, body, None));
+    }
+    let (sent, plan) =
+        translate::request(&body).map_err(|error| Refusal::saying(RefusalCode::NotCarried, error.to_string()))?;
+    ticket.record.translated = true;
+    ticket.record.left_out = plan.left_out.iter().map(|name| (*name).to_owned()).collect();
+    Ok((Wire::ChatCompletions, Bytes::from(sent), Some(plan)))
+}

@@ -1,0 +1,67 @@
+//! An answer that is there as a whole, on its way to the engine.
+
+use bytes::Bytes;
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::protocol::usage::Outcome;
+use crate::request::delivery::Delivery;
+use crate::request::ticket::Ticket;
+
+/// Bytes that are handed over piece by piece, so that the room they take is claimed until the client has taken them.
+#[derive(Debug)]
+pub(crate) struct WholeBody {
+    left: Bytes,
+    /// Gone when the last piece was handed over. Dropped before, its record says that the engine went away.
+    unended: Option<Box<Unended>>,
+    _held: Option<OwnedSemaphorePermit>,
+}
+
+/// The ticket of an answer that is not handed over in full, and what it will have come to.
+#[derive(Debug)]
+pub(crate) struct Unended {
+    pub(crate) ticket: Ticket,
+    pub(crate) outcome: Outcome,
+    pub(crate) status: u16,
+    pub(crate) delivery: Delivery,
+}
+
+impl WholeBody {
+    const PIECE: usize = 64 * 1024;
+
+    /// An answer of the model counts when the client has it; everything else is what it is, whoever leaves.
+    pub(crate) fn new(bytes: Bytes, held: Option<OwnedSemaphorePermit>, unended: Unended) -> Self {
+        let waits = unended.outcome == Outcome::Answered && !bytes.is_empty();
+        let unended = if waits {
+            Some(Box::new(unended))
+        } else {
+            unended.ticket.end(unended.outcome, unended.status);
+            None
+        };
+        Self { left: bytes, unended, _held: held }
+    }
+
+    /// Bytes whose request has its record already.
+    pub(crate) fn of(bytes: Bytes) -> Self {
+        Self { left: bytes, unended: None, _held: None }
+    }
+
+    pub(crate) fn left(&self) -> usize {
+        self.left.len()
+    }
+
+    pub(crate) fn next(&mut self) -> Option<Bytes> {
+        let piece = match self.left.len() {
+            0 => return None,
+            // Splitting makes the bytes shared, which costs.
+            1..=Self::PIECE => std::mem::take(&mut self.left),
+            _ => self.left.split_to(Self::PIECE),
+        };
+        if self.left.is_empty()
+            && let Some(unended) = self.unended.take()
+        {
+            let Unended { ticket, outcome, status, delivery } = *unended;
+            delivery.end_when_flushed(ticket, outcome, status);
+        }
+        Some(piece)
+    }
+}

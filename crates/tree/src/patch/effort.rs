@@ -1,0 +1,103 @@
+//! The work that a patch costs, known before it is made. Finding the fewest changed lines takes far more than linear time on
+//! content that is made for it (two letters, a line each, are enough), so that only so much of it is looked for; the rest of a
+//! result is told as whole blocks of lines or whole contents, in linear time.
+
+use crate::error::TreeError;
+use crate::object::listing::{Change, Entry, Mode};
+use crate::store::Store;
+use crate::store::batch::BlobReader;
+
+/// Lines of both sides among which the fewest changes are looked for, in all files together.
+const MOST_LINES: usize = 400_000;
+/// Bytes that are not text, of both sides and in all files together, of which git may look for a shorter form.
+const MOST_BINARY: usize = 2 << 20;
+/// Git takes content with a NUL in so many first bytes for binary.
+const LOOKED_AT: usize = 8000;
+
+/// Both sides of a change, as bytes.
+pub(crate) struct Sides {
+    pub(crate) before: Vec<u8>,
+    pub(crate) after: Vec<u8>,
+}
+
+/// Spent from file to file, in the order of paths.
+pub(crate) struct Effort {
+    lines: usize,
+    binary: usize,
+}
+
+impl Default for Effort {
+    fn default() -> Effort {
+        Effort { lines: MOST_LINES, binary: MOST_BINARY }
+    }
+}
+
+impl Effort {
+    /// True for a change whose fewest lines may be looked for; what it costs is then spent.
+    pub(crate) fn spend(&mut self, sides: &Sides) -> bool {
+        let binary = is_binary(&sides.before) || is_binary(&sides.after);
+        let (left, cost) = match binary {
+            true => (&mut self.binary, sides.before.len() + sides.after.len()),
+            false => (&mut self.lines, count_lines(&sides.before) + count_lines(&sides.after)),
+        };
+        let affordable = cost <= *left;
+        if affordable {
+            *left -= cost;
+        }
+        affordable
+    }
+}
+
+impl Sides {
+    pub(crate) fn read(reader: &mut BlobReader<'_>, change: &Change) -> Result<Sides, TreeError> {
+        let mut side = |entry: &Option<Entry>| match entry {
+            Some(Entry { mode: Mode::File | Mode::Executable | Mode::Link, oid }) => reader.blob(*oid),
+            Some(Entry { mode: Mode::Gitlink, .. }) | None => Ok(Vec::new()),
+        };
+        Ok(Sides { before: side(&change.before)?, after: side(&change.after)? })
+    }
+}
+
+pub(crate) fn is_binary(content: &[u8]) -> bool {
+    content[..content.len().min(LOOKED_AT)].contains(&0)
+}
+
+fn count_lines(content: &[u8]) -> usize {
+    content.iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+impl Store {
+    /// Bytes of content that differ, of each path the larger side: what a patch of these changes is bounded by, without
+    /// unpacking anything.
+    pub fn changed_bytes(&self, changes: &[Change]) -> Result<u64, TreeError> {
+        let held = |entry: &Option<Entry>| entry.filter(|entry| entry.mode != Mode::Gitlink).map(|entry| entry.oid);
+        let sides: Vec<_> = changes.iter().map(|change| (held(&change.before), held(&change.after))).collect();
+        let oids: Vec<_> = sides.iter().flat_map(|(before, after)| [*before, *after]).flatten().collect();
+        let mut sizes = self.blob_sizes(&oids)?.into_iter();
+        let mut size = |side: Option<_>| side.and_then(|_| sizes.next().flatten()).unwrap_or(0);
+        Ok(sides.iter().map(|(before, after)| size(*before).max(size(*after))).fold(0, u64::saturating_add))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_spent_is_gone() {
+        let text = |lines: usize| Sides { before: Vec::new(), after: b"x\n".repeat(lines) };
+        let binary = |bytes: usize| Sides { before: vec![0; bytes], after: Vec::new() };
+        let mut effort = Effort::default();
+        for (sides, affordable) in [
+            (text(MOST_LINES + 1), false),
+            (text(MOST_LINES / 2), true),
+            (text(MOST_LINES / 2 + 10), false),
+            (binary(MOST_BINARY + 1), false),
+            (text(1000), true),
+            (binary(MOST_BINARY), true),
+            (binary(1), false),
+        ] {
+            assert_eq!(effort.spend(&sides), affordable);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Putting one commit into a repository that somebody else keeps: its new objects, and a branch that was not there; and removing
+//! that branch again. Nothing else of the repository is touched, no program of it runs, and its configuration is only read as data.
+
+mod branch_name;
+mod clear;
+mod loose;
+mod ref_name;
+mod reference;
+mod remove;
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{Mode as FileMode, fchmod, fstat};
+
+pub use self::branch_name::{BranchName, BranchNameProblem};
+pub use self::ref_name::UsedMark;
+pub use self::reference::Landing;
+pub use self::remove::Removal;
+use crate::error::TreeError;
+use crate::object::listing::{Listing, Mode, changes};
+use crate::object::loose::Kind;
+use crate::oid::Oid;
+use crate::source::Source;
+use crate::store::Store;
+use loose::LooseObjects;
+
+impl Source {
+    /// Writes what `commit`, whose tree is `after`, has beyond `before`, which this repository holds. Objects that no branch
+    /// names are garbage to git, so that stopping here leaves nothing that matters; files that are not whole yet bear `token`, by
+    /// which `clear_landing` finds them.
+    pub fn put_objects(
+        &self,
+        store: &Store,
+        before: &Listing,
+        after: &Listing,
+        commit: Oid,
+        token: &str,
+    ) -> Result<usize, TreeError> {
+        let objects = LooseObjects::of(self, token)?;
+        let mut reader = store.reader();
+        let new: Vec<Oid> = new_blobs(before, after).into_iter().chain(new_trees(before, after)).collect();
+        for oid in new.iter().chain([&commit]) {
+            let (kind, body) = reader.object(*oid)?;
+            objects.put(kind, *oid, &body)?;
+        }
+        objects.settle()?;
+        Ok(new.len() + 1)
+    }
+}
+
+/// A directory made here is as open to others as the one it lies in: a repository may be a group's.
+fn open_like(dir: &OwnedFd, parent: &OwnedFd) {
+    let mode = fstat(parent).map(|stat| FileMode::from_raw_mode(stat.st_mode & 0o7777));
+    // Whoever may not set it keeps what the system gave.
+    let _ = mode.and_then(|mode| fchmod(dir, mode));
+}
+
+fn new_blobs(before: &Listing, after: &Listing) -> BTreeSet<Oid> {
+    let changed = changes(before, after).into_iter().filter_map(|change| after.0.get(&change.path).copied());
+    changed.filter(|entry| entry.mode != Mode::Gitlink).map(|entry| entry.oid).collect()
+}
+
+fn new_trees(before: &Listing, after: &Listing) -> BTreeSet<Oid> {
+    let known = trees(before);
+    trees(after).into_iter().filter(|tree| !known.contains(tree)).collect()
+}
+
+fn trees(listing: &Listing) -> BTreeSet<Oid> {
+    let mut found = BTreeSet::new();
+    let Ok(_) = listing.fold_trees::<Infallible>(&mut |bytes| {
+        let oid = Oid::of(Kind::Tree.word(), bytes);
+        found.insert(oid);
+        Ok(oid)
+    });
+    found
+}

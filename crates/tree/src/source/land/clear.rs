@@ -1,0 +1,87 @@
+//! Removing what a landing left that was killed: everything under the token it was begun with, and the lock that is its own.
+//! Whole objects stay: git writes none that is there already, so that somebody may rest on one by now. No branch names them, and
+//! git removes them in time.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, unlinkat};
+use rustix::io::Errno;
+
+use super::BranchName;
+use super::loose::young_object;
+use super::ref_name::{RefName, UsedMark};
+use super::reference::{Folder, lock_name, young_lock};
+use crate::error::{Doing, TreeError};
+use crate::source::Source;
+use crate::worktree::fsdir::{lstat, names, open_dir};
+
+impl Source {
+    /// Removes what a dead landing of this token left. The caller knows that nobody uses the token any more.
+    pub fn clear_landing(&self, branch: &BranchName, token: &str) -> Result<(), TreeError> {
+        self.clear_young_objects(token)?;
+        self.clear_reference(&RefName::branch(branch), token)
+    }
+
+    /// The same for a landing that was to mark an approval as used; a mark that was made stays.
+    pub fn clear_marked_landing(&self, branch: &BranchName, mark: &UsedMark, token: &str) -> Result<(), TreeError> {
+        self.clear_landing(branch, token)?;
+        self.clear_reference(mark.name(), token)
+    }
+
+    fn clear_reference(&self, name: &RefName, token: &str) -> Result<(), TreeError> {
+        if let Folder::Open(dir) = self.folder_of(name, false)? {
+            clear_lock(&dir, name, token).doing_at("clearing the lock of reference", name.as_str().as_bytes())?;
+            self.remove_empty_folders(name)?;
+        }
+        Ok(())
+    }
+
+    fn clear_young_objects(&self, token: &str) -> Result<(), TreeError> {
+        let objects = open_dir(self.common(), b"objects").doing("opening the objects of", self.root())?;
+        let mine = young_object(token, None);
+        for folder in names(&objects).doing("reading the objects of", self.root())? {
+            if folder.len() != 2 {
+                continue;
+            }
+            let Ok(dir) = open_dir(&objects, &folder) else { continue };
+            for name in names(&dir).doing("reading the objects of", self.root())? {
+                if name.starts_with(mine.as_bytes()) {
+                    remove(&dir, &name).doing("removing an unfinished object of", self.root())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// As git does when a reference goes: folders in which nothing is left, below `refs/heads` and `refs/cto`.
+    pub(super) fn remove_empty_folders(&self, name: &RefName) -> Result<(), TreeError> {
+        let refs = open_dir(self.common(), b"refs").doing("opening refs of", self.root())?;
+        let above = Path::new(name.as_str()).ancestors().skip(1);
+        for folder in above.filter(|folder| !matches!(folder.to_str(), Some("" | "heads"))) {
+            // One that is not empty is somebody's.
+            if unlinkat(&refs, folder, AtFlags::REMOVEDIR).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A lock is the landing's own if it is the same file as the one that bears its token.
+fn clear_lock(dir: &OwnedFd, name: &RefName, token: &str) -> Result<(), Errno> {
+    let young = young_lock(token);
+    let Ok(own) = lstat(dir, young.as_bytes()) else { return Ok(()) };
+    let lock = lock_name(name.split().1);
+    if lstat(dir, lock.as_bytes()).is_ok_and(|lock| (lock.st_dev, lock.st_ino) == (own.st_dev, own.st_ino)) {
+        remove(dir, lock.as_bytes())?;
+    }
+    remove(dir, young.as_bytes())
+}
+
+pub(super) fn remove(dir: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
+    match unlinkat(dir, name, AtFlags::empty()) {
+        Err(Errno::NOENT) => Ok(()),
+        done => done,
+    }
+}

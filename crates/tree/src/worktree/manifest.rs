@@ -1,0 +1,80 @@
+//! What a workspace looked like right after it was made, so that a capture reads only what moved.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use crate::error::{Doing, TreeError};
+use crate::object::listing::{Entry, Listing};
+use crate::object::name::{leaf, parent};
+use crate::worktree::fsdir::{Cursor, lstat, open_root};
+use crate::worktree::stat::{FileStat, Trust};
+
+/// The stat and the object id of every path of a fresh workspace.
+#[derive(Debug, Clone)]
+pub struct Manifest {
+    pub(crate) recorded: HashMap<Vec<u8>, Recorded>,
+    directories: HashSet<Vec<u8>>,
+    pub(crate) trust: Trust,
+}
+
+/// One path of a manifest.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Recorded {
+    pub(crate) entry: Entry,
+    pub(crate) stat: FileStat,
+}
+
+impl Manifest {
+    /// Records a workspace that `listing` was just written to, before anything else runs in it.
+    pub fn record(root: &Path, listing: &Listing) -> Result<Manifest, TreeError> {
+        let top = open_root(root)?;
+        let mut trust = Trust::of(&top, root)?;
+        let mut cursor = Cursor::reading(top);
+        let mut recorded = HashMap::with_capacity(listing.0.len());
+        for (path, entry) in &listing.0 {
+            let dir = cursor.at(parent(path)).doing_at("opening directory of", path)?;
+            let stat = FileStat::of(&lstat(dir, leaf(path)).doing_at("looking at", path)?);
+            trust.note(&stat);
+            recorded.insert(path.clone(), Recorded { entry: *entry, stat });
+        }
+        Ok(Manifest::new(recorded, trust))
+    }
+
+    pub(crate) fn new(recorded: HashMap<Vec<u8>, Recorded>, trust: Trust) -> Manifest {
+        let directories = directories(recorded.keys());
+        Manifest { recorded, directories, trust }
+    }
+
+    /// Whether a path was there, as a file or a directory.
+    pub(crate) fn knows(&self, path: &[u8]) -> bool {
+        self.recorded.contains_key(path) || self.directories.contains(path)
+    }
+
+    /// The entry a path had.
+    pub(crate) fn entry(&self, path: &[u8]) -> Option<Entry> {
+        self.recorded.get(path).map(|recorded| recorded.entry)
+    }
+
+    /// The entry of a path whose stat proves that it is unchanged.
+    pub(crate) fn unchanged(&self, path: &[u8], now: &FileStat) -> Option<Entry> {
+        let recorded = self.recorded.get(path)?;
+        (recorded.stat == *now && self.trust.holds(now)).then_some(recorded.entry)
+    }
+
+    /// Whether a path looks as it did, which is no proof of its content.
+    pub(crate) fn looks_alike(&self, path: &[u8], now: &FileStat) -> bool {
+        self.recorded.get(path).is_some_and(|recorded| recorded.stat == *now)
+    }
+}
+
+fn directories<'a>(paths: impl Iterator<Item = &'a Vec<u8>>) -> HashSet<Vec<u8>> {
+    let mut found = HashSet::new();
+    for path in paths {
+        let mut above = parent(path);
+        while !above.is_empty() && !found.contains(above) {
+            found.insert(above.to_vec());
+            above = parent(above);
+        }
+    }
+    found
+}
