@@ -23,6 +23,7 @@ mod home;
 mod host;
 mod journal;
 mod ladder;
+mod lanes;
 mod lease;
 mod look;
 mod model;
@@ -71,6 +72,10 @@ pub use halt::{Halt, HaltError, HaltSet, Halted, Resumed, halt, halted, resume};
 pub use harness::{Harness, OpenHarnessError};
 pub use home::{Home, HomePlace, OpenHomeError};
 pub use host::{GatherHostError, Tools};
+pub use lanes::{
+    Lane, LaneUse, Matrix, MatrixRow, PassHat, RepeatMeasures, Repetition, WorkerPanicked, combine_lanes, run_case,
+    run_in_parallel, run_lane, seal_matrix, seal_race, seal_repetition,
+};
 pub use look::{Look, LookError, Looked, Shown, look_around};
 pub use model::{ModelAsk, ModelSetting, ModelSettings, ProxySetting};
 pub use named_repositories::NamedRepositories;
