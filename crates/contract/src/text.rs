@@ -53,6 +53,24 @@ pub fn listed(names: impl IntoIterator<Item = String>, most: usize) -> String {
     format!("{}{rest}", named.join(", "))
 }
 
+/// Breaks a sentence into lines of at most `width`.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        if last > 0 && last + 1 + word.chars().count() > width {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
 /// A path's bytes as text for artifacts: UTF-8 as it is, anything else with `\xNN`.
 pub fn path_text(bytes: &[u8]) -> String {
     bytes.utf8_chunks().fold(String::with_capacity(bytes.len()), |mut out, chunk| {

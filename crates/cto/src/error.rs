@@ -124,6 +124,12 @@ impl From<harness::GovernError> for CommandError {
     }
 }
 
+impl From<harness::WorkerPanicked> for CommandError {
+    fn from(error: harness::WorkerPanicked) -> Self {
+        Self::fail(error)
+    }
+}
+
 impl From<harness::RecoverError> for CommandError {
     fn from(error: harness::RecoverError) -> Self {
         Self::blocked(&error).hint("free disk space or mend what is named, then: cto recover")

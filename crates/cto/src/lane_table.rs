@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use contract::text::shown;
 use contract::{Status, TaskId};
+use harness::{Lane, LaneUse as Used};
 
-use crate::lanes::{Lane, Used};
 use crate::output::{Output, millis};
 
 /// Nothing to say.

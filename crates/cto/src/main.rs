@@ -11,7 +11,6 @@ mod context;
 mod error;
 mod junit;
 mod lane_table;
-mod lanes;
 mod operator;
 mod output;
 mod progress;

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
 use contract::Status;
+pub(crate) use contract::text::wrap;
 use serde::Serialize;
 
 use crate::error::{CommandError, ErrorKind};
@@ -211,22 +212,4 @@ pub(crate) fn bytes(number: u64) -> String {
 /// `1 file`, `2 files`.
 pub(crate) fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
-}
-
-/// Breaks a sentence into lines of at most `width`.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let last = lines.last().map_or(0, |line| line.chars().count());
-        if last > 0 && last + 1 + word.chars().count() > width {
-            lines.push(String::new());
-        }
-        if let Some(line) = lines.last_mut() {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
 }

@@ -20,6 +20,10 @@ pub use after::archive::{
 pub use after::audit::{AuditLedgerError, LedgerAudit, audit};
 pub use after::collection::{Collection, CollectionProblem, seal_collection};
 pub use after::gc::{Act, CollectError, Kept, Retention, RunFate, Stuff, StuffFate, Swept, gc};
+pub use after::lanes::{
+    Lane, LaneUse, Matrix, MatrixRow, PassHat, RepeatMeasures, Repetition, WorkerPanicked, combine_lanes, run_case,
+    run_in_parallel, run_lane, seal_matrix, seal_race, seal_repetition,
+};
 pub use after::recover::{Recovered, left_work, recover};
 pub use after::reverify::{FindBaselineError, Reverified, ReverifyError, reverify};
 pub use after::scan_files::{FileSecret, ScannedFiles, UnreadFile, scan_files};

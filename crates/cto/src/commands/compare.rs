@@ -1,13 +1,13 @@
 //! `cto compare`: any set of runs side by side. `comparison.json`, which a race seals, is made here too.
 
 use contract::{Digest, Reason, Status, TaskId};
+use harness::{Lane, combine_lanes as together};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::lane_table;
-use crate::lanes::{Lane, together};
 use crate::output::count;
 use crate::seek::{Places, trusted};
 

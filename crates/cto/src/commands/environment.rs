@@ -1,37 +1,14 @@
 //! `cto environment suggest`: drafts a contract's environment from what lies in a repository and on this machine.
-//!
-//! Reads names and small manifests, follows no link of the repository and starts nothing.
 
-mod draft;
-mod go;
-mod look;
-mod machine;
-mod node;
-mod python;
-mod rust;
-
-use std::fs;
 use std::path::Path;
 
+use contract::decision::Profile;
 use contract::text::shown;
+use suggest::{MachineTools, SuggestEnvironmentError, suggest_environment};
 
 use crate::args::EnvironmentCommand;
 use crate::context::Context;
 use crate::error::CommandError;
-use draft::Draft;
-use look::Place;
-use machine::Machine;
-
-/// Looks at one place of a repository; adds to the draft and says so where it is built with the ecosystem in question.
-type Ecosystem = fn(&Place<'_>, &Machine, &mut Draft);
-
-const ECOSYSTEMS: [Ecosystem; 4] = [node::draft, python::draft, rust::draft, go::draft];
-
-/// A person reads the draft, and a contract has room for some only.
-const MOST_PROJECTS: usize = 20;
-
-const LOOKED_FOR: &str = "looked for: package.json; requirements*.txt, pyproject.toml, setup.py, Pipfile.lock; Cargo.toml; \
-                          go.mod; here, and two levels down where there is a lock file";
 
 pub(crate) fn environment(context: &Context, command: &EnvironmentCommand) -> Result<u8, CommandError> {
     match command {
@@ -40,26 +17,7 @@ pub(crate) fn environment(context: &Context, command: &EnvironmentCommand) -> Re
 }
 
 fn suggest(context: &Context, dir: &Path) -> Result<u8, CommandError> {
-    let name = shown(&dir.display().to_string());
-    let unreadable = |error| {
-        CommandError::usage(format!("cannot look at {name}: {error}"))
-            .hint("name a repository: cto environment suggest DIR")
-    };
-    let root = fs::canonicalize(dir).map_err(unreadable)?;
-    let places = look::places(&root).map_err(unreadable)?;
-    let machine = Machine::new(&context.config.tools);
-    let mut draft = Draft::default();
-    for place in &places {
-        if draft.projects() >= MOST_PROJECTS {
-            draft.note(format!("there are more than {MOST_PROJECTS} projects; the rest was not looked at"));
-            break;
-        }
-        ECOSYSTEMS.iter().for_each(|ecosystem| ecosystem(place, &machine, &mut draft));
-    }
-    if draft.projects() == 0 {
-        let nothing = format!("nothing in {name} says that it is built with Node, Python, Rust or Go");
-        return Err(CommandError::blocked(nothing).hint(LOOKED_FOR));
-    }
+    let draft = suggest_environment(dir, &machine_tools(context)).map_err(|error| no_draft(dir, &error))?;
     let output = context.output;
     if output.json {
         output.print_json(&draft.document())?;
@@ -67,4 +25,28 @@ fn suggest(context: &Context, dir: &Path) -> Result<u8, CommandError> {
         output.print(&draft.yaml());
     }
     Ok(0)
+}
+
+fn machine_tools(context: &Context) -> MachineTools {
+    let tools = &context.config.tools;
+    MachineTools {
+        operator_path: tools.operator_path.clone(),
+        operator_home: std::env::home_dir().filter(|home| home.is_absolute()),
+        rustup_home: tools.rustup_home.clone(),
+        sandbox_path: tools.path(&[], Profile::Strict),
+        sandbox_shown: tools.shown(),
+        sandbox_home: sandbox::HOME_DEFAULT.into(),
+    }
+}
+
+fn no_draft(dir: &Path, error: &SuggestEnvironmentError) -> CommandError {
+    let name = shown(&dir.display().to_string());
+    match error {
+        SuggestEnvironmentError::Look(error) => CommandError::usage(format!("cannot look at {name}: {error}"))
+            .hint("name a repository: cto environment suggest DIR"),
+        SuggestEnvironmentError::NothingFound => {
+            let nothing = format!("nothing in {name} says that it is built with Node, Python, Rust or Go");
+            CommandError::blocked(nothing).hint(SuggestEnvironmentError::LOOKED_FOR)
+        }
+    }
 }

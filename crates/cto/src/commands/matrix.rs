@@ -4,45 +4,15 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use contract::case::Expect;
 use contract::{Purpose, Reason, Report, Status};
-use harness::{Collection, CollectionProblem, Harness, Quiet, Task, Watch, govern};
-use schemars::JsonSchema;
-use serde::Serialize;
+use harness::{Harness, Matrix, MatrixRow, Quiet, Task, Watch, run_case, run_in_parallel, seal_matrix};
 
 use super::INTERRUPTED;
 use crate::args::MatrixArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::junit::{self, Ended, Suite, TestCase};
-use crate::lanes::in_parallel;
 use crate::output::{Output, count, duration, millis};
-
-/// `matrix.json`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "Matrix")]
-pub(crate) struct Matrix {
-    pub(crate) schema_version: String,
-    pub(crate) status: Status,
-    pub(crate) engine: String,
-    pub(crate) cases: Vec<Row>,
-    pub(crate) runtime_default_activation: bool,
-}
-
-/// One case.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Row {
-    pub(crate) case_id: String,
-    pub(crate) run_id: String,
-    pub(crate) status: Status,
-    pub(crate) reasons: Vec<Reason>,
-    pub(crate) expected_status: Status,
-    pub(crate) expected_reasons: Vec<Reason>,
-    pub(crate) as_declared: bool,
-    pub(crate) duration_ms: u64,
-    /// SHA-256 of the bundle's attestation.
-    pub(crate) attestation_sha256: contract::Digest,
-}
 
 pub(crate) fn matrix(context: &Context, arguments: &MatrixArgs) -> Result<u8, CommandError> {
     let harness = context.harness()?;
@@ -94,24 +64,9 @@ fn one(
     if rows.len() < tasks.len() {
         return Ok(None);
     }
-    let all = rows.iter().all(|row| row.as_declared);
-    let matrix = Matrix {
-        schema_version: "1.0".to_owned(),
-        status: if all { Status::Pass } else { Status::Fail },
-        engine: engine.to_owned(),
-        cases: rows,
-        runtime_default_activation: false,
-    };
-    let name = format!("run-all-{engine}");
-    let collection = Collection {
-        name: &name,
-        title: "every case",
-        brief: "Run every case and compare its end with what it declares.",
-        success: "every case ends as it declares",
-        file: "matrix.json",
-    };
-    let sealed = harness::seal_collection(harness, &collection, &matrix, wrong(&matrix))?;
-    Ok(Some((matrix, sealed.report.run_id.to_string())))
+    let matrix = Matrix::of(engine, rows);
+    let sealed = seal_matrix(harness, &matrix)?.to_string();
+    Ok(Some((matrix, sealed)))
 }
 
 fn show(output: Output, matrix: &Matrix, bundle: &str, took: Duration, jobs: usize) {
@@ -148,10 +103,11 @@ fn run_all(
     engine: &str,
     tasks: &[(String, Task)],
     jobs: usize,
-) -> Result<Vec<Row>, CommandError> {
-    let run = |(id, task): &(String, Task)| Ok(run_one(context, harness, engine, id, task)?.map(|(row, _)| row));
-    let mut rows = in_parallel(tasks, jobs, run)?;
-    rows.sort_by(|a: &Row, b: &Row| a.case_id.cmp(&b.case_id));
+) -> Result<Vec<MatrixRow>, CommandError> {
+    let run =
+        |(id, task): &(String, Task)| run_one(context, harness, engine, id, task).map(|ran| ran.map(|(row, _)| row));
+    let mut rows = run_in_parallel(tasks, jobs, run)?;
+    rows.sort_by(|a: &MatrixRow, b: &MatrixRow| a.case_id.cmp(&b.case_id));
     Ok(rows)
 }
 
@@ -162,42 +118,9 @@ pub(super) fn run_one(
     engine: &str,
     id: &str,
     task: &Task,
-) -> Result<Option<(Row, Report)>, CommandError> {
+) -> Result<Option<(MatrixRow, Report)>, CommandError> {
     let ask = context.plain_ask(engine, task, Purpose::Validation)?;
-    let outcome = govern(harness, task, &ask, Watch { cancel: &context.cancel, observer: &Quiet })?;
-    if outcome.interrupted {
-        return Ok(None);
-    }
-    let report = outcome.sealed.report;
-    let expect = task.expect.clone().unwrap_or_default();
-    let row = Row {
-        case_id: id.to_owned(),
-        run_id: report.run_id.to_string(),
-        status: report.status,
-        as_declared: as_declared(&expect, report.status, &report.blocker_reasons),
-        reasons: report.blocker_reasons.clone(),
-        expected_status: expect.status,
-        expected_reasons: expect.reasons,
-        duration_ms: report.duration_ms,
-        attestation_sha256: outcome.sealed.attestation_sha256,
-    };
-    Ok(Some((row, report)))
-}
-
-/// The same status and the same reasons, whatever their order.
-fn as_declared(expect: &Expect, status: Status, reasons: &[Reason]) -> bool {
-    let sorted = |reasons: &[Reason]| {
-        let mut reasons = reasons.to_vec();
-        reasons.sort();
-        reasons
-    };
-    expect.status == status && sorted(&expect.reasons) == sorted(reasons)
-}
-
-fn wrong(matrix: &Matrix) -> Option<CollectionProblem> {
-    let wrong: Vec<&str> = matrix.cases.iter().filter(|row| !row.as_declared).map(|row| row.case_id.as_str()).collect();
-    let text = format!("did not end as declared: {}", wrong.join(", "));
-    (!wrong.is_empty()).then_some(CollectionProblem { reason: Reason::VerificationFailed, text })
+    Ok(run_case(harness, id, task, &ask, Watch { cancel: &context.cancel, observer: &Quiet })?)
 }
 
 fn ended(reasons: &[Reason]) -> String {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use contract::{Purpose, TaskId};
-use harness::{Ask, Collection, CollectionProblem, Harness, Quiet, Task, Watch, WatchRun, govern};
+use harness::{Ask, Harness, Lane, Quiet, Task, Watch, WatchRun, run_in_parallel, run_lane, seal_race};
 
 use super::INTERRUPTED;
 use super::compare::Comparison;
@@ -11,38 +11,35 @@ use crate::args::RaceArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::lane_table;
-use crate::lanes::{Lane, collection_name, in_parallel};
 use crate::output::{Output, duration};
 use crate::progress::Progress;
-
-/// What is in the bundle of a race.
-pub(crate) const COMPARISON: &str = "comparison.json";
 
 pub(crate) fn race(context: &Context, arguments: &RaceArgs) -> Result<u8, CommandError> {
     let began = Instant::now();
     let task = context.load_task(arguments.task(), arguments.repo())?;
     let harness = context.harness()?;
     let jobs = usize::from(arguments.jobs);
-    let lane = |engine: &String| {
+    let lane = |engine: &String| -> Result<Option<Lane>, CommandError> {
         let ask = context.ask(&arguments.lane(engine), &task, Purpose::Governed);
         let ask = ask.map(|ask| Ask { timeout_seconds: arguments.timeout, ..ask });
-        match ask.and_then(|ask| run_lane(context, &harness, &task, &ask, jobs == 1)) {
+        match ask.and_then(|ask| draw_lane(context, &harness, &task, &ask, jobs == 1)) {
             Ok(lane) => Ok(lane),
             // A lane that cannot run is a row, and no reason to stop the others.
-            Err(error) => Ok(Some(Lane::impossible(engine, &error))),
+            Err(error) => Ok(Some(Lane::impossible(engine, &error.message, error.hint.as_deref()))),
         }
     };
-    let lanes = in_parallel(&arguments.engines, jobs, lane)?;
+    let lanes = run_in_parallel(&arguments.engines, jobs, lane)?;
     if lanes.len() < arguments.engines.len() {
         return Ok(INTERRUPTED);
     }
     let comparison = Comparison::of(lanes);
-    let sealed = seal(&harness, &task.contract.task_id, &comparison)?;
+    let (task_id, reason) = (&task.contract.task_id, comparison.reason());
+    let sealed = seal_race(&harness, task_id, &comparison.lanes, reason, &comparison)?.to_string();
     let output = context.output;
     if output.json {
         output.print_json(&comparison)?;
     } else if output.terminal {
-        output.print(&view(output, &task.contract.task_id, &comparison, &sealed, began.elapsed()));
+        output.print(&view(output, task_id, &comparison, &sealed, began.elapsed()));
     } else {
         output.print(&format!("{} {sealed}\n{}", comparison.status, lane_table::lines(&comparison.lanes)));
     }
@@ -50,7 +47,7 @@ pub(crate) fn race(context: &Context, arguments: &RaceArgs) -> Result<u8, Comman
 }
 
 /// One governed run as a lane; none when a signal ended it. Progress is drawn where nothing else is drawn meanwhile.
-pub(super) fn run_lane(
+pub(super) fn draw_lane(
     context: &Context,
     harness: &Harness,
     task: &Task,
@@ -59,38 +56,11 @@ pub(super) fn run_lane(
 ) -> Result<Option<Lane>, CommandError> {
     let progress = (alone && context.output.progress).then(|| Progress::live(context.output, task, ask));
     let observer: &dyn WatchRun = progress.as_ref().map_or(&Quiet, |progress| progress);
-    let outcome = govern(harness, task, ask, Watch { cancel: &context.cancel, observer });
+    let lane = run_lane(harness, task, ask, Watch { cancel: &context.cancel, observer });
     if let Some(progress) = &progress {
         progress.clear();
     }
-    let outcome = outcome?;
-    if outcome.interrupted {
-        return Ok(None);
-    }
-    Ok(Some(Lane::of(&outcome.sealed.report, outcome.sealed.attestation_sha256)))
-}
-
-/// Seals the comparison in a directory of its own; gives its run id.
-fn seal(harness: &Harness, task: &TaskId, comparison: &Comparison) -> Result<String, CommandError> {
-    let not_passed: Vec<&str> = comparison
-        .lanes
-        .iter()
-        .filter(|lane| lane.status != contract::Status::Pass)
-        .map(|lane| lane.engine.as_str())
-        .collect();
-    let wrong = (!not_passed.is_empty()).then(|| CollectionProblem {
-        reason: comparison.reason(),
-        text: format!("did not pass: {}", not_passed.join(", ")),
-    });
-    let collection = Collection {
-        name: &collection_name("race", task),
-        title: "lanes side by side",
-        brief: "Run the same contract with several engines and set what came of it side by side.",
-        success: "every lane passes",
-        file: COMPARISON,
-    };
-    let sealed = harness::seal_collection(harness, &collection, comparison, wrong)?;
-    Ok(sealed.report.run_id.to_string())
+    Ok(lane?)
 }
 
 fn view(output: Output, task: &TaskId, comparison: &Comparison, sealed: &str, took: Duration) -> String {

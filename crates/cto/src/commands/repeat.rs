@@ -1,41 +1,19 @@
 //! `cto repeat`: the same task again and again, and what that says about the next time.
 
-mod measure;
-
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use contract::{Digest, Purpose, Reason, Status, TaskId};
-use harness::{Ask, Collection, CollectionProblem};
-use schemars::JsonSchema;
-use serde::Serialize;
+use contract::{Purpose, Status};
+use harness::{Ask, LaneUse, PassHat, RepeatMeasures, Repetition, run_in_parallel, seal_repetition};
 
 use super::INTERRUPTED;
-use super::race::run_lane;
+use super::race::draw_lane;
 use crate::args::RepeatArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::junit::{self, Ended, Suite, TestCase};
 use crate::lane_table;
-use crate::lanes::{Lane, Used, collection_name, in_parallel, together};
 use crate::output::{Output, count, duration, millis};
-use measure::Measured;
-
-/// `repeat.json`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "Repetition")]
-pub(crate) struct Repetition {
-    pub(crate) schema_version: String,
-    /// `fail` if a run failed, else `blocked` if one was blocked.
-    pub(crate) status: Status,
-    pub(crate) task_id: TaskId,
-    pub(crate) engine: String,
-    pub(crate) contract_digest: Option<Digest>,
-    pub(crate) times: u64,
-    pub(crate) measured: Measured,
-    pub(crate) runs: Vec<Lane>,
-    pub(crate) runtime_default_activation: bool,
-}
 
 pub(crate) fn repeat(context: &Context, arguments: &RepeatArgs) -> Result<u8, CommandError> {
     let began = Instant::now();
@@ -46,22 +24,12 @@ pub(crate) fn repeat(context: &Context, arguments: &RepeatArgs) -> Result<u8, Co
     let harness = context.harness()?;
     let jobs = usize::from(arguments.jobs);
     let trials = vec![(); usize::from(arguments.times)];
-    let runs = in_parallel(&trials, jobs, |()| run_lane(context, &harness, &task, &ask, jobs == 1))?;
+    let runs = run_in_parallel(&trials, jobs, |()| draw_lane(context, &harness, &task, &ask, jobs == 1))?;
     if runs.len() < trials.len() {
         return Ok(INTERRUPTED);
     }
-    let repetition = Repetition {
-        schema_version: "1.0".to_owned(),
-        status: together(&runs),
-        task_id: task.contract.task_id.clone(),
-        engine: ask.engine.clone(),
-        contract_digest: runs.first().and_then(|lane| lane.contract_digest),
-        times: u64::from(arguments.times),
-        measured: Measured::of(&runs),
-        runs,
-        runtime_default_activation: false,
-    };
-    let sealed = seal(&harness, &repetition)?;
+    let repetition = Repetition::of(task.contract.task_id.clone(), ask.engine.clone(), runs);
+    let sealed = seal_repetition(&harness, &repetition)?.to_string();
     if let Some(file) = &arguments.junit {
         std::fs::write(file, junit::document(&[suite(&repetition)]))
             .map_err(|error| CommandError::usage(format!("cannot write {}: {error}", file.display())))?;
@@ -77,21 +45,6 @@ pub(crate) fn repeat(context: &Context, arguments: &RepeatArgs) -> Result<u8, Co
     Ok(repetition.status.exit_code())
 }
 
-fn seal(harness: &harness::Harness, repetition: &Repetition) -> Result<String, CommandError> {
-    let others = repetition.runs.iter().filter(|lane| lane.status != Status::Pass).count();
-    let text = format!("{others} of {} runs did not pass", repetition.times);
-    let wrong = (others > 0).then_some(CollectionProblem { reason: Reason::VerificationFailed, text });
-    let collection = Collection {
-        name: &collection_name("repeat", &repetition.task_id),
-        title: "one task again and again",
-        brief: "Run the same contract with the same engine several times and measure how often it passes.",
-        success: "every run passes",
-        file: "repeat.json",
-    };
-    let sealed = harness::seal_collection(harness, &collection, repetition, wrong)?;
-    Ok(sealed.report.run_id.to_string())
-}
-
 /// `92 %`, with a tenth where it is not whole.
 fn percent(per_million: u64) -> String {
     match per_million % 10_000 {
@@ -101,7 +54,7 @@ fn percent(per_million: u64) -> String {
 }
 
 /// The lengths of a row of passes that are worth a word.
-fn told(measured: &Measured) -> impl Iterator<Item = &measure::PassHat> {
+fn told(measured: &RepeatMeasures) -> impl Iterator<Item = &PassHat> {
     let trials = measured.trials;
     measured.pass_hat.iter().filter(move |hat| matches!(hat.k, 1 | 2 | 3 | 5 | 8) || hat.k == trials)
 }
@@ -131,7 +84,7 @@ fn view(output: Output, repetition: &Repetition, sealed: &str, took: Duration) -
     out
 }
 
-fn facts(measured: &Measured) -> Vec<(&'static str, String)> {
+fn facts(measured: &RepeatMeasures) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     if let (Some(rate), Some(interval)) = (measured.pass_rate_per_million, measured.interval_95) {
         let (low, high) = (percent(interval.low_per_million), percent(interval.high_per_million));
@@ -161,7 +114,7 @@ fn facts(measured: &Measured) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn per_change(measured: &Measured, used: Used) -> String {
+fn per_change(measured: &RepeatMeasures, used: LaneUse) -> String {
     let cost = measured.cost_per_accepted_change_micros;
     cost.map_or_else(|| "no sum".to_owned(), |micros| lane_table::at_least(micros, used))
 }

@@ -4,6 +4,7 @@ pub(crate) mod archive;
 pub(crate) mod audit;
 pub(crate) mod collection;
 pub(crate) mod gc;
+pub(crate) mod lanes;
 pub(crate) mod recover;
 pub(crate) mod reverify;
 pub(crate) mod scan_files;

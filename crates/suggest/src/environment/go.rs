@@ -1,15 +1,15 @@
 //! Go: dependencies from `vendor` or from the module cache, and a build cache that setup fills and that is then only
 //! read.
 
-use super::draft::Draft;
-use super::look::Place;
-use super::machine::{Machine, Toolchain, place as place_folder};
+use super::draft::EnvironmentDraft;
+use crate::machine::{Machine, Toolchain};
+use crate::repository::ProjectFolder;
 
 const GO: Toolchain = Toolchain { name: "go", landmarks: &["pkg/tool", "src/runtime"] };
 
 const BUILD_CACHE: &str = "/workspace/.cto/go-build";
 
-pub(super) fn draft(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
+pub(super) fn draft_go(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
     let Some(module) = place.has("go.mod").then(|| place.read("go.mod").unwrap_or_default()) else { return };
     let vendored = place.has_folder("vendor") && place.read("vendor/modules.txt").is_some();
     let inputs = ["go.mod", "go.sum", "vendor/modules.txt"].into_iter();
@@ -18,7 +18,7 @@ pub(super) fn draft(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
         .map(|name| place.path(name))
         .collect();
     draft.found("Go", &inputs);
-    machine.show(&GO, draft);
+    draft.show_toolchain(machine, &GO);
     if vendored {
         draft.variable("GOFLAGS", "-mod=vendor", "dependencies are in vendor/");
     } else if requires(&module) {
@@ -32,7 +32,7 @@ pub(super) fn draft(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
 
 /// Go compiles its own library too, which takes longer than most tests. In the tree the cache is kept with the layer;
 /// that it cannot be written to afterwards keeps an engine's builds out of its patch.
-fn build_cache(place: &Place<'_>, draft: &mut Draft) {
+fn build_cache(place: &ProjectFolder<'_>, draft: &mut EnvironmentDraft) {
     draft.variable("GOCACHE", BUILD_CACHE, "what setup compiled, kept with the layer");
     draft.variable("GODEBUG", "goindex=0", "go's index of packages wants to write to its cache");
     let why = "compiles everything once, tests included, and runs none; the baseline has to compile";
@@ -41,14 +41,13 @@ fn build_cache(place: &Place<'_>, draft: &mut Draft) {
     draft.setup_last(&["chmod", "-R", "a-w", cache], "so that an engine's builds leave nothing in the tree");
 }
 
-fn modules(machine: &Machine, draft: &mut Draft) {
+fn modules(machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
     let cache = machine.of_home("go/pkg/mod").or_else(|| machine.beside_path("pkg/mod", "pkg/mod/cache"));
     let inside = cache.and_then(|cache| {
-        place_folder(
+        draft.show_folder(
             &cache,
             "/opt/go-modules",
             "modules that go downloaded before, so that setup needs no network",
-            draft,
         )
     });
     match inside {

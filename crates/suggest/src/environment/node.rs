@@ -1,10 +1,11 @@
 //! Node: what a lock file names is installed into `node_modules` by the manager that wrote it.
 
 use serde_json::Value;
+use untrusted_fs::own_files;
 
-use super::draft::Draft;
-use super::look::Place;
-use super::machine::{Found, Machine, Toolchain, place as place_folder, text};
+use super::draft::EnvironmentDraft;
+use crate::machine::{FoundProgram, Machine, Toolchain, text};
+use crate::repository::ProjectFolder;
 
 const NODE: Toolchain = Toolchain { name: "node", landmarks: &["include/node", "lib/node_modules"] };
 
@@ -16,20 +17,20 @@ const WRITABLE_INDEX: &str = "own=\"$HOME/.npm/_cacache\" && mkdir -p \"$own\" \
 const NAMED: usize = 5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Manager {
+enum NodeManager {
     Npm,
     Pnpm,
     Yarn,
 }
 
-const LOCKS: [(&str, Manager); 4] = [
-    ("npm-shrinkwrap.json", Manager::Npm),
-    ("package-lock.json", Manager::Npm),
-    ("pnpm-lock.yaml", Manager::Pnpm),
-    ("yarn.lock", Manager::Yarn),
+const LOCKS: [(&str, NodeManager); 4] = [
+    ("npm-shrinkwrap.json", NodeManager::Npm),
+    ("package-lock.json", NodeManager::Npm),
+    ("pnpm-lock.yaml", NodeManager::Pnpm),
+    ("yarn.lock", NodeManager::Yarn),
 ];
 
-pub(super) fn draft(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
+pub(super) fn draft_node(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
     let lock = LOCKS.iter().find(|(lock, _)| place.has(lock) && !place.ignores(lock));
     if !place.has("package.json") || (!place.is_root() && lock.is_none()) {
         return;
@@ -37,15 +38,15 @@ pub(super) fn draft(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
     let mut files = vec![place.path("package.json")];
     files.extend(lock.map(|(lock, _)| place.path(lock)));
     draft.found("Node", &files);
-    let Some(node) = machine.show(&NODE, draft) else { return };
+    let Some(node) = draft.show_toolchain(machine, &NODE) else { return };
     match lock {
         None if !depends(place) => return,
         None => unlocked(place, draft),
         Some((lock, manager)) => {
             match manager {
-                Manager::Npm => npm(place, lock, &node, machine, draft),
-                Manager::Pnpm => pnpm(place, &node, machine, draft),
-                Manager::Yarn => yarn(place, &node, machine, draft),
+                NodeManager::Npm => npm(place, lock, &node, machine, draft),
+                NodeManager::Pnpm => pnpm(place, &node, machine, draft),
+                NodeManager::Yarn => yarn(place, &node, machine, draft),
             }
             draft.input(&place.path(lock));
             build(place, *manager, draft);
@@ -57,23 +58,29 @@ pub(super) fn draft(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
 }
 
 /// Tests often run what a build leaves, in `dist` or the like: it has to be made of the tree that is judged.
-fn build(place: &Place<'_>, manager: Manager, draft: &mut Draft) {
+fn build(place: &ProjectFolder<'_>, manager: NodeManager, draft: &mut EnvironmentDraft) {
     let manifest: Value =
         place.read("package.json").and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     if !manifest["scripts"]["build"].is_string() {
         return;
     }
     let program = match manager {
-        Manager::Npm => "npm",
-        Manager::Pnpm => "pnpm",
-        Manager::Yarn => "yarn",
+        NodeManager::Npm => "npm",
+        NodeManager::Pnpm => "pnpm",
+        NodeManager::Yarn => "yarn",
     };
     let why = "makes what the tests run, on every tree that is judged; leave it out if they run the sources";
     draft.build(&[program, "run", "build"], place.cwd(), why);
 }
 
-fn npm(place: &Place<'_>, lock: &str, node: &Found, machine: &Machine, draft: &mut Draft) {
-    let lock = Lock::read(&place.read(lock).unwrap_or_default());
+fn npm(
+    place: &ProjectFolder<'_>,
+    lock: &str,
+    node: &FoundProgram,
+    machine: &Machine<'_>,
+    draft: &mut EnvironmentDraft,
+) {
+    let lock = NpmLock::parse(&place.read(lock).unwrap_or_default());
     let install = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"];
     let why = "npm ci installs exactly what the lock file names; --ignore-scripts runs nothing of the packages";
     let cache = machine.of_home(".npm/_cacache").as_deref().and_then(text);
@@ -102,11 +109,11 @@ fn npm(place: &Place<'_>, lock: &str, node: &Found, machine: &Machine, draft: &m
     }
 }
 
-fn pnpm(place: &Place<'_>, node: &Found, machine: &Machine, draft: &mut Draft) {
+fn pnpm(place: &ProjectFolder<'_>, node: &FoundProgram, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
     let mut argv = vec!["pnpm", "install", "--frozen-lockfile", "--ignore-scripts"];
-    let store = machine.of_home(".local/share/pnpm/store").and_then(|store| {
-        place_folder(&store, "/opt/pnpm/store", "pnpm's store, so that setup needs no network", draft)
-    });
+    let store = machine
+        .of_home(".local/share/pnpm/store")
+        .and_then(|store| draft.show_folder(&store, "/opt/pnpm/store", "pnpm's store, so that setup needs no network"));
     match &store {
         Some(store) => argv.extend(["--offline", "--store-dir", store.as_str()]),
         None => draft.note("pnpm has no store in ~/.local/share/pnpm: run pnpm install once, then suggest again"),
@@ -117,13 +124,13 @@ fn pnpm(place: &Place<'_>, node: &Found, machine: &Machine, draft: &mut Draft) {
     manager_beside(node, "pnpm", draft);
 }
 
-fn yarn(place: &Place<'_>, node: &Found, machine: &Machine, draft: &mut Draft) {
+fn yarn(place: &ProjectFolder<'_>, node: &FoundProgram, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
     if place.has(".yarnrc.yml") {
         return draft.note("this is Yarn 2 or newer, which keeps packages in many ways: write its setup by hand");
     }
     let mut argv = vec!["yarn", "install", "--frozen-lockfile", "--ignore-scripts", "--non-interactive"];
     let cache = machine.of_home(".cache/yarn").and_then(|cache| {
-        place_folder(&cache, "/opt/yarn", "what Yarn downloaded before, so that setup needs no network", draft)
+        draft.show_folder(&cache, "/opt/yarn", "what Yarn downloaded before, so that setup needs no network")
     });
     match &cache {
         Some(cache) => argv.extend(["--offline", "--cache-folder", cache.as_str()]),
@@ -136,15 +143,15 @@ fn yarn(place: &Place<'_>, node: &Found, machine: &Machine, draft: &mut Draft) {
 }
 
 /// A manager that is installed with Node's own lies beside it; a stand-in that would download it is of no use inside.
-fn manager_beside(node: &Found, name: &str, draft: &mut Draft) {
-    let real = std::fs::canonicalize(node.prefix.join("bin").join(name));
+fn manager_beside(node: &FoundProgram, name: &str, draft: &mut EnvironmentDraft) {
+    let real = own_files::canonicalize(node.prefix.join("bin").join(name));
     if !real.is_ok_and(|real| !real.components().any(|part| part.as_os_str() == "corepack")) {
         let beside = node.prefix.join("bin");
         draft.note(format!("{name} itself has to lie beside node, in {}, and does not", beside.display()));
     }
 }
 
-fn unlocked(place: &Place<'_>, draft: &mut Draft) {
+fn unlocked(place: &ProjectFolder<'_>, draft: &mut EnvironmentDraft) {
     let argv = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"];
     draft.setup(&argv, place.cwd(), "installs what package.json asks for");
     draft.input(&place.path("package.json"));
@@ -152,16 +159,16 @@ fn unlocked(place: &Place<'_>, draft: &mut Draft) {
     draft.online(&["registry.npmjs.org"], "");
 }
 
-fn depends(place: &Place<'_>) -> bool {
+fn depends(place: &ProjectFolder<'_>) -> bool {
     let manifest: Value =
         place.read("package.json").and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     let some = |key: &str| manifest[key].as_object().is_some_and(|names| !names.is_empty());
     some("dependencies") || some("devDependencies")
 }
 
-/// What matters of npm's lock file.
+/// The parts of npm's lock file that matter for a draft.
 #[derive(Debug, PartialEq, Eq)]
-struct Lock {
+struct NpmLock {
     /// Every package has the address it came from.
     resolved: bool,
     hosts: Vec<String>,
@@ -169,8 +176,8 @@ struct Lock {
     scripted: Vec<String>,
 }
 
-impl Lock {
-    fn read(text: &str) -> Self {
+impl NpmLock {
+    fn parse(text: &str) -> Self {
         let document: Value = serde_json::from_str(text).unwrap_or_default();
         let mut lock = Self { resolved: true, hosts: Vec::new(), scripted: Vec::new() };
         for (path, package) in document["packages"].as_object().into_iter().flatten() {
@@ -207,8 +214,8 @@ mod tests {
     fn a_lock_file_says_where_packages_come_from() {
         let check = |packages: &str, resolved: bool, hosts: &[&str], scripted: &[&str]| {
             let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
-            let lock = Lock::read(&format!("{{\"packages\": {{\"\": {{}}, {packages}}}}}"));
-            assert_eq!(lock, Lock { resolved, hosts: owned(hosts), scripted: owned(scripted) }, "{packages}");
+            let lock = NpmLock::parse(&format!("{{\"packages\": {{\"\": {{}}, {packages}}}}}"));
+            assert_eq!(lock, NpmLock { resolved, hosts: owned(hosts), scripted: owned(scripted) }, "{packages}");
         };
         let url = |url: &str| format!("\"node_modules/a\": {{\"resolved\": \"{url}\", \"integrity\": \"x\"}}");
         check(&url("https://Registry.npmjs.org/a/-/a-1.tgz"), true, &["registry.npmjs.org"], &[]);
@@ -219,7 +226,7 @@ mod tests {
         check("\"node_modules/a\": {\"link\": true}", true, &[], &[]);
         check("\"node_modules/a/node_modules/@b/c\": {\"hasInstallScript\": true}", true, &[], &["@b/c"]);
         for text in ["", "[]", "{\"packages\": 1}", "{\"packages\": {\"node_modules/a\": 1}}"] {
-            let lock = Lock::read(text);
+            let lock = NpmLock::parse(text);
             assert!(lock.resolved && lock.hosts.is_empty() && lock.scripted.is_empty(), "{text}");
         }
     }

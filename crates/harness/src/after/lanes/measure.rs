@@ -1,11 +1,11 @@
-//! What repeated runs say about the next ones. Shares are whole numbers of a million, so that every reader writes the same
-//! bytes.
+//! Measures of repeated runs, which say something about the next ones. Shares are whole numbers of a million, so that every
+//! reader writes the same bytes.
 
 use contract::Status;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::lanes::{Lane, Used};
+use super::{Lane, LaneUse};
 
 const MILLION: f64 = 1_000_000.0;
 /// Of the normal distribution, for an interval of 95 %.
@@ -13,48 +13,51 @@ const Z: f64 = 1.959_963_984_540_054;
 
 /// The chance that `k` runs all pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct PassHat {
-    pub(crate) k: u64,
-    pub(crate) per_million: u64,
+pub struct PassHat {
+    pub k: u64,
+    pub per_million: u64,
 }
 
 /// Where the true share lies in 95 of 100 such measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Interval {
-    pub(crate) low_per_million: u64,
-    pub(crate) high_per_million: u64,
+#[schemars(rename = "Interval")]
+pub struct PassInterval {
+    pub low_per_million: u64,
+    pub high_per_million: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Times {
-    pub(crate) median_ms: u64,
-    pub(crate) p95_ms: u64,
+#[schemars(rename = "Times")]
+pub struct LaneTimes {
+    pub median_ms: u64,
+    pub p95_ms: u64,
 }
 
 /// What was measured. A trial is a run whose engine started: what was refused before says nothing of the engine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Measured {
-    pub(crate) trials: u64,
-    pub(crate) passed: u64,
-    pub(crate) not_started: u64,
+#[schemars(rename = "Measured")]
+pub struct RepeatMeasures {
+    pub trials: u64,
+    pub passed: u64,
+    pub not_started: u64,
     /// Null without a trial.
-    pub(crate) pass_rate_per_million: Option<u64>,
+    pub pass_rate_per_million: Option<u64>,
     /// Wilson's.
-    pub(crate) interval_95: Option<Interval>,
+    pub interval_95: Option<PassInterval>,
     /// For each k from 1 to the number of trials.
-    pub(crate) pass_hat: Vec<PassHat>,
-    pub(crate) time: Option<Times>,
-    pub(crate) used: Option<Used>,
+    pub pass_hat: Vec<PassHat>,
+    pub time: Option<LaneTimes>,
+    pub used: Option<LaneUse>,
     /// What all trials cost for each that passed, or at least that where `used.cost_unknown_requests` is not 0; null where
     /// none passed and where a request has no price.
-    pub(crate) cost_per_accepted_change_micros: Option<u64>,
+    pub cost_per_accepted_change_micros: Option<u64>,
     /// Trials in which the engine said something that was not so.
-    pub(crate) trials_with_false_claims: u64,
-    pub(crate) false_claim_rate_per_million: Option<u64>,
+    pub trials_with_false_claims: u64,
+    pub false_claim_rate_per_million: Option<u64>,
 }
 
-impl Measured {
-    pub(crate) fn of(lanes: &[Lane]) -> Self {
+impl RepeatMeasures {
+    pub fn of(lanes: &[Lane]) -> Self {
         let trials: Vec<&Lane> = lanes.iter().filter(|lane| lane.engine_started).collect();
         let count = |wanted: &dyn Fn(&Lane) -> bool| trials.iter().filter(|lane| wanted(lane)).count() as u64;
         let (all, passed) = (trials.len() as u64, count(&|lane| lane.status == Status::Pass));
@@ -72,7 +75,7 @@ impl Measured {
             pass_hat: (1..=all).map(|k| PassHat { k, per_million: pass_hat(all, passed, k) }).collect(),
             time: times(trials.iter().filter_map(|lane| lane.duration_ms).collect()),
             used,
-            cost_per_accepted_change_micros: used.and_then(Used::cost).and_then(|cost| cost.checked_div(passed)),
+            cost_per_accepted_change_micros: used.and_then(LaneUse::cost).and_then(|cost| cost.checked_div(passed)),
             trials_with_false_claims: false_claims,
             false_claim_rate_per_million: share(false_claims, all),
         }
@@ -96,24 +99,24 @@ fn pass_hat(trials: u64, passed: u64, k: u64) -> u64 {
     millionths((0..k).map(|i| (passed - i) as f64 / (trials - i) as f64).product())
 }
 
-fn wilson(passed: u64, trials: u64) -> Option<Interval> {
+fn wilson(passed: u64, trials: u64) -> Option<PassInterval> {
     if trials == 0 {
         return None;
     }
     let (n, p) = (trials as f64, passed as f64 / trials as f64);
     let (centre, scale) = (p + Z * Z / (2.0 * n), 1.0 + Z * Z / n);
     let half = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
-    Some(Interval {
+    Some(PassInterval {
         low_per_million: millionths((centre - half) / scale),
         high_per_million: millionths((centre + half) / scale),
     })
 }
 
 /// The smallest that so many are not above.
-fn times(mut millis: Vec<u64>) -> Option<Times> {
+fn times(mut millis: Vec<u64>) -> Option<LaneTimes> {
     millis.sort_unstable();
     let rank = |percent: usize| millis.get((millis.len() * percent).div_ceil(100).max(1) - 1).copied();
-    Some(Times { median_ms: rank(50)?, p95_ms: rank(95)? })
+    Some(LaneTimes { median_ms: rank(50)?, p95_ms: rank(95)? })
 }
 
 #[cfg(test)]

@@ -5,9 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::draft::Draft;
-use super::look::Place;
-use super::machine::{Machine, Toolchain, beginning_with, is_system, subfolders, text};
+use untrusted_fs::own_files::OwnPath as _;
+
+use super::draft::EnvironmentDraft;
+use crate::machine::{Machine, Toolchain, beginning_with, is_system, subfolders, text};
+use crate::repository::ProjectFolder;
 
 const CARGO: Toolchain = Toolchain { name: "cargo", landmarks: &["lib/rustlib"] };
 
@@ -16,20 +18,20 @@ const NAMED: usize = 3;
 
 /// A package of the lock file that is not of the repository itself.
 #[derive(Debug, PartialEq, Eq)]
-struct Package<'a> {
+struct LockedCrate<'a> {
     name: &'a str,
     version: &'a str,
     of_git: bool,
 }
 
-pub(super) fn draft(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
+pub(super) fn draft_rust(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
     let locked = place.has("Cargo.lock") && !place.ignores("Cargo.lock");
     if !place.has("Cargo.toml") || (!place.is_root() && !locked) {
         return;
     }
     let files = ["Cargo.toml", "Cargo.lock"].into_iter().filter(|name| locked || *name == "Cargo.toml");
     draft.found("Rust", &files.map(|name| place.path(name)).collect::<Vec<_>>());
-    machine.show(&CARGO, draft);
+    draft.show_toolchain(machine, &CARGO);
     toolchain(place, machine, draft);
     let lock = if locked { place.read("Cargo.lock").unwrap_or_default() } else { String::new() };
     let packages = packages(&lock);
@@ -43,11 +45,11 @@ pub(super) fn draft(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
     compile(place, locked, draft);
 }
 
-fn registry(home: &Path, packages: &[Package<'_>], draft: &mut Draft) {
+fn registry(home: &Path, packages: &[LockedCrate<'_>], draft: &mut EnvironmentDraft) {
     let folders =
         ["registry", "git"].into_iter().filter(|name| *name == "registry" || packages.iter().any(|it| it.of_git));
     let inside = if is_system(home) { text(home).unwrap_or_default() } else { "/opt/cargo".to_owned() };
-    for name in folders.filter(|name| !is_system(home) && home.join(name).is_dir()) {
+    for name in folders.filter(|name| !is_system(home) && home.join(name).own_is_dir()) {
         let why = "what cargo downloaded before, and nothing else of its home: credentials stay out";
         if let Some(source) = text(&home.join(name)) {
             draft.mount(&source, &format!("/opt/cargo/{name}"), why);
@@ -57,7 +59,7 @@ fn registry(home: &Path, packages: &[Package<'_>], draft: &mut Draft) {
     draft.variable("CARGO_NET_OFFLINE", "true", "a sandbox has no network, so that cargo need not try");
     let sources = subfolders(&home.join("registry/src"));
     let missing: Vec<String> =
-        packages.iter().filter(|package| !package.is_unpacked(&sources)).map(Package::folder).collect();
+        packages.iter().filter(|package| !package.is_unpacked(&sources)).map(LockedCrate::folder).collect();
     if !missing.is_empty() {
         draft.note(format!(
             "{} of {} crates of Cargo.lock are not unpacked in {}, {} among them: run cargo fetch --locked first",
@@ -71,7 +73,7 @@ fn registry(home: &Path, packages: &[Package<'_>], draft: &mut Draft) {
 
 /// Cargo reads no manifest whose sources are not there, so that setup sees the whole tree. The dependencies that it compiled
 /// of the baseline stay; the repository's own crates are compiled again in every tree.
-fn compile(place: &Place<'_>, locked: bool, draft: &mut Draft) {
+fn compile(place: &ProjectFolder<'_>, locked: bool, draft: &mut EnvironmentDraft) {
     let mut argv = vec!["cargo", "test", "--no-run"];
     argv.extend(locked.then_some("--locked"));
     let why =
@@ -87,13 +89,13 @@ fn compile(place: &Place<'_>, locked: bool, draft: &mut Draft) {
 }
 
 /// The operator's, or the one that rustup was installed in.
-fn cargo_home(machine: &Machine) -> Option<PathBuf> {
+fn cargo_home(machine: &Machine<'_>) -> Option<PathBuf> {
     let registry = machine.of_home(".cargo/registry").or_else(|| machine.beside_path("registry", "bin/cargo"))?;
     registry.parent().map(Path::to_owned)
 }
 
 /// A pinned toolchain has to be there already.
-fn toolchain(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
+fn toolchain(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
     let file = place.read("rust-toolchain.toml").or_else(|| place.read("rust-toolchain"));
     let Some((text, toolchains)) = file.zip(machine.toolchains()) else { return };
     let named = text.lines().find_map(|line| line.trim().strip_prefix("channel")?.trim().strip_prefix('='));
@@ -107,7 +109,7 @@ fn toolchain(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
     }
 }
 
-fn packages(lock: &str) -> Vec<Package<'_>> {
+fn packages(lock: &str) -> Vec<LockedCrate<'_>> {
     let value = |block: &'_ str, key: &str| -> Option<(usize, usize)> {
         let start = block.find(&format!("\n{key} = \""))? + key.len() + 5;
         Some((start, start + block.get(start..)?.find('"')?))
@@ -117,20 +119,20 @@ fn packages(lock: &str) -> Vec<Package<'_>> {
     blocks
         .filter_map(|block| {
             let of_git = get(block, "source")?.starts_with("git+");
-            Some(Package { name: get(block, "name")?, version: get(block, "version")?, of_git })
+            Some(LockedCrate { name: get(block, "name")?, version: get(block, "version")?, of_git })
         })
         .collect()
 }
 
-impl Package<'_> {
+impl LockedCrate<'_> {
     fn folder(&self) -> String {
         format!("{}-{}", self.name, self.version)
     }
 
-    /// Whether a registry has it unpacked; what comes from git is not looked for.
+    /// Tells whether a registry has it unpacked; what comes from git is not looked for.
     fn is_unpacked(&self, sources: &[PathBuf]) -> bool {
         let folder = self.folder();
-        self.of_git || folder.contains('/') || sources.iter().any(|source| source.join(&folder).is_dir())
+        self.of_git || folder.contains('/') || sources.iter().any(|source| source.join(&folder).own_is_dir())
     }
 }
 
@@ -144,8 +146,8 @@ mod tests {
                     [[package]]\nname = \"own\"\nversion = \"0.1.0\"\ndependencies = [\n \"itoa\",\n]\n\n\
                     [[package]]\nname = \"g\"\nversion = \"2.0.0\"\nsource = \"git+https://example/g#1\"\n";
         let expected = [
-            Package { name: "itoa", version: "1.0.11", of_git: false },
-            Package { name: "g", version: "2.0.0", of_git: true },
+            LockedCrate { name: "itoa", version: "1.0.11", of_git: false },
+            LockedCrate { name: "g", version: "2.0.0", of_git: true },
         ];
         assert_eq!(packages(lock), expected);
         for hostile in ["", "[[package]]", "[[package]]\nname = \"", "[[package]]\nsource = \"x\"\nname = \"a\"\n"] {

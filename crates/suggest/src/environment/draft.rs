@@ -3,10 +3,8 @@
 use std::fmt::Write as _;
 
 use contract::task::{Command, Environment, Mount};
-use contract::text::shown;
+use contract::text::{shown, wrap};
 use serde_json::{Value, json};
-
-use crate::output::wrap;
 
 /// Installing and compiling takes its time.
 const TIMEOUT_SECONDS: u64 = 900;
@@ -21,33 +19,33 @@ const NETWORK: &str = "Where this machine does not have what setup needs: name t
                        them through a proxy that records it";
 
 #[derive(Debug)]
-struct Part<T> {
+struct DraftPart<T> {
     value: T,
     why: String,
 }
 
-/// Grows as ecosystems are found. What is said twice stands in it once.
+/// Draft of an environment that grows as ecosystems are found. A part that is added twice stands in it once.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
+pub struct EnvironmentDraft {
     found: Vec<String>,
-    mounts: Vec<Part<Mount>>,
-    path: Vec<Part<String>>,
-    variables: Vec<Part<(String, String)>>,
-    setup: Vec<Part<Command>>,
+    mounts: Vec<DraftPart<Mount>>,
+    path: Vec<DraftPart<String>>,
+    variables: Vec<DraftPart<(String, String)>>,
+    setup: Vec<DraftPart<Command>>,
     /// Commands that come after those of all ecosystems.
-    last: Vec<Part<Command>>,
+    last: Vec<DraftPart<Command>>,
     inputs: Vec<String>,
     whole_tree: bool,
-    build: Vec<Part<Command>>,
+    build: Vec<DraftPart<Command>>,
     hosts: Vec<String>,
-    /// What else has to be changed where setup may use the network.
+    /// Further changes that setup needs where it may use the network.
     online: Vec<String>,
     notes: Vec<String>,
 }
 
-impl Draft {
-    /// How many projects were found.
-    pub(super) fn projects(&self) -> usize {
+impl EnvironmentDraft {
+    /// Counts the projects that were found.
+    pub(super) fn count_projects(&self) -> usize {
         self.found.len()
     }
 
@@ -99,7 +97,7 @@ impl Draft {
         }
     }
 
-    /// What a person has to know or do.
+    /// Adds something that a person has to know or do.
     pub(super) fn note(&mut self, note: impl Into<String>) {
         push_new(&mut self.notes, note.into());
     }
@@ -118,8 +116,8 @@ impl Draft {
     }
 
     /// For programs: the environment, and everything that YAML has in comments.
-    pub(super) fn document(&self) -> Value {
-        fn because<T>(key: &str, parts: &[Part<T>], named: impl Fn(&T) -> String) -> Vec<Value> {
+    pub fn document(&self) -> Value {
+        fn because<T>(key: &str, parts: &[DraftPart<T>], named: impl Fn(&T) -> String) -> Vec<Value> {
             parts.iter().map(|part| json!({"key": key, "value": named(&part.value), "why": part.why})).collect()
         }
         let why = [
@@ -139,7 +137,8 @@ impl Draft {
         })
     }
 
-    pub(super) fn yaml(&self) -> String {
+    /// For people: YAML to paste into a contract, each part below the reason for it.
+    pub fn yaml(&self) -> String {
         let mut out = String::new();
         comment(&mut out, "", HEAD);
         self.found.iter().for_each(|found| comment(&mut out, "", found));
@@ -169,7 +168,7 @@ impl Draft {
         section(out, "variables", &self.variables, |out, (name, value)| {
             let _ = writeln!(out, "    {}: {}", scalar(name), scalar(value));
         });
-        let all: Vec<&Part<Command>> = self.setup.iter().chain(&self.last).collect();
+        let all: Vec<&DraftPart<Command>> = self.setup.iter().chain(&self.last).collect();
         section(out, "setup", &all, write_command);
         if self.whole_tree {
             comment(out, "  ", WHOLE_TREE);
@@ -213,9 +212,9 @@ fn command<S: AsRef<str>>(argv: &[S], cwd: Option<String>) -> Command {
     Command { argv, shell: false, timeout_seconds: TIMEOUT_SECONDS, cwd }
 }
 
-fn add<T: PartialEq>(parts: &mut Vec<Part<T>>, value: T, why: impl Into<String>) {
+fn add<T: PartialEq>(parts: &mut Vec<DraftPart<T>>, value: T, why: impl Into<String>) {
     if parts.iter().all(|part| part.value != value) {
-        parts.push(Part { value, why: why.into() });
+        parts.push(DraftPart { value, why: why.into() });
     }
 }
 
@@ -228,7 +227,7 @@ fn push_new(texts: &mut Vec<String>, text: String) {
 fn section<T>(
     out: &mut String,
     key: &str,
-    parts: &[impl std::borrow::Borrow<Part<T>>],
+    parts: &[impl std::borrow::Borrow<DraftPart<T>>],
     each: impl Fn(&mut String, &T),
 ) {
     if parts.is_empty() {

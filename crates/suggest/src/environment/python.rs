@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::draft::Draft;
-use super::look::Place;
-use super::machine::{Found, Machine, Toolchain, beginning_with, text};
+use untrusted_fs::own_files::OwnPath as _;
+
+use super::draft::EnvironmentDraft;
+use crate::machine::{FoundProgram, Machine, Toolchain, beginning_with, has_ending, text};
+use crate::repository::ProjectFolder;
 
 const PYTHON: Toolchain = Toolchain { name: "python3", landmarks: &["lib/python3."] };
 
@@ -24,23 +26,23 @@ const NEEDS: [&str; 5] =
 const COMPILES: [&str; 7] =
     ["ext_modules", "ext-modules", "cffi_modules", "maturin", "meson-python", "scikit-build", "setuptools-rust"];
 
-/// What has to be installed.
-enum Wanted {
+/// Packages that have to be installed.
+enum WantedPackages {
     Requirements(Vec<String>),
-    /// What another tool's lock file names: every wheel there is.
+    /// Those that another tool's lock file names: every wheel there is.
     AllWheels(&'static str),
-    /// What the project's own manifest asks for.
+    /// Those that the project's own manifest asks for.
     Project,
     Nothing,
 }
 
 /// An interpreter that can be used, and how packages get into an environment of it.
-struct Interpreter {
-    found: Found,
+struct PythonInterpreter {
+    found: FoundProgram,
     own_pip: bool,
 }
 
-pub(super) fn draft(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
+pub(super) fn draft_python(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
     let named = |name: &&str| name.starts_with("requirements") && name.ends_with(".txt");
     let requirements: Vec<&str> = place.files().filter(named).take(MOST_REQUIREMENTS).collect();
     let locks: Vec<&str> = LOCKS.into_iter().filter(|lock| place.has(lock) && !place.ignores(lock)).collect();
@@ -52,14 +54,14 @@ pub(super) fn draft(place: &Place<'_>, machine: &Machine, draft: &mut Draft) {
     }
     draft.found("Python", &files.iter().map(|name| place.path(name)).collect::<Vec<_>>());
     let Some(python) = interpreter(machine) else { return draft.note(no_interpreter(machine)) };
-    python.found.show("python3", draft);
+    draft.show_program("python3", &python.found);
     let wanted = wanted(place, &requirements);
-    if !matches!(wanted, Wanted::Nothing) {
+    if !matches!(wanted, WantedPackages::Nothing) {
         install(place, machine, &python, &wanted, draft);
     }
 }
 
-fn wanted(place: &Place<'_>, requirements: &[&str]) -> Wanted {
+fn wanted(place: &ProjectFolder<'_>, requirements: &[&str]) -> WantedPackages {
     let says = |name: &&&str| {
         let text = place.read(name).unwrap_or_default();
         text.lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
@@ -67,14 +69,20 @@ fn wanted(place: &Place<'_>, requirements: &[&str]) -> Wanted {
     let said: Vec<String> = requirements.iter().filter(says).map(ToString::to_string).collect();
     let needs = |name: &&str| place.read(name).is_some_and(|text| NEEDS.iter().any(|word| text.contains(word)));
     match LOCKS.into_iter().find(|lock| place.has(lock) && !place.ignores(lock)) {
-        _ if !said.is_empty() => Wanted::Requirements(said),
-        Some(lock) => Wanted::AllWheels(lock),
-        None if MANIFESTS.iter().any(needs) => Wanted::Project,
-        None => Wanted::Nothing,
+        _ if !said.is_empty() => WantedPackages::Requirements(said),
+        Some(lock) => WantedPackages::AllWheels(lock),
+        None if MANIFESTS.iter().any(needs) => WantedPackages::Project,
+        None => WantedPackages::Nothing,
     }
 }
 
-fn install(place: &Place<'_>, machine: &Machine, python: &Interpreter, wanted: &Wanted, draft: &mut Draft) {
+fn install(
+    place: &ProjectFolder<'_>,
+    machine: &Machine<'_>,
+    python: &PythonInterpreter,
+    wanted: &WantedPackages,
+    draft: &mut EnvironmentDraft,
+) {
     let inside = python.found.inside.as_str();
     let mut venv = vec![inside, "-m", "venv"];
     venv.extend(python.own_pip.then_some("--without-pip"));
@@ -93,25 +101,25 @@ fn install(place: &Place<'_>, machine: &Machine, python: &Interpreter, wanted: &
         argv.extend(["--no-index", "--find-links", "/opt/wheels"]);
     }
     match wanted {
-        Wanted::Requirements(files) => {
+        WantedPackages::Requirements(files) => {
             let named: Vec<&str> = files.iter().flat_map(|file| ["-r", file]).collect();
             draft.setup(&[argv, named].concat(), place.cwd(), "installs what the requirements name");
             files.iter().for_each(|file| draft.input(&place.path(file)));
         }
-        Wanted::AllWheels(lock) => {
+        WantedPackages::AllWheels(lock) => {
             let all = ["sh", "-c", "exec \"$@\" --no-deps /opt/wheels/*.whl", "sh"];
             let why = format!("installs every wheel there is, which should be those of {lock}");
             draft.setup(&[&all[..], &argv].concat(), place.cwd(), why);
             draft.input(&place.path(lock));
         }
-        Wanted::Project | Wanted::Nothing => {
+        WantedPackages::Project | WantedPackages::Nothing => {
             let own = [argv, vec!["-e", "."]].concat();
             draft.setup(&own, place.cwd(), "installs what the project asks for, and a link to its own code");
             draft.sees_whole_tree();
             draft.note("wheels of the project's build backend, such as setuptools, have to be there too");
         }
     }
-    if !matches!(wanted, Wanted::Project | Wanted::Nothing) && is_compiled(place) {
+    if !matches!(wanted, WantedPackages::Project | WantedPackages::Nothing) && is_compiled(place) {
         let own = ["--no-index", "--no-build-isolation", "--no-deps", "-e", "."];
         let argv: Vec<&str> = pip.iter().copied().chain(["install", "--no-compile"]).chain(own).collect();
         draft.build(&argv, place.cwd(), "compiles the project's own extension modules, on every tree that is judged");
@@ -123,17 +131,19 @@ fn install(place: &Place<'_>, machine: &Machine, python: &Interpreter, wanted: &
     advise(place, wheels.is_none(), wanted, draft);
 }
 
-fn is_compiled(place: &Place<'_>) -> bool {
+fn is_compiled(place: &ProjectFolder<'_>) -> bool {
     let says = |name: &&str| place.read(name).is_some_and(|text| COMPILES.iter().any(|word| text.contains(word)));
     MANIFESTS.iter().any(says)
 }
 
-fn advise(place: &Place<'_>, no_wheels: bool, wanted: &Wanted, draft: &mut Draft) {
+fn advise(place: &ProjectFolder<'_>, no_wheels: bool, wanted: &WantedPackages, draft: &mut EnvironmentDraft) {
     if no_wheels {
         let what = match wanted {
-            Wanted::Requirements(files) => files.iter().map(|file| format!("-r {file}")).collect::<Vec<_>>().join(" "),
-            Wanted::AllWheels(lock) => format!("-r FILE, with {lock} exported to FILE"),
-            Wanted::Project | Wanted::Nothing => ".".to_owned(),
+            WantedPackages::Requirements(files) => {
+                files.iter().map(|file| format!("-r {file}")).collect::<Vec<_>>().join(" ")
+            }
+            WantedPackages::AllWheels(lock) => format!("-r FILE, with {lock} exported to FILE"),
+            WantedPackages::Project | WantedPackages::Nothing => ".".to_owned(),
         };
         draft.note(format!(
             "no wheels were found in wheels/, wheelhouse/ or ~/.cache/wheels: fill one with python3 -m pip download --dest \
@@ -146,29 +156,23 @@ fn advise(place: &Place<'_>, no_wheels: bool, wanted: &Wanted, draft: &mut Draft
 }
 
 /// Folders of wheels, the repository's first.
-fn wheels(place: &Place<'_>, machine: &Machine) -> Option<String> {
-    let own =
-        ["wheels", "wheelhouse"].into_iter().filter(|name| place.has_folder(name)).map(|name| place.on_host(name));
-    let holds = |dir: &PathBuf| {
-        std::fs::read_dir(dir)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .any(|entry| entry.path().extension().is_some_and(|end| end == "whl"))
-    };
-    own.chain(machine.of_home(".cache/wheels")).find(holds).as_deref().and_then(text)
+fn wheels(place: &ProjectFolder<'_>, machine: &Machine<'_>) -> Option<String> {
+    let mut own = ["wheels", "wheelhouse"].into_iter().filter(|name| place.has_folder(name));
+    let own = own.find(|name| place.has_ending_in(name, "whl")).map(|name| place.host_path(name));
+    let of_machine = || machine.of_home(".cache/wheels").filter(|dir| has_ending(dir, "whl"));
+    own.or_else(of_machine).as_deref().and_then(text)
 }
 
 /// The first that can make an environment with packages in it.
-fn interpreter(machine: &Machine) -> Option<Interpreter> {
+fn interpreter(machine: &Machine<'_>) -> Option<PythonInterpreter> {
     machine.programs(&PYTHON).into_iter().find_map(|found| {
         let own_pip = pip_of(&found.prefix).is_some_and(|version| version >= PIP_WITH_PYTHON);
-        let able = own_pip || library(&found.prefix).iter().any(|dir| dir.join("ensurepip/__init__.py").is_file());
-        able.then_some(Interpreter { found, own_pip })
+        let able = own_pip || library(&found.prefix).iter().any(|dir| dir.join("ensurepip/__init__.py").own_is_file());
+        able.then_some(PythonInterpreter { found, own_pip })
     })
 }
 
-fn no_interpreter(machine: &Machine) -> String {
+fn no_interpreter(machine: &Machine<'_>) -> String {
     if machine.programs(&PYTHON).is_empty() {
         return machine.missing(&PYTHON);
     }

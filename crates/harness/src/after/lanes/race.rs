@@ -1,0 +1,48 @@
+//! A race: the same contract in lanes, one engine each.
+
+use contract::{Reason, RunId, Status, TaskId};
+use serde::Serialize;
+
+use super::{Lane, collection_name};
+use crate::after::collection::{Collection, CollectionProblem, seal_collection};
+use crate::run::harness::Harness;
+use crate::spine::GovernError;
+
+/// Seals the comparison of a race's lanes in a bundle of its own; gives its run id. `reason` holds if a lane did not pass.
+pub fn seal_race<T: Serialize>(
+    harness: &Harness,
+    task: &TaskId,
+    lanes: &[Lane],
+    reason: Reason,
+    comparison: &T,
+) -> Result<RunId, GovernError> {
+    let collection = Collection {
+        name: &collection_name("race", task),
+        title: "lanes side by side",
+        brief: "Run the same contract with several engines and set what came of it side by side.",
+        success: "every lane passes",
+        file: "comparison.json",
+    };
+    let problem = not_passed(lanes).map(|text| CollectionProblem { reason, text });
+    let sealed = seal_collection(harness, &collection, comparison, problem)?;
+    Ok(sealed.report.run_id)
+}
+
+fn not_passed(lanes: &[Lane]) -> Option<String> {
+    let engines: Vec<&str> =
+        lanes.iter().filter(|lane| lane.status != Status::Pass).map(|lane| lane.engine.as_str()).collect();
+    (!engines.is_empty()).then(|| format!("did not pass: {}", engines.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::lanes;
+    use super::*;
+
+    #[test]
+    fn lanes_that_did_not_pass_are_named() {
+        assert_eq!(not_passed(&lanes(&[Status::Pass])), None);
+        let some = not_passed(&lanes(&[Status::Fail, Status::Pass, Status::Blocked]));
+        assert_eq!(some.as_deref(), Some("did not pass: fake, fake"));
+    }
+}

@@ -1,0 +1,11 @@
+//! Drafts for a contract from what lies in a repository and on the operator's machine.
+//!
+//! The repository is hostile: names and small manifests are read through `untrusted_fs`, no link of it is followed, and nothing
+//! is started. Facts about the machine come in as data; its own folders are looked at by path.
+
+mod environment;
+mod machine;
+mod repository;
+
+pub use environment::{EnvironmentDraft, SuggestEnvironmentError, suggest_environment};
+pub use machine::MachineTools;
