@@ -5,6 +5,9 @@ use std::path::Path;
 
 use contract::source::Problems;
 
+/// The exit code of a run that a signal ended.
+pub(crate) const INTERRUPTED: u8 = 130;
+
 /// Which exit code an error has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ErrorKind {

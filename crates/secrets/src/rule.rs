@@ -1,6 +1,6 @@
 //! What a rule is.
 
-/// A well-known secret shape. The tables in `rules/` are made of these; `RULE` there has the defaults.
+/// A well-known secret shape. The tables in `rules/` are made of these; [`RULE`] has the defaults.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
     /// Names the rule in hits and markers: lower case, digits, dashes.
@@ -38,6 +38,27 @@ pub struct Rule {
     pub yes: &'static [&'static [&'static str]],
     pub no: &'static [&'static [&'static str]],
 }
+
+/// A rule as it is unless its row says otherwise.
+pub(crate) const RULE: Rule = Rule {
+    id: "",
+    what: "",
+    literals: &[],
+    fold: false,
+    pattern: "",
+    holds: None,
+    lead: Lead::None,
+    before: Before::NoLetterOrDigit,
+    unless_after: &[],
+    after: After::NoLetterOrDigit,
+    block: None,
+    check: Check::Random,
+    glance: Glance::Anything,
+    general: false,
+    span: 200,
+    yes: &[],
+    no: &[],
+};
 
 /// What must stand at the literal's place before the pattern is tried at all: patterns are made when they are first needed, and
 /// that takes longer than looking through a small run's evidence.

@@ -9,6 +9,7 @@ mod rounds;
 mod run;
 mod sandbox;
 mod secrets;
+mod table;
 mod verify;
 mod workspace;
 mod world;
@@ -17,16 +18,7 @@ use std::path::PathBuf;
 
 use crate::process::{root, target};
 use crate::{Outcome, dist};
-use rounds::Measured;
-
-/// What every bench is given.
-struct Bench {
-    /// Our program, built as it is shipped.
-    cto: PathBuf,
-    rounds: Option<usize>,
-    /// Where the worlds are made; the disk under it is part of what is measured.
-    place: PathBuf,
-}
+use table::{Bench, millis, table};
 
 pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
     let measure: fn(&Bench) -> Outcome<String> = match name {
@@ -74,27 +66,6 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
     let table = measure(&bench)?;
     println!("{table}");
     if write { put(name, &table) } else { Ok(()) }
-}
-
-/// A Markdown table: each row's times, and how it compares with each of the others that serve as a measure.
-fn table(rows: &[Measured], measures: &[usize]) -> String {
-    let mut text = String::from("| | p50 | min |");
-    for measure in measures {
-        text.push_str(&format!(" p50 / {} |", rows[*measure].short));
-    }
-    text.push_str(&format!("\n| --- | --- | --- |{}\n", " --- |".repeat(measures.len())));
-    for row in rows {
-        text.push_str(&format!("| {} | {} | {} |", row.name, millis(row.p50()), millis(row.min())));
-        for measure in measures {
-            text.push_str(&format!(" {:.2} |", row.p50().as_secs_f64() / rows[*measure].p50().as_secs_f64()));
-        }
-        text.push('\n');
-    }
-    text
-}
-
-fn millis(time: std::time::Duration) -> String {
-    format!("{:.2} ms", time.as_secs_f64() * 1000.0)
 }
 
 /// Puts the table between its markers in docs/performance.md, and touches nothing else there.

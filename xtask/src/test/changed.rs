@@ -14,7 +14,7 @@ const CHORES: &str = "xtask";
 
 /// Tests that read pages, by package and beginning of the name.
 const PAGE_READERS: [(&str, &str); 9] = [
-    ("bridge", "meaning::"),
+    ("bridge", "recording::meaning::"),
     ("contract", "record::"),
     // Of the example that prints the exam set.
     ("contract", "tests::"),

@@ -51,11 +51,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use crate::args::{Cli, Command};
 use crate::config::Config;
 use crate::context::Context;
-use crate::error::CommandError;
+use crate::error::{CommandError, INTERRUPTED};
 use crate::output::Output;
-
-/// The exit code of a run that a signal ended.
-pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Parses, resolves, runs, and prints an error once.
 pub(crate) fn main(arguments: Vec<OsString>) -> ExitCode {

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use contract::statement::{Envelope, PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE, Statement};
 use contract::{from_json, is_canonical};
 
-use super::Checks;
+use super::checks::Checks;
 use super::files::Tree;
 use crate::dsse::pre_authentication;
 use crate::key::PublicKey;

@@ -3,7 +3,7 @@
 use contract::report::{CheckResult, Excuse, PassKind, Report, VerificationPass};
 use contract::{Coverage, Reason, Status, TaskContract};
 
-use super::Checks;
+use super::checks::Checks;
 use crate::names;
 
 pub(super) fn check(report: &Report, checks: &mut Checks) {

@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use contract::{Digest, Report, RunId, Stamp, Statement};
 
+use super::checks::{Checks, RUN_MISMATCH};
 use super::files::Tree;
-use super::{Checks, RUN_MISMATCH};
 use crate::names;
 
 /// The run that a bundle is asked for as.

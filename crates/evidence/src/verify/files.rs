@@ -6,7 +6,7 @@ use std::io::{self, Read as _};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use contract::sandbox::postures;
@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, Stat, openat, sta
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
-use super::{Checks, OpenBundleError};
+use super::checks::Checks;
 use crate::names;
 
 /// More files than any bundle has.
@@ -31,6 +31,20 @@ const LITTLE: u64 = 4 << 20;
 const CHUNK: usize = 1 << 18;
 /// Room for the names of a small bundle.
 const LISTING: usize = 4096;
+
+/// The path is not a bundle at all.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenBundleError {
+    #[error("{0} is not a bundle: it is not a directory")]
+    NotADirectory(PathBuf),
+    #[error("{0} does not exist")]
+    Missing(PathBuf),
+    /// Neither a report nor an attestation in it.
+    #[error("{} is not a bundle: it has neither {} nor {}", .0.display(), names::REPORT, names::ATTESTATION)]
+    NotABundle(PathBuf),
+    #[error("cannot read {0}: {1}")]
+    Read(PathBuf, #[source] io::Error),
+}
 
 /// A bundle's files by relative name.
 #[derive(Debug)]

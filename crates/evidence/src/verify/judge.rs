@@ -20,9 +20,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use super::checks::{Checks, FORMAT_VERSION};
 use super::files::Tree;
 use super::truth::Told;
-use super::{Checks, FORMAT_VERSION, exam, model, sandbox, signed, truth};
+use super::{exam, model, sandbox, signed, truth};
 use crate::exam_change::altered_exam_files;
 use crate::{chain, names, patch, render};
 

@@ -4,6 +4,7 @@
 
 mod attestation;
 mod bundle;
+mod checks;
 mod exam;
 mod expect;
 mod files;
@@ -13,36 +14,19 @@ mod sandbox;
 mod signed;
 mod truth;
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use contract::{Digest, Report, RunId, Statement};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::key::PublicKey;
 use crate::names;
 
 pub use bundle::{VerifiedBundle, VerifyBundleError};
+pub use checks::{FORMAT_VERSION, Failure, RUN_MISMATCH};
 pub use expect::{AskedRun, Expectation, ParseExpectationError};
+pub use files::OpenBundleError;
 
-/// The check that fails for a bundle of a format that this program does not read; no other says anything about such a one.
-pub const FORMAT_VERSION: &str = "format_version";
-
-/// The check that fails for a whole bundle in the place of another run's.
-pub const RUN_MISMATCH: &str = "run_mismatch";
-
-/// One check that does not hold.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Failure {
-    pub file: String,
-    pub check: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub line: Option<u64>,
-    pub expected: String,
-    pub found: String,
-}
+use checks::Checks;
 
 /// What came of checking one bundle.
 #[derive(Debug)]
@@ -61,67 +45,6 @@ pub struct Checked {
     pub events: u64,
     /// False when the bundle's rules are of another version: integrity is checked, the verdict is not judged again.
     pub judged_again: bool,
-}
-
-/// The path is not a bundle at all.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenBundleError {
-    #[error("{0} is not a bundle: it is not a directory")]
-    NotADirectory(PathBuf),
-    #[error("{0} does not exist")]
-    Missing(PathBuf),
-    /// Neither a report nor an attestation in it.
-    #[error("{} is not a bundle: it has neither {} nor {}", .0.display(), names::REPORT, names::ATTESTATION)]
-    NotABundle(PathBuf),
-    #[error("cannot read {0}: {1}")]
-    Read(PathBuf, #[source] io::Error),
-}
-
-/// Collects checks as they are made.
-#[derive(Debug, Default)]
-pub(crate) struct Checks {
-    made: u64,
-    failures: Vec<Failure>,
-}
-
-impl Checks {
-    /// Counts a check; a failed one is kept with what was expected and found.
-    fn check(
-        &mut self,
-        holds: bool,
-        file: &str,
-        check: &str,
-        expected: impl fmt::Display,
-        found: impl fmt::Display,
-    ) -> bool {
-        self.made += 1;
-        if !holds {
-            self.fail(file, check, None, expected, found);
-        }
-        holds
-    }
-
-    fn same<T: PartialEq + fmt::Display>(&mut self, file: &str, check: &str, expected: T, found: T) -> bool {
-        self.check(expected == found, file, check, &expected, &found)
-    }
-
-    fn fail(
-        &mut self,
-        file: &str,
-        check: &str,
-        line: Option<u64>,
-        expected: impl fmt::Display,
-        found: impl fmt::Display,
-    ) {
-        let cut = |value: &dyn fmt::Display| contract::text::shown(&value.to_string()).chars().take(300).collect();
-        self.failures.push(Failure {
-            file: contract::text::shown(file),
-            check: check.to_owned(),
-            line,
-            expected: cut(&expected),
-            found: cut(&found),
-        });
-    }
 }
 
 /// Checks one bundle against the keys the caller trusts.

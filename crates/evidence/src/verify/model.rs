@@ -5,7 +5,7 @@ use contract::model::{ModelReport, ModelUse, RefusalCode, UsageRecord};
 use contract::{Decision, Reason, Report};
 use gate::model::{admission_status, is_fallback};
 
-use super::Checks;
+use super::checks::Checks;
 use super::files::Tree;
 use crate::names;
 

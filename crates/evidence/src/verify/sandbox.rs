@@ -9,7 +9,7 @@ use contract::sandbox::{
 use contract::{AnyText, Coverage, Digest, Reason, from_json};
 use gate::conduct::judge_conduct;
 
-use super::Checks;
+use super::checks::Checks;
 use crate::names;
 
 /// `sandbox.json` as far as it is judged. Names of the sandbox's facts are only checked to be text: nothing here rests on them, and a

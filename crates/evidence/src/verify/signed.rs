@@ -2,7 +2,7 @@
 
 use contract::{Report, Statement};
 
-use super::Checks;
+use super::checks::Checks;
 use super::files::Tree;
 use super::judge::codes;
 use crate::{names, seal};

@@ -7,7 +7,7 @@ use contract::{Coverage, Event, EventKind, Report};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::Checks;
+use super::checks::Checks;
 use super::sandbox::Document;
 use crate::names;
 

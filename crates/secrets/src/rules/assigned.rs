@@ -1,7 +1,6 @@
 //! Values that only their names give away. The rules here are general: they ask for more and give way to the others.
 
-use super::RULE;
-use crate::rule::{After, Before, Check, Glance, Rule};
+use crate::rule::{After, Before, Check, Glance, RULE, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

@@ -1,7 +1,6 @@
 //! Mail, and the tools of offices.
 
-use super::RULE;
-use crate::rule::{After, Before, Check, Glance, Rule};
+use crate::rule::{After, Before, Check, Glance, RULE, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

@@ -1,7 +1,6 @@
 //! Code hosts, package registries and build services.
 
-use super::RULE;
-use crate::rule::{After, Before, Check, Rule};
+use crate::rule::{After, Before, Check, RULE, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

@@ -1,7 +1,6 @@
 //! Passwords on command lines and in statements of databases.
 
-use super::RULE;
-use crate::rule::{After, Before, Check, Rule};
+use crate::rule::{After, Before, Check, RULE, Rule};
 
 /// What keeps words of a command line apart: blanks, and a line break with a backslash before it.
 macro_rules! gap {

@@ -1,7 +1,6 @@
 //! Hosting, data stores and operations of smaller clouds.
 
-use super::RULE;
-use crate::rule::{After, Check, Glance, Lead, Rule};
+use crate::rule::{After, Check, Glance, Lead, RULE, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

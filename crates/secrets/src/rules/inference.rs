@@ -1,7 +1,6 @@
 //! Model hosts and tools around models.
 
-use super::RULE;
-use crate::rule::{After, Check, Glance, Rule};
+use crate::rule::{After, Check, Glance, RULE, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

@@ -1,7 +1,6 @@
 //! Keys, tokens and passwords that belong to formats, not to a vendor.
 
-use super::RULE;
-use crate::rule::{After, Before, Check, Rule};
+use crate::rule::{After, Before, Check, RULE, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

@@ -19,28 +19,7 @@ mod services;
 #[cfg(test)]
 mod tests;
 
-use crate::rule::{After, Before, Check, Glance, Lead, Rule};
-
-/// What a rule is unless it says otherwise.
-const RULE: Rule = Rule {
-    id: "",
-    what: "",
-    literals: &[],
-    fold: false,
-    pattern: "",
-    holds: None,
-    lead: Lead::None,
-    before: Before::NoLetterOrDigit,
-    unless_after: &[],
-    after: After::NoLetterOrDigit,
-    block: None,
-    check: Check::Random,
-    glance: Glance::Anything,
-    general: false,
-    span: 200,
-    yes: &[],
-    no: &[],
-};
+use crate::rule::Rule;
 
 /// In the order in which rules are named where two find the same.
 pub(crate) fn all() -> impl Iterator<Item = &'static Rule> {

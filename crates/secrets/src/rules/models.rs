@@ -1,7 +1,6 @@
 //! Model providers.
 
-use super::RULE;
-use crate::rule::{After, Lead, Rule};
+use crate::rule::{After, Lead, RULE, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

@@ -1,7 +1,6 @@
 //! Secret stores, infrastructure and monitoring.
 
-use super::RULE;
-use crate::rule::{After, Before, Lead, Rule};
+use crate::rule::{After, Before, Lead, RULE, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

@@ -1,7 +1,6 @@
 //! Secrets that the place gives away in which they stand.
 
-use super::RULE;
-use crate::rule::{After, Before, Check, Glance, Rule};
+use crate::rule::{After, Before, Check, Glance, RULE, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

@@ -1,7 +1,6 @@
 //! Platforms that programs and their data are hosted on.
 
-use super::RULE;
-use crate::rule::{After, Before, Rule};
+use crate::rule::{After, Before, RULE, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

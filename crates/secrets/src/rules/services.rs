@@ -1,7 +1,6 @@
 //! Messaging, mail and other services.
 
-use super::RULE;
-use crate::rule::{After, Before, Glance, Lead, Rule};
+use crate::rule::{After, Before, Glance, Lead, RULE, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

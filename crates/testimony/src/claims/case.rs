@@ -7,7 +7,7 @@
 use contract::claim::Saying;
 use serde_json::{Map, Value};
 
-use super::Said;
+use super::said::Said;
 use super::stream::once_each;
 use crate::ending::{Pipeline, pipeline};
 use crate::phases::{PhaseEnd, ends};
@@ -77,7 +77,7 @@ impl Claimed {
             self.made.retain(|(field, known)| *field != found_in || (stays(known) && *known != saying));
             self.made.push((found_in, saying));
         }
-        let surplus = self.made.len().saturating_sub(super::MAX_CLAIMS);
+        let surplus = self.made.len().saturating_sub(super::said::MAX_CLAIMS);
         self.made.drain(..surplus);
     }
 

@@ -1,6 +1,6 @@
 //! Claude, `--output-format stream-json`: its `result`, and the files that its editing tools were called with.
 
-use super::Said;
+use super::said::Said;
 use super::stream::{Few, Touched, event, events};
 
 #[derive(serde::Deserialize)]

@@ -1,7 +1,7 @@
 //! Codex, `exec --json`: how the last turn ended, the files of its patches, its last message. What its commands printed
 //! is what it saw on the way, and no claim about the end.
 
-use super::Said;
+use super::said::Said;
 use super::stream::{Few, Touched, event, events};
 
 #[derive(serde::Deserialize)]

@@ -3,7 +3,7 @@
 use contract::claim::Saying;
 use contract::fake::{Claims, Outcome, Review};
 
-use super::Said;
+use super::said::Said;
 use super::stream::{event, events, once_each};
 
 #[derive(serde::Deserialize)]

@@ -1,7 +1,7 @@
 //! Gemini CLI, `-o stream-json`: its `result`, the message it ended with, the files its `write_file` and `replace` tools
 //! got.
 
-use super::Said;
+use super::said::Said;
 use super::stream::{MAX_PROSE, Touched, event, events, tail};
 
 #[derive(serde::Deserialize)]

@@ -3,7 +3,8 @@
 use contract::claim::{Claim, ClaimVerdict, JudgedClaim, Saying};
 
 use super::files::{Comparison, compare};
-use super::{MAX_FILES, Seen, short};
+use super::said::MAX_FILES;
+use super::{Seen, short};
 
 use ClaimVerdict::{Contradicted, Supported, Unverifiable};
 

@@ -14,6 +14,7 @@ mod opencode;
 mod patterns;
 mod pi;
 mod prose;
+mod said;
 pub(crate) mod stream;
 #[cfg(test)]
 mod tests;
@@ -23,13 +24,10 @@ use contract::text::shown;
 
 pub use judge::judge;
 
-/// Claims of one run; the first ones are kept.
-const MAX_CLAIMS: usize = 200;
+use said::{MAX_CLAIMS, Said};
+
 /// Characters of a text that a claim holds: an id, a path, a sentence.
 const MAX_TEXT: usize = 300;
-/// Files of one list.
-const MAX_FILES: usize = 1_000;
-
 /// What the harness saw, to judge claims by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
@@ -63,35 +61,6 @@ pub fn extract(speech: Speech, stdout: &[u8], stderr: &[u8], log: &[u8]) -> Vec<
     let all = structured.chain(prose).take(MAX_CLAIMS);
     all.map(|(saying, source, found_in)| Claim { saying: bounded(saying), source, found_in: found_in.to_owned() })
         .collect()
-}
-
-/// What the reader of a format found.
-#[derive(Debug, Default)]
-struct Said {
-    /// Field and what it says.
-    fields: Vec<(&'static str, Saying)>,
-    /// The last message.
-    prose: String,
-}
-
-impl Said {
-    fn field(&mut self, found_in: &'static str, saying: Saying) {
-        self.fields.push((found_in, saying));
-    }
-
-    /// How the engine says it ended, if it does.
-    fn ended(&mut self, ended: Option<(&'static str, bool)>) {
-        if let Some((found_in, success)) = ended {
-            self.field(found_in, Saying::Success(success));
-        }
-    }
-
-    /// A list of files that tool events name; none named is nothing said.
-    fn touched(&mut self, found_in: &'static str, files: Vec<String>) {
-        if !files.is_empty() {
-            self.field(found_in, Saying::FilesTouched(files));
-        }
-    }
 }
 
 /// The one door through which foreign words get into a claim.

@@ -1,7 +1,7 @@
 //! opencode, `run --format json`: why its last step finished, its last text, the files its `edit` and `write` tools
 //! got.
 
-use super::Said;
+use super::said::Said;
 use super::stream::{Touched, event, events};
 
 #[derive(serde::Deserialize)]

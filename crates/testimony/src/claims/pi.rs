@@ -1,7 +1,7 @@
 //! Pi, `--mode json`: whether the agent settled, why its last message stopped, the files its `edit` and `write` tools
 //! got.
 
-use super::Said;
+use super::said::Said;
 use super::stream::{Few, Last, Touched, event, events};
 
 #[derive(serde::Deserialize)]

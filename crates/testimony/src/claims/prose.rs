@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 use contract::claim::{Saying, Speech};
 use regex_lite::Regex;
 
-use super::MAX_CLAIMS;
 use super::patterns::{About, PATTERNS, Pattern};
+use super::said::MAX_CLAIMS;
 use super::stream::{once_each, tail};
 
 static TABLE: LazyLock<Vec<Loaded>> =

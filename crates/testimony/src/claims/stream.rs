@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
-use super::MAX_FILES;
+use super::said::MAX_FILES;
 
 /// Bytes of a last message that are looked at. A summary is far shorter.
 pub(super) const MAX_PROSE: usize = 32 * 1024;

@@ -3,8 +3,7 @@
 //! Read only to find reasons against a control: an expression that picks tests, options that choose among them. A script after
 //! `sh -c` and the one that npm runs are looked into; what `make` does stays unknown.
 
-use super::Room;
-use super::tree::{Tree, joined, name_of};
+use super::tree::{Room, Tree, joined, name_of};
 
 /// The commands of an argv, each as words.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::command::{Arguments, Filter};
 use super::tree::{Tree, folder_of, joined, name_of};
-use super::{ControlTest, Wanted, capital};
+use super::wanted::{ControlTest, Wanted, capital};
 
 const WITH_VALUE: [&str; 14] = [
     "-run",

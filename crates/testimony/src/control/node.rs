@@ -5,7 +5,7 @@
 
 use super::command::{Arguments, Filter};
 use super::tree::{Tree, folder_of, joined, name_of};
-use super::{ControlTest, Wanted};
+use super::wanted::{ControlTest, Wanted};
 
 const WITH_VALUE: [&str; 15] = [
     "--test-name-pattern",

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use super::command::Commands;
 use super::rust::{source_of_cargo, source_of_nextest};
 use super::rust_packages::packages;
+use super::tree::Room;
 use super::tree::{Tree, folder_of};
-use super::{Room, go, pytest, python};
+use super::{go, pytest, python};
 use crate::compare::function_of;
 use crate::results::{Runner, TestResults};
 

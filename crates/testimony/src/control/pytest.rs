@@ -3,7 +3,7 @@
 use super::command::{Arguments, Filter};
 use super::python::{has_line, is_identifier, module};
 use super::tree::{Tree, joined, name_of};
-use super::{ControlTest, Wanted};
+use super::wanted::{ControlTest, Wanted};
 
 /// Options whose value is the next word.
 const WITH_VALUE: [&str; 20] = [

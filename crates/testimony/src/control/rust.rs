@@ -3,7 +3,7 @@
 use super::command::{Arguments, Filter};
 use super::rust_packages::{Kind, Package, announced, packages};
 use super::tree::{Tree, folder_of, name_of};
-use super::{ControlTest, Wanted, distinct};
+use super::wanted::{ControlTest, Wanted, distinct};
 
 const WITH_VALUE: [&str; 28] = [
     "-p",

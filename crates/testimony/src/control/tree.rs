@@ -2,10 +2,26 @@
 
 use std::collections::BTreeSet;
 
-use super::Room;
-
 /// Larger files are no place for a test.
 const LARGEST_FILE: usize = 4 << 20;
+
+/// Where a control test is made from.
+#[derive(Clone, Copy)]
+pub struct Room<'a> {
+    pub argv: &'a [String],
+    /// Working directory of the command relative to the repository root; empty for the root itself.
+    pub cwd: &'a str,
+    /// Every path of the exam's tree.
+    pub paths: &'a [String],
+    /// The content of one of them.
+    pub read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
+}
+
+impl std::fmt::Debug for Room<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Room").field("argv", &self.argv).field("cwd", &self.cwd).finish_non_exhaustive()
+    }
+}
 
 /// The exam's tree, seen from where the command runs.
 pub(super) struct Tree<'a> {

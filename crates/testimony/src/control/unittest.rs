@@ -3,7 +3,7 @@
 use super::command::{Arguments, Filter};
 use super::python::{has_line, module};
 use super::tree::{joined, name_of};
-use super::{ControlTest, Wanted, capital, distinct};
+use super::wanted::{ControlTest, Wanted, capital, distinct};
 
 const WITH_VALUE: [&str; 8] =
     ["-k", "-s", "--start-directory", "-p", "--pattern", "-t", "--top-level-directory", "--durations"];

@@ -3,8 +3,9 @@
 use contract::claim::{Claim, Saying, Source, Speech};
 use proptest::prelude::*;
 
+use super::super::MAX_TEXT;
+use super::super::said::{MAX_CLAIMS, MAX_FILES};
 use super::super::stream::{Few, MAX_PROSE};
-use super::super::{MAX_CLAIMS, MAX_FILES, MAX_TEXT};
 use super::{check, extract, good, judge};
 
 /// The bounds that hold for any output.

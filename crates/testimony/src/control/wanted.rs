@@ -1,0 +1,88 @@
+//! A control test, and what the part of each runner is given to make some.
+
+use std::collections::BTreeSet;
+
+use super::command::Commands;
+use super::tree::Tree;
+use crate::results::{Outcome, TestResults};
+
+/// Beyond this many places where tests ran none is looked at.
+const MOST_PLACES: usize = 500;
+
+/// An exam altered so that it must fail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ControlTest {
+    /// The file to write, relative to the repository root.
+    pub path: String,
+    /// Its whole new content.
+    pub content: Vec<u8>,
+    /// The random part of the test's identity.
+    pub name: String,
+}
+
+impl ControlTest {
+    /// True if the runner named it and saw it fail.
+    pub fn is_named_in(&self, results: &TestResults) -> bool {
+        results.failed().any(|identity| identity.to_ascii_lowercase().contains(&self.name))
+    }
+}
+
+/// What every runner's part is given.
+pub(super) struct Wanted<'a> {
+    pub(super) exam: &'a TestResults,
+    pub(super) tree: &'a Tree<'a>,
+    pub(super) commands: &'a Commands,
+    pub(super) name: &'a str,
+}
+
+impl<'a> Wanted<'a> {
+    /// Identities of tests that ran, those that passed first.
+    pub(super) fn ran(&self) -> impl Iterator<Item = &'a str> {
+        let of = |wanted: Outcome| {
+            let tests = self.exam.tests.iter().filter(move |(_, outcome)| **outcome == wanted);
+            tests.map(|(identity, _)| identity.as_str())
+        };
+        of(Outcome::Passed).chain(of(Outcome::Failed))
+    }
+
+    /// One test that ran for each place, as `place` tells it from the identity; not more than it is worth looking at.
+    pub(super) fn ran_in(&self, place: fn(&'a str) -> &'a str) -> impl Iterator<Item = &'a str> {
+        let mut seen = BTreeSet::new();
+        self.ran().filter(move |identity| seen.insert(place(identity))).take(MOST_PLACES)
+    }
+
+    /// A name for the test in the file of this number; none of them is part of another.
+    pub(super) fn name_of(&self, index: usize) -> String {
+        let letter = |digit: usize| char::from(b'a' + u8::try_from(digit % 26).unwrap_or_default());
+        format!("{}{}{}{}", self.name, letter(index / 676), letter(index / 26), letter(index))
+    }
+
+    /// A test for each of the files.
+    pub(super) fn each<P>(
+        &self,
+        places: Vec<P>,
+        control: impl Fn(&P, &str) -> Option<ControlTest>,
+    ) -> Vec<ControlTest> {
+        let places = places.iter().take(MOST_PLACES).enumerate();
+        places.filter_map(|(index, place)| control(place, &self.name_of(index))).collect()
+    }
+
+    /// The file with a test of this name at its end.
+    pub(super) fn appended(&self, path: &str, name: &str, addition: &str) -> Option<ControlTest> {
+        let mut content = self.tree.read(path)?;
+        content.extend_from_slice(addition.as_bytes());
+        Some(ControlTest { path: path.to_owned(), content, name: name.to_owned() })
+    }
+}
+
+/// A name with a capital.
+pub(super) fn capital(name: &str) -> String {
+    let (first, rest) = name.split_at(1);
+    format!("{}{rest}", first.to_ascii_uppercase())
+}
+
+/// Each once, in the order in which they came.
+pub(super) fn distinct(paths: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    paths.into_iter().filter(|path| seen.insert(path.clone())).collect()
+}

@@ -1,0 +1,125 @@
+//! Runners, outcomes, and the tests of one command by name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use contract::report::TestCounts;
+
+use super::tally::Parts;
+
+/// A runner whose words we can read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Runner {
+    Pytest,
+    Unittest,
+    Cargo,
+    Nextest,
+    Node,
+    Go,
+    Junit,
+}
+
+impl Runner {
+    /// The name that people know it by.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pytest => "pytest",
+            Self::Unittest => "unittest",
+            Self::Cargo => "cargo test",
+            Self::Nextest => "cargo nextest",
+            Self::Node => "node --test",
+            Self::Go => "go test",
+            Self::Junit => "a runner that writes JUnit XML",
+        }
+    }
+
+    /// True if a name that comes again may be another attempt at the same test. With the others it is another test.
+    pub(super) const fn retries(self) -> bool {
+        match self {
+            Self::Pytest | Self::Nextest | Self::Go | Self::Junit => true,
+            Self::Unittest | Self::Cargo | Self::Node => false,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    Passed,
+    Failed,
+    Skipped,
+}
+
+impl Outcome {
+    /// Whether the test ran at all.
+    pub fn executed(self) -> bool {
+        matches!(self, Self::Passed | Self::Failed)
+    }
+
+    /// Of two words about one test: a failure is never talked away, and neither is a skip.
+    pub(super) fn worse(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Failed, _) | (_, Self::Failed) => Self::Failed,
+            (Self::Skipped, _) | (_, Self::Skipped) => Self::Skipped,
+            (Self::Passed, Self::Passed) => Self::Passed,
+        }
+    }
+}
+
+/// The tests of one command. Where several runners spoke, `runner` is the one that executed most.
+///
+/// An identity that comes more than once is followed by ` ⟨2⟩`, ` ⟨3⟩`, those that ran first: which of the equals it was
+/// cannot be told, how many there were can.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct TestResults {
+    pub runner: Runner,
+    /// By identity. Empty where the runner gave only numbers; where it named a part of its tests, `counts` tells of more.
+    pub tests: BTreeMap<String, Outcome>,
+    pub counts: TestCounts,
+    /// Failures that no later attempt of the same test turned green, by the runner that told of them.
+    pub standing: BTreeMap<Runner, u64>,
+    /// Every runner that spoke.
+    pub runners: BTreeSet<Runner>,
+    /// Tests that were found, whether they ran or not.
+    pub collected: u64,
+    /// Files, modules and packages whose tests could not be loaded, as identities of their tests begin.
+    pub unloaded: BTreeSet<String>,
+    #[serde(skip)]
+    pub(super) parts: Parts,
+}
+
+impl TestResults {
+    /// Failures that stand, as this runner tells them; all of them where nobody knows which runner it is. What other runners
+    /// say in the same output was printed by a test.
+    pub fn standing_failures(&self, runner: Option<Runner>) -> u64 {
+        let told = self.standing.iter().filter(|(told_by, _)| runner.is_none_or(|runner| runner == **told_by));
+        told.map(|(_, failures)| failures).sum()
+    }
+
+    /// Results of tests by name that one runner told of, without their numbers in a summary.
+    pub fn of_tests(runner: Runner, tests: BTreeMap<String, Outcome>) -> Self {
+        let number = |wanted: Outcome| tests.values().filter(|outcome| **outcome == wanted).count() as u64;
+        let (passed, failed, skipped) = (number(Outcome::Passed), number(Outcome::Failed), number(Outcome::Skipped));
+        let counts = TestCounts { executed: passed + failed, passed, failed, skipped };
+        Self {
+            runner,
+            counts,
+            standing: BTreeMap::from_iter((failed > 0).then_some((runner, failed))),
+            runners: BTreeSet::from([runner]),
+            collected: tests.len() as u64,
+            unloaded: BTreeSet::new(),
+            tests,
+            parts: Parts::default(),
+        }
+    }
+
+    /// Words of these runners; None where none of them spoke. The rest of the same output was printed by a test.
+    pub fn only(&self, runners: &BTreeSet<Runner>) -> Option<Self> {
+        self.parts.of(runners)
+    }
+
+    /// Names of tests that failed.
+    pub fn failed(&self) -> impl Iterator<Item = &str> {
+        self.tests.iter().filter(|(_, outcome)| **outcome == Outcome::Failed).map(|(name, _)| name.as_str())
+    }
+}
