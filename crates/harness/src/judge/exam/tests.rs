@@ -7,7 +7,10 @@ mod desk;
 mod excused;
 mod facts;
 mod names;
+mod places;
+mod poisoned;
 mod put;
 mod reasons;
+mod trees;
 
 pub(super) use desk::Script;
