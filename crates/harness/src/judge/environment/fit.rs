@@ -64,3 +64,60 @@ fn covered_paths(layer: &Path, listing: &Listing) -> io::Result<Vec<Vec<u8>>> {
         Some(cut) => Err(io::Error::other(cut.in_words())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests make and read files of their own")]
+
+    use std::fs;
+
+    use tree::Entry;
+
+    use super::*;
+    use crate::run::tests::Trial;
+
+    fn make(root: &Path, names: &[&str]) {
+        for name in names {
+            let path = root.join(name);
+            fs::create_dir_all(if name.ends_with('/') { &path } else { path.parent().unwrap() }).unwrap();
+            if !name.ends_with('/') {
+                fs::write(path, "layer").unwrap();
+            }
+        }
+    }
+
+    /// What a layer has of a tree: it covers what is another thing there, and nothing else.
+    #[test]
+    fn files_of_the_tree_that_a_layer_covers_lie_on_top_of_it() {
+        let trial = Trial::new();
+        let store = Store::create(&trial.folder().join("store"), trial.harness.git.clone()).unwrap();
+        let entry = |mode| Entry { mode, oid: store.put_blob(b"tree").unwrap() };
+        let files = ["a", "d/x", "d/y", "folder/f", "folders", "turned"]
+            .map(|path| (path.as_bytes().to_vec(), entry(Mode::File)));
+        let mut listing = Listing(files.into());
+        listing.0.insert(b"sub".to_vec(), entry(Mode::Gitlink));
+        let fit = |names: &[&str]| {
+            let (files, on_top) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            make(files.path(), names);
+            let layer = Layer::of_files(files.path().to_owned());
+            let layers = fit_layer(&store, &listing, &layer, on_top.path().to_owned()).unwrap();
+            assert_eq!(layers.last(), Some(&layer.files));
+            let covered = covered_paths(files.path(), &listing).unwrap();
+            assert_eq!(layers.len(), if covered.is_empty() { 1 } else { 2 }, "{names:?}");
+            let restored = ["a", "d/x", "d/y", "folder/f", "folders", "turned"];
+            restored.into_iter().filter(|path| on_top.path().join(path).exists()).collect::<Vec<_>>()
+        };
+        for (layer, restored) in [
+            (&["new/deep/f", "d/new", "sub/"][..], &[][..]),
+            (&["d/x"], &["d/x"]),
+            (&["folder"], &["folder/f"]),
+            (&["turned/y"], &["turned"]),
+            (&["a", "d/y"], &["a", "d/y"]),
+        ] {
+            assert_eq!(fit(layer), restored, "{layer:?}");
+        }
+        let odd = tempfile::tempdir().unwrap();
+        make(odd.path(), &["sub"]);
+        assert_eq!(covered_paths(odd.path(), &listing).unwrap(), [b"sub".to_vec()], "a file where a submodule belongs");
+    }
+}

@@ -45,6 +45,23 @@ pub(crate) struct Layer {
     _held: Option<Arc<File>>,
 }
 
+#[cfg(test)]
+impl Layer {
+    /// A layer that some setup made, for tests that run none.
+    pub(crate) fn of_files(files: PathBuf) -> Self {
+        let record = SetupRecord {
+            key: Digest::ZERO,
+            tree: String::new(),
+            seen_tree: None,
+            on: None,
+            cached: true,
+            commands: Vec::new(),
+            network: Vec::new(),
+        };
+        Self { files, record, tried: Vec::new(), _held: None }
+    }
+}
+
 /// What making a layer comes to.
 #[derive(Debug)]
 pub(crate) enum Made {

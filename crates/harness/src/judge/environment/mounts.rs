@@ -113,3 +113,67 @@ fn read(entries: &[Entry], target: &str) -> io::Result<MountDigest> {
         bytes,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests make and read files of their own")]
+
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+    use crate::run::tests::Trial;
+
+    #[test]
+    fn a_digest_is_of_kinds_modes_names_and_contents() {
+        let trial = Trial::new();
+        let folder = trial.folder().join("mount");
+        fs::create_dir_all(folder.join("deep")).unwrap();
+        fs::write(folder.join("deep/a"), "four").unwrap();
+        fs::write(folder.join("b"), "seven..").unwrap();
+        let mounts = |target: &str| {
+            let mount = Mount { source: folder.display().to_string(), target: Some(target.to_owned()) };
+            digests(&trial.harness, &[mount]).unwrap().remove(0)
+        };
+        let first = mounts("/opt/x");
+        assert_eq!((first.target.as_str(), first.files, first.bytes), ("/opt/x", 2, 11));
+        let moved = mounts("/opt/y");
+        assert_eq!(
+            (moved.target.as_str(), moved.tree_sha256),
+            ("/opt/y", first.tree_sha256),
+            "known, at another place"
+        );
+        let changes: [&dyn Fn(); 4] = [
+            &|| fs::write(folder.join("b"), "eight...").unwrap(),
+            &|| fs::set_permissions(folder.join("b"), fs::Permissions::from_mode(0o755)).unwrap(),
+            &|| fs::rename(folder.join("b"), folder.join("c")).unwrap(),
+            &|| {
+                fs::remove_file(folder.join("c")).unwrap();
+                symlink("eight...", folder.join("c")).unwrap();
+            },
+        ];
+        let mut seen = vec![first.tree_sha256];
+        for (number, change) in changes.iter().enumerate() {
+            change();
+            let now = mounts("/opt/x").tree_sha256;
+            assert!(!seen.contains(&now), "change {number}");
+            seen.push(now);
+        }
+    }
+
+    #[test]
+    fn only_the_rights_of_a_file_and_its_kind_are_part_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "x").unwrap();
+        symlink("a", folder.path().join("l")).unwrap();
+        let mode = rustix::fs::Mode::from_raw_mode(0o644);
+        rustix::fs::mknodat(rustix::fs::CWD, folder.path().join("p"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        fs::set_permissions(folder.path().join("a"), fs::Permissions::from_mode(0o4751)).unwrap();
+        let mut entries = Vec::new();
+        list(folder.path(), String::new(), &mut entries).unwrap();
+        entries.sort_by(|one, other| one.below.cmp(&other.below));
+        let kinds: Vec<(&str, Kind)> = entries.iter().map(|entry| (entry.below.as_str(), entry.kind)).collect();
+        assert_eq!(kinds, [("a", Kind::File), ("l", Kind::Link), ("p", Kind::Other)]);
+        assert_eq!(entries[0].mode, 0o751);
+        assert_eq!(read(&entries, "/t").unwrap().bytes, 2, "a pipe has no content");
+    }
+}

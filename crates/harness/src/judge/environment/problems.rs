@@ -108,7 +108,85 @@ fn shortfall(mount: &Mount, text: &str, remedy: &str) -> Shortfall {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::home::task::Origin;
+    use crate::run::tests::contract;
+
+    /// What stands against an environment, without the words before the first back-quote.
+    fn found(environment: Value) -> Vec<String> {
+        let origin = Origin::Repository("/nowhere".into());
+        let contract =
+            contract(json!({"environment": environment, "verification_commands": [{"argv": ["make", "-C/etc/go"]}]}));
+        let task = Task { contract, origin, fake: None, required_events: Vec::new(), expect: None };
+        problems(&Tools::default(), &task).into_iter().map(|problem| problem.text).collect()
+    }
+
+    fn mounts(mounts: &[(&str, Option<&str>)]) -> Value {
+        let mount = |(source, target): &(&str, Option<&str>)| match target {
+            Some(target) => json!({"source": source, "target": target}),
+            None => json!({"source": source}),
+        };
+        json!({"mounts": mounts.iter().map(mount).collect::<Vec<_>>()})
+    }
+
+    #[test]
+    fn a_mount_alone() {
+        for (source, target, problem) in [
+            ("/usr", None, None),
+            ("/usr", Some("/opt/x"), None),
+            ("usr", None, Some("needs absolute paths without `..`")),
+            ("/usr", Some("opt"), Some("needs absolute paths without `..`")),
+            ("/usr", Some("/opt/../x"), Some("needs absolute paths without `..`")),
+            ("/", None, Some("has a source that no sandbox shows")),
+            ("/proc", None, Some("has a source that no sandbox shows")),
+            ("/usr", Some("/workspace/x"), Some("has a target where the sandbox has something of its own: /workspace")),
+            ("/no/such/folder", None, Some("has a source that is not there")),
+        ] {
+            let mount = Mount { source: source.to_owned(), target: target.map(str::to_owned) };
+            let text = problem_of(&mount).map(|problem| problem.text);
+            assert_eq!(text.is_some(), problem.is_some(), "{source} {target:?}: {text:?}");
+            assert!(text.iter().all(|text| text.ends_with(problem.unwrap())), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_mount_beside_others() {
+        let text = |mounted: &[(&str, Option<&str>)]| found(mounts(mounted));
+        assert_eq!(text(&[("/usr", Some("/opt/x")), ("/bin", Some("/opt/y"))]), [""; 0]);
+        let same = "environment.mounts `/bin -> /opt/x` has the same target as `/usr`";
+        assert_eq!(text(&[("/usr", Some("/opt/x")), ("/bin", Some("/opt/x"))]), [same], "said once, of the later");
+        assert_eq!(text(&[("/usr", Some("/opt/x")), ("/usr", Some("/opt/x"))]), [""; 0], "the same twice");
+        let inside = "environment.mounts `/bin -> /opt/x/none` lies in the mount at `/opt/x`, which is read-only and has no `none`";
+        assert_eq!(text(&[("/usr", Some("/opt/x")), ("/bin", Some("/opt/x/none"))]), [inside]);
+        assert_eq!(text(&[("/usr", Some("/opt/x")), ("/bin", Some("/opt/x/bin"))]), [""; 0], "it has a place for it");
+    }
+
+    #[test]
+    fn a_search_path_that_the_sandbox_does_not_show() {
+        let path = |path: &str| found(json!({"path": [path]}));
+        assert_eq!(path("/no/such"), ["environment.path `/no/such` is not visible in the sandbox"]);
+        assert_eq!(path("/usr/bin"), [""; 0]);
+        assert_eq!(path("tools/bin"), [""; 0], "of the tree");
+    }
+
+    /// A mount that has moved is named by a path that is another thing inside.
+    #[test]
+    fn names_of_a_mount_that_has_moved() {
+        let moved = json!({"mounts": [{"source": "/etc"}], "variables": {"ROOT": "/etc/x"}, "setup": [{"argv": ["/etc/y", "/etc/z"]}]});
+        let lost = |place: &str| format!("{place} names `/etc`, which the sandbox shows elsewhere");
+        let all = found(moved);
+        assert_eq!(
+            all,
+            [lost("environment.variables ROOT"), lost("a command")],
+            "once for all commands, and not for a program"
+        );
+        assert_eq!(
+            found(json!({"mounts": [{"source": "/etc", "target": "/opt/x"}], "variables": {"ROOT": "/etc/x"}})),
+            [""; 0]
+        );
+    }
 
     #[test]
     fn a_path_is_told_from_its_neighbours() {

@@ -158,6 +158,37 @@ mod tests {
         assert_ne!(fs::metadata(tree.join("a")).unwrap().mtime(), TIME.tv_sec, "the tree is as it was");
     }
 
+    /// A hole hides what lies beneath it: a layer beneath has something there, a tree never does.
+    #[test]
+    fn a_hole_stays_only_above_another_layer() {
+        for (beneath, is_there) in [(Beneath::Nothing, false), (Beneath::Layer, true)] {
+            let scratch = Scratch::new();
+            let (tree, layer) = (scratch.0.join("tree"), scratch.0.join("layer"));
+            make(&tree, &["gone"]);
+            make(&layer, &["new"]);
+            let hole = |name: &str| {
+                let (kind, mode) = (FileType::CharacterDevice, rustix::fs::Mode::empty());
+                rustix::fs::mknodat(rustix::fs::CWD, layer.join(name), kind, mode, 0).unwrap();
+            };
+            hole("gone");
+            hole("hole");
+            settle(&layer, &tree, beneath).unwrap();
+            assert_eq!(fs::symlink_metadata(layer.join("hole")).is_ok(), is_there, "{beneath:?}");
+            assert!(fs::symlink_metadata(layer.join("gone")).is_err(), "{beneath:?}: the tree's own shows again");
+        }
+    }
+
+    #[test]
+    fn what_setup_wrote_is_removed_whatever_its_modes() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let scratch = Scratch::new();
+        let layer = scratch.0.join("layer");
+        make(&layer, &["shut/file"]);
+        fs::set_permissions(layer.join("shut"), fs::Permissions::from_mode(0o500)).unwrap();
+        discard(&layer);
+        assert!(fs::symlink_metadata(&layer).is_err());
+    }
+
     /// Gone with the test.
     struct Scratch(PathBuf);
 

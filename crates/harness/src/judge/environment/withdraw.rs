@@ -89,3 +89,58 @@ fn uncover_exam(dir: BorrowedFd<'_>, path: &[u8], exam: &ExamFiles<'_>, base: &P
     }
     Ok(Next::Pass)
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests make and read files of their own")]
+
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use contract::Ecosystem;
+    use serde_json::json;
+    use tree::{Entry, Mode, Oid};
+
+    use super::*;
+    use crate::run::tests::contract;
+
+    fn write(root: &Path, path: &str, text: &str) {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        match text.strip_prefix("-> ") {
+            Some(target) => symlink(target, path).unwrap(),
+            None => fs::write(path, text).unwrap(),
+        }
+    }
+
+    /// One path of a layer: its content there and in the baseline's layer, and true if it is withdrawn.
+    #[test]
+    fn files_of_the_exam_stay_as_the_baselines_layer_has_them() {
+        let entry = Entry { mode: Mode::File, oid: Oid([1; 20]) };
+        let tree = ["app.py", "tests/test_a.py"].map(|path| (path.as_bytes().to_vec(), entry));
+        let (baseline, rules) = (Listing(tree.into()), contract(json!({})).path_rules(&[Ecosystem::Python]).unwrap());
+        for (path, now, before, is_withdrawn) in [
+            ("tests/conftest.py", "x", None, true),
+            ("tests/conftest.py", "x", Some("y"), true),
+            ("tests/conftest.py", "x", Some("x"), false),
+            ("tests/conftest.py", "-> a", Some("-> a"), false),
+            ("tests/conftest.py", "-> a", Some("-> b"), true),
+            ("tests/conftest.py", "-> a", Some("a"), true),
+            ("src/helper.py", "x", None, false),
+            ("fresh/test_b.py", "x", None, true),
+            ("gen/test_b.py", "x", Some("y"), false),
+            (".venv/lib/test_b.py", "x", Some("y"), false),
+            (".venv/lib/sitecustomize.py", "x", Some("y"), true),
+            ("fixtures/a.json", "x", Some("y"), true),
+            ("node_modules/a/fixtures/a.json", "x", Some("y"), false),
+        ] {
+            let (layer, base) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            write(layer.path(), path, now);
+            before.iter().for_each(|text| write(base.path(), path, text));
+            let exam = ExamFiles { rules: &rules, baseline: &baseline };
+            let withdrawn = withdraw_exam_files(layer.path(), base.path(), &exam).unwrap();
+            assert_eq!(withdrawn, if is_withdrawn { vec![path] } else { Vec::new() }, "{path} {now} {before:?}");
+            assert_eq!(fs::symlink_metadata(layer.path().join(path)).is_err(), is_withdrawn, "{path} {now} {before:?}");
+        }
+    }
+}

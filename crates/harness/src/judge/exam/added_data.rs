@@ -32,7 +32,7 @@ impl Examiner<'_> {
         Ok((with_data, ran))
     }
 
-    fn with_added_data(&self, exam: &Listing) -> Listing {
+    pub(super) fn with_added_data(&self, exam: &Listing) -> Listing {
         let Trees { baseline, result, .. } = self.trees;
         let mut with_data = exam.clone();
         let is_lacking = |path: &Vec<u8>| !baseline.0.contains_key(path) && !exam.0.contains_key(path);

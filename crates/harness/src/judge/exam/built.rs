@@ -190,3 +190,6 @@ fn read_entry(entry: &Entry<'_>) -> io::Result<Vec<u8>> {
     }
     Ok(read_beneath(entry.dir, entry.name, LARGEST)?.unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,27 +21,32 @@ impl Examiner<'_> {
 
     /// Keeps what was tried by the command of this index, as far as the same command did not try it on the baseline.
     pub(super) fn hold_conduct_against(&mut self, index: usize) {
-        let known = self.before.commands.get(index).map(|before| &before.tried);
-        let new = self.tried().into_iter().filter(|attempt| {
-            attempt.judged != AttemptVerdict::Note && !known.is_some_and(|known| known.contains(&sort_of(attempt)))
-        });
-        let noted = |attempt: Attempt| match attempt.judged {
-            AttemptVerdict::ForbiddenAction => Attempt { judged: AttemptVerdict::Note, ..attempt },
-            AttemptVerdict::Violation | AttemptVerdict::Note => attempt,
-        };
-        let new: Vec<Attempt> = new.map(noted).collect();
-        self.found.attempts.extend(new);
+        let known = self.before.commands.get(index).into_iter().flat_map(|before| &before.tried);
+        let new = new_attempts(self.tried(), known);
+        self.found.attempts.extend(new.into_iter().map(note_action));
     }
 
     /// Keeps what setup and build of a judged tree tried, as far as neither did on the baseline.
     pub(super) fn hold_room_conduct(&mut self, room: &Room) {
         let commands = self.before.commands.iter().flat_map(|before| &before.tried);
-        let before = commands.chain(self.furnished.layer.iter().flat_map(|layer| &layer.tried));
-        let known: Vec<&String> = before.collect();
-        let new = room.attempts.iter().filter(|attempt| {
-            attempt.judged != AttemptVerdict::Note && !known.iter().any(|known| **known == sort_of(attempt))
-        });
-        let new: Vec<Attempt> = new.cloned().collect();
+        let known = commands.chain(self.furnished.layer.iter().flat_map(|layer| &layer.tried));
+        let new = new_attempts(room.attempts.clone(), known);
         self.found.attempts.extend(new);
+    }
+}
+
+/// Attempts that count and whose sort is not known.
+fn new_attempts<'k>(mut tried: Vec<Attempt>, known: impl Iterator<Item = &'k String>) -> Vec<Attempt> {
+    let known: Vec<&String> = known.collect();
+    let is_known = |attempt: &Attempt| known.iter().any(|known| **known == sort_of(attempt));
+    tried.retain(|attempt| attempt.judged != AttemptVerdict::Note && !is_known(attempt));
+    tried
+}
+
+/// An action that is forbidden to an engine is a note where a test tries it.
+fn note_action(attempt: Attempt) -> Attempt {
+    match attempt.judged {
+        AttemptVerdict::ForbiddenAction => Attempt { judged: AttemptVerdict::Note, ..attempt },
+        AttemptVerdict::Violation | AttemptVerdict::Note => attempt,
     }
 }

@@ -91,6 +91,31 @@ mod tests {
     }
 
     #[test]
+    fn words_that_only_look_like_a_missing_tool() {
+        for line in [
+            "make: a b: No such file or directory",
+            "make: *** x: Permission denied",
+            "make: : command not found",
+            "make: x: is up to date",
+        ] {
+            assert_eq!(make_program(line), None, "{line}");
+        }
+        assert_eq!(make_program("make: x: command not found").as_deref(), Some("x"), "control");
+        assert_eq!(cargo_command("error: no such subcommand: `x`").as_deref(), Some("cargo x"), "of older ones");
+    }
+
+    #[test]
+    fn lines_go_from_the_front_until_the_rest_is_short_enough() {
+        let line = |letter: &str, length: usize| letter.repeat(length);
+        let exact = format!("{}\n{}\n", line("a", 500), line("b", 500));
+        assert_eq!(last_lines(exact.as_bytes()).len(), LONGEST, "as long as may be, and a newline less");
+        let longer = format!("{}\n{}\n", line("a", 501), line("b", 500));
+        assert_eq!(last_lines(longer.as_bytes()), line("b", 500));
+        let one = line("c", 2000);
+        assert_eq!(last_lines(one.as_bytes()), line("c", LONGEST));
+    }
+
+    #[test]
     fn the_end_is_short_and_plain() {
         assert_eq!(last_lines(b"a\n\n  b\x1b[31m \n"), "a\n  b␛[31m");
         let many: String = (0..100).map(|line| format!("{line}\n")).collect();

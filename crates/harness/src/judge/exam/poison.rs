@@ -155,7 +155,7 @@ impl Examiner<'_> {
     }
 
     /// Tells the files that a setup or a build could have made products of.
-    fn sources_seen(&self) -> Result<impl Fn(&[u8]) -> bool + use<>, Stopped> {
+    pub(super) fn sources_seen(&self) -> Result<impl Fn(&[u8]) -> bool + use<>, Stopped> {
         let environment = &self.setting.contract.environment;
         let all = !environment.build.is_empty() || !environment.setup.is_empty() && environment.setup_inputs.is_empty();
         let inputs = SetupInputs::read(&environment.setup_inputs)?;
@@ -190,7 +190,7 @@ impl Examiner<'_> {
 }
 
 /// True if a command ended as before, ran what it ran before, and nothing failed that did not fail before.
-fn passes_like(before: &Ran, now: &Ran) -> bool {
+pub(super) fn passes_like(before: &Ran, now: &Ran) -> bool {
     let terms = Terms { may_go: &[], is_relaxed: &|_| false, known_runner: before.tests.is_some() };
     let compared = compare(before.tests.as_ref(), now.tests.as_ref(), &terms);
     let failed = |ran: &Ran| -> BTreeSet<String> {
