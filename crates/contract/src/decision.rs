@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+pub use sandbox_facts::Profile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -63,32 +64,6 @@ gates! {
 impl fmt::Display for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.id())
-    }
-}
-
-/// The sandbox profiles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(title = "sandbox profile")]
-pub enum Profile {
-    None,
-    Landlock,
-    Strict,
-}
-
-impl Profile {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Landlock => "landlock",
-            Self::Strict => "strict",
-        }
-    }
-}
-
-impl fmt::Display for Profile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

@@ -1,9 +1,13 @@
 //! `sandbox.json`: what was asked for, what was applied, what was tried from inside, what the recorders saw.
 //!
-//! The names and shapes of what was measured are those of the sandbox itself; nothing is renamed on the way here.
+//! The names and shapes of what was measured are those of the sandbox itself, [`sandbox_facts`]; nothing is renamed on the way here.
 
 use std::ops::Range;
 
+pub use sandbox_facts::{
+    CanaryTouch, Connection, ENTRIES_KEPT, ExecutedFile, Execution, FileKind, HeldLimit, LimitBy, LimitKind,
+    MountRecord, ObservedConduct, Posture, Probe, RecorderKind, RecorderState, RefusedCall, SandboxIds,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +19,7 @@ use crate::task::ForbiddenAction;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "Sandbox of a run", rename = "SandboxDocument")]
 #[serde(deny_unknown_fields)]
-pub struct SandboxDocument<T = String> {
+pub struct SandboxDocument<L = HeldLimit, P = Posture, C = Cell> {
     pub schema_version: String,
     pub asked: Profile,
     /// What was applied, or `none` where nothing ran.
@@ -28,13 +32,13 @@ pub struct SandboxDocument<T = String> {
     pub variables: Vec<String>,
     pub wall_seconds: u64,
     /// Limits of the engine; the others' are in their postures.
-    pub limits: Vec<HeldLimit<T>>,
+    pub limits: Vec<L>,
     /// Limits of the contract that nothing holds.
     pub not_enforced: Vec<String>,
     /// Each different way in which something was confined, once.
-    pub postures: Vec<Posture<T>>,
+    pub postures: Vec<P>,
     /// Everything that was started in a sandbox of its own, in order.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<C>,
     /// What the recorders saw and what it counts as.
     pub attempts: Vec<Attempt>,
     /// What of the contract's environment was used.
@@ -52,181 +56,25 @@ pub fn probe_sha256(postures: &[u8]) -> Option<Digest> {
     (postures != b"[]").then(|| Digest::of(postures))
 }
 
-/// What held around a program, and the proof that was taken from inside before it started.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Posture")]
-pub struct Posture<T = String> {
-    pub profile: Profile,
-    pub namespaces: Vec<T>,
-    /// `None` where the kernel has none that can be used.
-    pub landlock_abi: Option<u32>,
-    pub seccomp: Seccomp,
-    pub mounts: Vec<MountRecord<T>>,
-    pub limits: Vec<HeldLimit<T>>,
-    pub recorders: Vec<RecorderState<T>>,
-    pub probes: Vec<Probe<T>>,
-}
-
-/// The one user there is inside, and who that is for the kernel.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Ids {
-    pub inner_uid: u32,
-    pub outer_uid: u32,
-    pub inner_gid: u32,
-    pub outer_gid: u32,
-    /// An ordinary user cannot give up supplementary groups: their rights to visible files stay.
-    pub groups_kept: bool,
-    /// How the program comes to own the workspace: `same`, `idmapped`, `changed`.
-    pub ownership: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Seccomp {
-    pub instructions: u32,
-    /// Whether refused calls are recorded, or only refused.
-    pub recorded: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "MountRecord")]
-pub struct MountRecord<T = String> {
-    pub target: T,
-    pub kind: T,
-    pub access: T,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "HeldLimit")]
-pub struct HeldLimit<T = String> {
-    pub kind: T,
-    /// What holds it: `rlimit`, `cgroup`, `tmpfs`, `watched`.
-    pub by: T,
-    pub value: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "RecorderState")]
-pub struct RecorderState<T = String> {
-    pub recorder: T,
-    /// Why it does not run; `None` if it does.
-    pub missing: Option<T>,
-}
-
-/// Something that must not work, tried from inside.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Probe")]
-pub struct Probe<T = String> {
-    pub name: T,
-    pub refused: bool,
-    pub detail: T,
-}
-
 /// One program and its sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Cell {
+#[schemars(rename = "Cell")]
+pub struct Cell<I = SandboxIds, K = LimitKind> {
     /// `engine`, `setup 1`, or the name of the check.
     pub name: String,
     /// Which of the postures.
     pub posture: usize,
-    pub ids: Ids,
-    pub limit_hits: Vec<String>,
-    pub seen: Seen,
+    pub ids: I,
+    #[schemars(with = "Vec<String>")]
+    pub limit_hits: Vec<K>,
+    pub seen: ObservedConduct,
 }
 
-/// What the recorders saw, each list bounded; the counts are not.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Seen {
-    pub refused: Vec<RefusedCall>,
-    pub executions: Vec<Execution>,
-    pub executions_total: u64,
-    pub connections: Vec<Connection>,
-    pub connections_total: u64,
-    pub canaries: Vec<CanaryTouch>,
-}
-
-/// Different entries that a recorder keeps in each of its lists; of executions, of each weight.
-pub const ENTRIES_KEPT: usize = 256;
-
-impl Seen {
-    /// Whether a recorder met more than it had room to list.
-    pub fn is_full(&self) -> bool {
-        let executions = sum_counts(self.executions.iter().map(|execution| execution.count));
-        let connections = sum_counts(self.connections.iter().map(|connection| connection.count));
-        self.refused.len() >= ENTRIES_KEPT || self.executions_total > executions || self.connections_total > connections
-    }
-}
-
-fn sum_counts(counts: impl Iterator<Item = u64>) -> u64 {
-    counts.fold(0, u64::saturating_add)
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RefusedCall {
-    pub name: String,
-    pub count: u64,
-    /// The kernel's name of the process that tried it first; the program's to choose.
-    pub comm: String,
-}
+/// Name of the engine's cell.
+pub const ENGINE_CELL: &str = "engine";
 
 /// Place of the workspace in a strict sandbox.
 pub const WORKSPACE: &str = "/workspace";
-
-/// A program that was to be executed, as the one that asked named it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Execution {
-    pub path: String,
-    /// The first of its arguments, each cut.
-    pub argv: Vec<String>,
-    /// The file that runs in the end, where path and arguments do not say it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<ExecutedFile>,
-    /// Directory that it is executed in, where it would count for something.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub directory: Option<String>,
-    pub count: u64,
-}
-
-/// A file that is executed, or that a dynamic loader is told to load.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ExecutedFile {
-    pub kind: FileKind,
-    /// Where it lies inside, links resolved; of a memory file the kernel's name for it. Cut.
-    pub path: String,
-    /// The interpreter that its first line names, and its argument.
-    pub interpreter: Vec<String>,
-    /// The known program whose content it has; of a script, whose content its interpreter has.
-    pub same_as: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FileKind {
-    Named,
-    /// Made without a name, or removed since.
-    Removed,
-    /// Of `memfd_create`.
-    Memory,
-    /// Reached in a way that only the caller could follow.
-    Unknown,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Connection {
-    pub address: String,
-    pub count: u64,
-    pub comm: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CanaryTouch {
-    /// Relative to the private home.
-    pub path: String,
-    /// 1 if it was, however often; the same for the others.
-    pub opened: u64,
-    pub read: u64,
-    /// Written, moved, removed or given other attributes.
-    pub changed: u64,
-}
 
 /// Something a program tried, and what it counts as.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

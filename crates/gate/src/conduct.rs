@@ -18,7 +18,8 @@ mod tests;
 use std::net::SocketAddr;
 
 use contract::sandbox::{
-    Attempt, AttemptKind, AttemptVerdict, CanaryTouch, Connection, ENTRIES_KEPT, Execution, RefusedCall, Seen,
+    Attempt, AttemptKind, AttemptVerdict, CanaryTouch, Connection, ENTRIES_KEPT, Execution, ObservedConduct,
+    RefusedCall,
 };
 use contract::task::ForbiddenAction;
 use contract::text::shown;
@@ -53,7 +54,7 @@ impl Counts {
 }
 
 /// Judges what was seen in one cell: the worst first, bounded.
-pub fn judge_conduct(cell: &str, seen: &Seen) -> Vec<Attempt> {
+pub fn judge_conduct(cell: &str, seen: &ObservedConduct) -> Vec<Attempt> {
     let executions = seen.executions.iter().filter_map(|execution| execution::judge(cell, execution));
     let calls = seen.refused.iter().map(|refused| refused_call(cell, refused));
     let connections = seen.connections.iter().filter_map(|connection| connection_out(cell, connection));
@@ -101,7 +102,7 @@ fn canary(cell: &str, touch: &CanaryTouch) -> Option<Attempt> {
 
 /// What the recorders counted and did not list. A build runs more programs than a list holds. That many different calls
 /// that are refused come from a program that hides one of them behind the others.
-fn unlisted(cell: &str, seen: &Seen) -> impl Iterator<Item = Attempt> {
+fn unlisted(cell: &str, seen: &ObservedConduct) -> impl Iterator<Item = Attempt> {
     let executions = seen.executions.iter().fold(0_u64, |sum, execution| sum.saturating_add(execution.count));
     let connections = seen.connections.iter().fold(0_u64, |sum, connection| sum.saturating_add(connection.count));
     let more = |kind, total: u64, listed, what| {

@@ -130,7 +130,7 @@ fn run(
     let before = confined.applied().clone();
     let ended = confined.start(&mut watch).map_err(keep_cause)?;
     let mut cells = Cells::default();
-    cells.add("sandbox", &ended)?;
+    cells.add("sandbox", &ended);
     let attempts = cells.last().map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default();
     Ok(Looked {
         exit: exit_code(&ended),

@@ -4,11 +4,9 @@ use contract::decision::Profile;
 use contract::sandbox::{Attempt, AttemptVerdict, HeldLimit, SandboxDocument};
 use contract::{EventKind, Reason};
 use evidence::names;
-use sandbox::LimitRule;
 use serde_json::json;
 
 use crate::run::{RunFile, Stopped};
-use crate::sandboxes::same;
 use crate::supervise::wall;
 
 /// Attempts that become events; `sandbox.json` has more.
@@ -20,16 +18,16 @@ const NAMED: usize = 5;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EngineLimits<'a> {
     pub(crate) wall_seconds: Option<u64>,
-    pub(crate) limits: &'a [LimitRule],
+    pub(crate) limits: &'a [HeldLimit],
     pub(crate) leftovers: &'a [String],
 }
 
 /// `sandbox.json` of this run.
-pub(crate) fn document(run: &RunFile<'_>, engine: EngineLimits<'_>) -> Result<SandboxDocument, Stopped> {
+pub(crate) fn document(run: &RunFile<'_>, engine: EngineLimits<'_>) -> SandboxDocument {
     let sandboxes = &run.sandboxes;
     let confined = sandboxes.applied() != Profile::None;
     let unlimited = ["processes", "disk_bytes_of_the_tree"].map(str::to_owned);
-    Ok(SandboxDocument {
+    SandboxDocument {
         schema_version: contract::BUNDLE_VERSION.to_owned(),
         asked: run.ask.sandbox,
         applied: sandboxes.applied(),
@@ -38,14 +36,14 @@ pub(crate) fn document(run: &RunFile<'_>, engine: EngineLimits<'_>) -> Result<Sa
         path: run.setting().path().iter().map(|dir| dir.display().to_string()).collect(),
         variables: run.setting().variables(),
         wall_seconds: engine.wall_seconds.unwrap_or(wall(run).as_secs()),
-        limits: same::<Vec<HeldLimit>>(&engine.limits)?,
+        limits: engine.limits.to_vec(),
         not_enforced: if confined { Vec::new() } else { unlimited.to_vec() },
         postures: sandboxes.postures().to_vec(),
         cells: sandboxes.cells().to_vec(),
         attempts: sandboxes.attempts().to_vec(),
         environment: sandboxes.environment().clone(),
         leftover_processes: engine.leftovers.to_vec(),
-    })
+    }
 }
 
 /// Makes attempts part of the run: what counts against it becomes blockers, and each becomes an event.

@@ -1,7 +1,7 @@
 //! What the recorder of executions is told of them: which count, by the same tables that judge the run, and which programs it is to
 //! recognise by content.
 
-use contract::sandbox::{AttemptVerdict, ExecutedFile, Execution, FileKind};
+use contract::sandbox::{AttemptVerdict, Execution};
 use gate::conduct::{judge_execution, known_programs};
 use sandbox::{ExecutionRules, Weight};
 
@@ -10,29 +10,12 @@ pub fn execution_rules() -> ExecutionRules {
     ExecutionRules { weigh, programs: known_programs }
 }
 
-fn weigh(execution: &sandbox::Execution) -> Weight {
-    match judge_execution(&as_recorded(execution)) {
+fn weigh(execution: &Execution) -> Weight {
+    match judge_execution(execution) {
         None => Weight::Nothing,
         Some(AttemptVerdict::Note) => Weight::Note,
         Some(AttemptVerdict::ForbiddenAction | AttemptVerdict::Violation) => Weight::Grave,
     }
-}
-
-/// The execution as `sandbox.json` will have it.
-fn as_recorded(execution: &sandbox::Execution) -> Execution {
-    let file = execution.file.as_ref().map(|file| ExecutedFile {
-        kind: match file.kind {
-            sandbox::FileKind::Named => FileKind::Named,
-            sandbox::FileKind::Removed => FileKind::Removed,
-            sandbox::FileKind::Memory => FileKind::Memory,
-            sandbox::FileKind::Unknown => FileKind::Unknown,
-        },
-        path: file.path.clone(),
-        interpreter: file.interpreter.clone(),
-        same_as: file.same_as.clone(),
-    });
-    let directory = execution.directory.clone();
-    Execution { path: execution.path.clone(), argv: execution.argv.clone(), file, directory, count: execution.count }
 }
 
 #[cfg(test)]
@@ -57,11 +40,8 @@ mod tests {
         ] {
             let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
             let directory = directory.map(str::to_owned);
-            let execution =
-                sandbox::Execution { path: "/usr/bin/git".to_owned(), argv, file: None, directory, count: 1 };
+            let execution = Execution { path: "/usr/bin/git".to_owned(), argv, file: None, directory, count: 1 };
             assert_eq!(weigh(&execution), weight, "{line}");
-            let same: Execution = crate::sandboxes::same(&execution).unwrap();
-            assert_eq!(as_recorded(&execution), same);
         }
         assert!((execution_rules().programs)().contains(&"git"));
     }

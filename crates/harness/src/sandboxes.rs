@@ -1,11 +1,13 @@
 //! Record of a run's sandboxes: how each was confined, what was tried in it, and what environment it was given.
 
 use contract::decision::Profile;
-use contract::sandbox::{Attempt, Cell, EnvironmentRecord, MountDigest, Posture, SetupRecord};
+use contract::sandbox::{
+    Attempt, Cell, EnvironmentRecord, LimitBy, LimitKind, MountDigest, Posture, RecorderKind, RecorderState,
+    SetupRecord,
+};
 use contract::{Coverage, Event, EventKind};
 use evidence::names;
-use sandbox::{Applied, Ended};
-use serde::de::DeserializeOwned;
+use sandbox::Ended;
 use serde::{Deserialize, Serialize};
 
 use crate::run::{RunFile, Stopped};
@@ -19,31 +21,26 @@ pub(crate) struct Cells {
 
 impl Cells {
     /// Keeps what one of them came to. Without a sandbox there is nothing to keep.
-    pub(crate) fn add(&mut self, name: &str, ended: &Ended) -> Result<(), Stopped> {
-        let Some(applied) = &ended.applied else { return Ok(()) };
-        let posture = posture(applied)?;
-        let known = self.postures.iter().position(|known| *known == posture);
-        let index = known.unwrap_or(self.postures.len());
-        if known.is_none() {
-            self.postures.push(posture);
-        }
-        self.cells.push(Cell {
-            name: name.to_owned(),
-            posture: index,
-            ids: same(&applied.ids)?,
-            limit_hits: same(&ended.limit_hits)?,
-            seen: same(&applied.seen)?,
-        });
-        Ok(())
+    pub(crate) fn add(&mut self, name: &str, ended: &Ended) {
+        let Some(applied) = &ended.applied else { return };
+        let posture = self.place_posture(&applied.posture);
+        let (ids, seen) = (applied.ids, applied.seen.clone());
+        self.cells.push(Cell { name: name.to_owned(), posture, ids, limit_hits: ended.limit_hits.clone(), seen });
+    }
+
+    /// Index of the posture in the list, which holds each different one once.
+    fn place_posture(&mut self, posture: &Posture) -> usize {
+        let known = self.postures.iter().position(|known| known == posture);
+        known.unwrap_or_else(|| {
+            self.postures.push(posture.clone());
+            self.postures.len() - 1
+        })
     }
 
     pub(crate) fn extend(&mut self, more: Self) {
         for mut cell in more.cells {
             let Some(posture) = more.postures.get(cell.posture) else { continue };
-            cell.posture = self.postures.iter().position(|known| known == posture).unwrap_or_else(|| {
-                self.postures.push(posture.clone());
-                self.postures.len() - 1
-            });
+            cell.posture = self.place_posture(posture);
             self.cells.push(cell);
         }
     }
@@ -59,35 +56,17 @@ impl Cells {
 
     fn is_by_rlimit(&self) -> bool {
         let mut limits = self.postures.iter().flat_map(|posture| &posture.limits);
-        limits.any(|limit| limit.kind == "memory" && limit.by == "rlimit")
+        limits.any(|limit| limit.kind == LimitKind::Memory && limit.by == LimitBy::Rlimit)
     }
 
     fn sees_executions(&self) -> bool {
         let sees = |posture: &Posture| {
-            posture.recorders.iter().any(|state| state.recorder == "executions" && state.missing.is_none())
+            let runs = |state: &RecorderState| state.recorder == RecorderKind::Executions && state.missing.is_none();
+            posture.recorders.iter().any(runs)
         };
         // Of a sandbox that nothing came back from nobody knows what was tried in it.
         !self.cells.is_empty() && self.postures.iter().all(sees)
     }
-}
-
-/// Confinement of a program, as `sandbox.json` says it.
-pub(crate) fn posture(applied: &Applied) -> Result<Posture, Stopped> {
-    Ok(Posture {
-        profile: same(&applied.profile)?,
-        namespaces: same(&applied.namespaces)?,
-        landlock_abi: applied.landlock_abi,
-        seccomp: same(&applied.seccomp)?,
-        mounts: same(&applied.mounts)?,
-        limits: same(&applied.limits)?,
-        recorders: same(&applied.recorders)?,
-        probes: same(&applied.probes)?,
-    })
-}
-
-/// The same value as a type of the document, which has the sandbox's own names.
-pub(crate) fn same<T: DeserializeOwned>(value: &impl Serialize) -> Result<T, Stopped> {
-    Ok(serde_json::from_value(serde_json::to_value(value)?)?)
 }
 
 /// Everything that the sandboxes of one run came to.

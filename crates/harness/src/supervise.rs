@@ -15,7 +15,6 @@ use crate::journal::Journal;
 use crate::placement::Places;
 use crate::quarters::Quarters;
 use crate::run::{RunFile, Stopped};
-use crate::sandboxes::posture;
 
 /// The variable by which processes of a run are found when nobody supervises them any more.
 pub(crate) const MARKER: &str = "CTO_RUN_MARK";
@@ -144,7 +143,7 @@ impl Setting<'_> {
         let confined = stage.confine(spec)?;
         // Only a run that goes on has notes; a sealed one is looked at again without any.
         if self.harness.home.active_run(self.run_id).own_exists() {
-            let _ = Journal::of(&self.harness.home, self.run_id).note_posture(&posture(confined.applied())?);
+            let _ = Journal::of(&self.harness.home, self.run_id).note_posture(&confined.applied().posture);
         }
         Ok(confined)
     }

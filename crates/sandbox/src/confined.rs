@@ -55,7 +55,7 @@ impl Confined {
         let received = if told { receive(&control) } else { Err(io::ErrorKind::BrokenPipe.into()) };
         match received {
             Ok((Prepared::Ready { mut applied, death, listener, upper, segments }, fds, rest)) => {
-                applied.limits.extend(spec.watched.iter().flat_map(Watched::rules));
+                applied.posture.limits.extend(spec.watched.iter().flat_map(Watched::rules));
                 let mut fds = fds.into_iter();
                 let death = death.then(|| fds.next()).flatten();
                 let listener = listener.then(|| fds.next()).flatten().map(TcpListener::from);
@@ -107,7 +107,7 @@ impl Confined {
     fn holders(&self, watched: &Watched, segments: Option<OwnedFd>) -> Result<Holders, SuperviseError> {
         let (stage, _) = self.waiting.as_ref().ok_or_else(|| SuperviseError::bad_spec("the stage is gone"))?;
         let charged =
-            self.applied.limits.iter().any(|rule| rule.kind == LimitKind::Memory && rule.by == LimitBy::Cgroup);
+            self.applied.posture.limits.iter().any(|rule| rule.kind == LimitKind::Memory && rule.by == LimitBy::Cgroup);
         let counted = || Memory::Counted { segments: segments.map(File::from) };
         let memory = if charged { Memory::Charged } else { counted() };
         Ok(Holders::new(stage_pid(stage)?, self.spec.confinement.as_ref(), watched, memory))

@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use sandbox_facts::Access;
 use serde::{Deserialize, Serialize};
 
 use crate::SuperviseError;
@@ -11,14 +12,6 @@ const CANARIES_MAX: usize = 24;
 
 /// Where the private home lies inside unless the confinement says otherwise.
 pub const HOME_DEFAULT: &str = "/home/user";
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Profile {
-    /// Process tree and rlimits only.
-    None,
-    Strict,
-}
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
@@ -79,13 +72,6 @@ pub struct Mount {
     pub source: PathBuf,
     pub target: PathBuf,
     pub access: Access,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Access {
-    ReadOnly,
-    ReadWrite,
 }
 
 /// A decoy under the private home. Whoever opens it is recorded.

@@ -1,6 +1,6 @@
 //! What the caller of the stage knows of executions: which of them count, and which programs are recognised by content.
 
-use crate::applied::Execution;
+use sandbox_facts::Execution;
 
 /// Given to [`crate::stage_main`], because this crate does not know what an execution stands for.
 #[derive(Debug, Clone, Copy)]

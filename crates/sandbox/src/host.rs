@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sandbox_facts::Ownership;
 use serde::Serialize;
 use untrusted_fs::own_files;
 
-use crate::applied::Ownership;
 use crate::confinement::{Confinement, Space, Upper, Workspace, WorkspaceFrom};
 use crate::kernel::landlock;
 use crate::strict::cgroup;
@@ -96,7 +96,7 @@ pub fn probe_host(supervisor: &Supervisor, scratch: &Path) -> Availability {
     Availability {
         overlay: built.map(|_| try_build(supervisor, scratch, layers()).is_ok()),
         ownership: built.map(|applied| applied.ids.ownership),
-        recorded: built.map(|applied| applied.seccomp.recorded),
+        recorded: built.map(|applied| applied.posture.seccomp.recorded),
         kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
         landlock_abi: landlock::abi().ok(),
         cgroups: cgroup::places(),

@@ -40,22 +40,20 @@ mod usage;
 mod watched;
 mod wire;
 
-pub use applied::{
-    Applied, CanaryTouch, Connection, ExecutedFile, Execution, FileKind, Ids, MountKind, MountRecord, Namespace,
-    Ownership, Probe, Recorder, RecorderState, Refused, Seccomp, Seen,
-};
+pub use applied::Applied;
 pub use confined::Confined;
-pub use confinement::{
-    Access, Canary, Confinement, HOME_DEFAULT, Mount, Profile, Space, Upper, Workspace, WorkspaceFrom,
-};
+pub use confinement::{Canary, Confinement, HOME_DEFAULT, Mount, Space, Upper, Workspace, WorkspaceFrom};
 pub use ended::{Cpu, Ended, How, Leftovers, SpawnFailure, SpawnFailureKind};
 pub use error::SuperviseError;
 pub use execution_rules::{ExecutionRules, Weight};
 pub use host::{Availability, CgroupVersion, GroupPlace, MissingFeature, Shortfall, probe_host};
 pub use kept::Kept;
-pub use limits::{LimitBy, LimitKind, LimitRule, Limits};
+pub use limits::Limits;
 pub use lines::{LINE_MAX, Line, Stream};
 pub use program::find_program;
+pub use sandbox_facts::{
+    Access, Execution, FileKind, HeldLimit, LimitBy, LimitKind, Namespace, Ownership, Probe, RecorderKind,
+};
 pub use spec::{KEEP_DEFAULT, Spec};
 pub use stage::stage_main;
 pub use strict::{ConfineFailure, ConfineStep};

@@ -3,6 +3,7 @@
 use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use sandbox_facts::{HeldLimit, LimitBy, LimitKind};
 use serde::{Deserialize, Serialize};
 
 /// The stage lives under the same limits as the program it starts; below these it could not finish its own work.
@@ -17,46 +18,10 @@ pub struct Limits {
     pub open_files: Option<u64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LimitKind {
-    Memory,
-    FileSize,
-    OpenFiles,
-    CoreSize,
-    /// Processes and threads of the tree.
-    Processes,
-    /// Bytes written to places in memory, or to watched directories.
-    Disk,
-    /// Files and directories in them.
-    Inodes,
-}
-
-/// How a limit is enforced. An rlimit holds for each process, not for the tree: many small processes pass it. The exception is
-/// [`LimitKind::Processes`], which counts a user's processes, and within a user namespace that means the tree's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LimitBy {
-    Rlimit,
-    /// For the tree as a whole.
-    Cgroup,
-    /// The size of a file system in memory.
-    Tmpfs,
-    /// By looking while the program runs: what is written between two looks goes beyond it.
-    Watched,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LimitRule {
-    pub kind: LimitKind,
-    pub by: LimitBy,
-    pub value: u64,
-}
-
 impl Limits {
     /// The rules that will be set. [`crate::Ended::limits`] has those that were in force, which an inherited lower limit
     /// can make smaller.
-    pub fn rules(&self) -> Vec<LimitRule> {
+    pub fn rules(&self) -> Vec<HeldLimit> {
         let asked = [
             (LimitKind::Memory, self.memory_bytes.map(|n| n.max(MEMORY_FLOOR))),
             (LimitKind::FileSize, self.file_bytes),
@@ -64,22 +29,22 @@ impl Limits {
             // A core file would be written into the workspace, with whatever secret the process held.
             (LimitKind::CoreSize, Some(0)),
         ];
-        let rule = |(kind, value): (_, Option<u64>)| value.map(|value| LimitRule { kind, by: LimitBy::Rlimit, value });
+        let rule = |(kind, value): (_, Option<u64>)| value.map(|value| HeldLimit { kind, by: LimitBy::Rlimit, value });
         asked.into_iter().filter_map(rule).collect()
     }
 }
 
 /// Sets the rules on this process, for it and all it starts, and returns what is in force.
-pub(crate) fn apply(rules: &[LimitRule]) -> io::Result<Vec<LimitRule>> {
+pub(crate) fn apply(rules: &[HeldLimit]) -> io::Result<Vec<HeldLimit>> {
     rules.iter().map(|rule| apply_one(*rule)).collect()
 }
 
-fn apply_one(rule: LimitRule) -> io::Result<LimitRule> {
+fn apply_one(rule: HeldLimit) -> io::Result<HeldLimit> {
     let resource = resource(rule.kind).ok_or(io::ErrorKind::Unsupported)?;
     // Soft and hard alike, so that the program cannot raise it again; never above what was inherited.
     let value = getrlimit(resource).maximum.map_or(rule.value, |hard| hard.min(rule.value));
     setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) })?;
-    Ok(LimitRule { value, ..rule })
+    Ok(HeldLimit { value, ..rule })
 }
 
 /// `None` for what no rlimit can hold.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::Pid;
+use sandbox_facts::Posture;
 
 use crate::death::{self, BURIAL};
 use crate::leaving::Leaving;
@@ -256,7 +257,7 @@ impl<'a> Run<'a> {
         report.limit_hits.extend(&disk_hits);
         let applied = self.applied.zip(report.records).map(|(applied, records)| brought_up(applied, records));
         let limits = match &applied {
-            Some(applied) => applied.limits.clone(),
+            Some(applied) => applied.posture.limits.clone(),
             None => report.limits.into_iter().chain(self.spec.watched.iter().flat_map(Watched::rules)).collect(),
         };
         Ended {
@@ -283,7 +284,8 @@ impl<'a> Run<'a> {
 
 /// What was applied, with what was seen since.
 fn brought_up(applied: Applied, records: Records) -> Applied {
-    Applied { recorders: records.recorders, seen: records.seen, ..applied }
+    let posture = Posture { recorders: records.recorders, ..applied.posture };
+    Applied { posture, seen: records.seen, ..applied }
 }
 
 fn lost(timed_out: bool, elapsed: Duration) -> Report {

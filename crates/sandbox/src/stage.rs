@@ -15,12 +15,13 @@ use rustix::fs::{Access, MemfdFlags, access, memfd_create};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, WaitStatus, getpid, pidfd_open, set_child_subreaper, setsid};
 use rustix::stdio::{dup2_stderr, dup2_stdout};
+use sandbox_facts::HeldLimit;
 use untrusted_fs::own_files::OwnOptions as _;
 
 use crate::supervisor::CONFINES;
 use crate::tree::{self, Reaper};
 use crate::wire::{self, Order, Report};
-use crate::{Cpu, ExecutionRules, How, LimitRule, SpawnFailure, SpawnFailureKind, limits, procs, strict};
+use crate::{Cpu, ExecutionRules, How, SpawnFailure, SpawnFailureKind, limits, procs, strict};
 
 /// Nothing was supervised, or the harness is gone and cannot be told.
 const NO_REPORT: u8 = 70;
@@ -96,7 +97,7 @@ fn take_stdin(control: &mut UnixStream, length: u64) -> io::Result<File> {
 
 struct Running {
     reaper: Reaper,
-    limits: Vec<LimitRule>,
+    limits: Vec<HeldLimit>,
     inherited_fds: Vec<u32>,
 }
 

@@ -13,12 +13,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel}
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
+use sandbox_facts::{HeldLimit, LimitBy, LimitKind};
 use serde::{Deserialize, Serialize};
 
 use crate::confinement::is_plain_absolute;
 use crate::unnamed::Holders;
 use crate::usage::{Measure, Root, Usage, measure};
-use crate::{LimitBy, LimitKind, LimitRule, Space, SuperviseError};
+use crate::{Space, SuperviseError};
 
 /// How often free space is looked at, and the least time between two walks.
 const STEP: Duration = Duration::from_millis(100);
@@ -52,8 +53,8 @@ impl Watched {
         Ok(())
     }
 
-    pub(crate) fn rules(&self) -> [LimitRule; 2] {
-        let rule = |kind, value| LimitRule { kind, by: LimitBy::Watched, value };
+    pub(crate) fn rules(&self) -> [HeldLimit; 2] {
+        let rule = |kind, value| HeldLimit { kind, by: LimitBy::Watched, value };
         [rule(LimitKind::Disk, self.space.bytes), rule(LimitKind::Inodes, self.space.inodes)]
     }
 }

@@ -7,13 +7,14 @@ use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sandbox_facts::{HeldLimit, LimitKind, ObservedConduct, Probe, RecorderState};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::applied::{Applied, Probe, RecorderState, Seen};
+use crate::applied::Applied;
 use crate::confinement::Confinement;
 use crate::strict::ConfineFailure;
-use crate::{Cpu, How, Leftovers, LimitKind, LimitRule, Spec};
+use crate::{Cpu, How, Leftovers, Spec};
 
 /// Far above any real order or report (the kernel refuses larger argument lists anyway).
 const FRAME_MAX: usize = 16 << 20;
@@ -26,7 +27,7 @@ pub(crate) struct Order {
     pub(crate) env: Vec<(String, String)>,
     pub(crate) stdin_bytes: Option<u64>,
     pub(crate) wall: Duration,
-    pub(crate) limits: Vec<LimitRule>,
+    pub(crate) limits: Vec<HeldLimit>,
     pub(crate) confinement: Option<Confinement>,
     /// A confined program does not wait for the word to go: behind every wall, and if the probe found them closed, it starts.
     pub(crate) at_once: bool,
@@ -58,7 +59,7 @@ pub(crate) struct Report {
     pub(crate) leftovers: Leftovers,
     pub(crate) elapsed: Duration,
     pub(crate) cpu: Option<Cpu>,
-    pub(crate) limits: Vec<LimitRule>,
+    pub(crate) limits: Vec<HeldLimit>,
     pub(crate) inherited_fds: Vec<u32>,
     pub(crate) limit_hits: Vec<LimitKind>,
     /// What became of a confinement since it was [`Prepared`].
@@ -68,7 +69,7 @@ pub(crate) struct Report {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Records {
     pub(crate) recorders: Vec<RecorderState>,
-    pub(crate) seen: Seen,
+    pub(crate) seen: ObservedConduct,
 }
 
 /// What the stage says before a confined program starts. With `Ready` come the descriptors it names, in this order.

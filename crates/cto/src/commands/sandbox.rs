@@ -92,7 +92,7 @@ fn pass_on(line: &Line<'_>) {
 
 fn summary(looked: &Looked) -> String {
     let mut text =
-        format!("sandbox strict, {} things tried from inside before, all refused", looked.applied.probes.len());
+        format!("sandbox strict, {} things tried from inside before, all refused", looked.applied.posture.probes.len());
     if looked.timed_out {
         text.push_str("; ended for time");
     }

@@ -2,15 +2,24 @@
 //! and what the recorders saw is held against the run.
 
 use contract::report::Report;
-use contract::sandbox::{Attempt, AttemptKind, AttemptVerdict, Cell, Posture, SandboxDocument, probe_sha256};
+use contract::sandbox::{
+    Attempt, AttemptKind, AttemptVerdict, Cell, ENGINE_CELL, HeldLimit, MountRecord, Posture, Probe, RecorderState,
+    SandboxDocument, SandboxIds, probe_sha256,
+};
 use contract::{AnyText, Coverage, Digest, Reason, from_json};
 use gate::conduct::judge_conduct;
 
 use super::Checks;
 use crate::names;
 
-/// `sandbox.json` as far as it is judged.
-pub(super) type Document = SandboxDocument<AnyText>;
+/// `sandbox.json` as far as it is judged. Names of the sandbox's facts are only checked to be text: nothing here rests on them, and a
+/// bundle of another version may have names that this one does not know.
+pub(super) type Document = SandboxDocument<AnyLimit, AnyPosture, JudgedCell>;
+
+type AnyLimit = HeldLimit<AnyText, AnyText>;
+type AnyMount = MountRecord<AnyText, AnyText, AnyText>;
+type AnyPosture<P = Probe<AnyText>> = Posture<AnyText, AnyMount, AnyLimit, RecorderState<AnyText, AnyText>, P>;
+type JudgedCell = Cell<SandboxIds<AnyText>, AnyText>;
 
 pub(super) fn check(document: &Document, postures: Option<&[u8]>, report: &Report, checks: &mut Checks) {
     let file = names::SANDBOX;
@@ -54,7 +63,7 @@ fn check_postures(document: &Document, postures: Option<&[u8]>, checks: &mut Che
 
 /// The names, which are only read when they have to be told.
 fn not_refused(postures: Option<&[u8]>) -> String {
-    let postures: Vec<Posture> = postures.and_then(|bytes| from_json(bytes).ok()).unwrap_or_default();
+    let postures: Vec<AnyPosture<Probe>> = postures.and_then(|bytes| from_json(bytes).ok()).unwrap_or_default();
     let probes = postures.iter().flat_map(|posture| &posture.probes);
     let open: Vec<&str> = probes.filter(|probe| !probe.refused).map(|probe| probe.name.as_str()).collect();
     open.join(", ")
@@ -63,13 +72,13 @@ fn not_refused(postures: Option<&[u8]>) -> String {
 /// What is held against the engine follows from what was seen; what was seen of its git configuration is not in the bundle.
 fn check_attempts(document: &Document, report: &Report, checks: &mut Checks) {
     let file = names::SANDBOX;
-    let engine = |cell: &&Cell| cell.name == "engine";
+    let engine = |cell: &&JudgedCell| cell.name == ENGINE_CELL;
     let again: Vec<Attempt> =
         document.cells.iter().filter(engine).flat_map(|cell| judge_conduct(&cell.name, &cell.seen)).collect();
     let listed: Vec<&Attempt> = document
         .attempts
         .iter()
-        .filter(|attempt| attempt.cell == "engine" && attempt.kind != AttemptKind::GitConfiguration)
+        .filter(|attempt| attempt.cell == ENGINE_CELL && attempt.kind != AttemptKind::GitConfiguration)
         .collect();
     let same = again.iter().collect::<Vec<_>>() == listed;
     checks.check(same, file, "attempts", "what the recorders' lists are judged to be", "another list");

@@ -35,6 +35,7 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use contract::sandbox::ENGINE_CELL;
 use contract::text::shown;
 use contract::{Coverage, Decision, EventKind, Gate, Reason};
 use evidence::{names, stop};
@@ -48,7 +49,7 @@ use crate::decide::{AdmittedRun, Preparation};
 use crate::environment;
 use crate::posture;
 use crate::run::{RunFile, Stopped};
-use crate::sandboxes::{self, Cells};
+use crate::sandboxes::Cells;
 use crate::supervise::wall;
 use crate::target::{Copy, Target};
 use crate::watch::{Step, StepState};
@@ -56,9 +57,6 @@ use ending::has_protocol;
 use follow::{record_end, supervise};
 use linger::Linger;
 use order::order;
-
-/// The engine's cell in `sandbox.json`.
-const ENGINE: &str = "engine";
 
 /// A copy that an engine may work in, with its sandbox built and probed: the gates passed.
 pub(crate) struct Workspace<'a> {
@@ -272,11 +270,11 @@ impl<'a> Building<'a> {
         let run = &mut self.run;
         let refused = match cell {
             Ready::Open(..) => 0,
-            Ready::Confined(confined) => confined.applied().probes.len(),
+            Ready::Confined(confined) => confined.applied().posture.probes.len(),
         };
         run.posture = match cell {
             Ready::Open(..) => None,
-            Ready::Confined(confined) => Some(sandboxes::posture(confined.applied())?),
+            Ready::Confined(confined) => Some(confined.applied().posture.clone()),
         };
         let applied = json!({"asked": run.ask.sandbox, "probes_refused": refused, "profile": run.ask.sandbox});
         run.event(EventKind::SandboxApplied, applied)?;
@@ -363,10 +361,10 @@ fn regain(changes: Option<BorrowedFd<'_>>, roots: &[&Path]) {
 /// What the recorders saw of the engine, and what it made of its repository's configuration.
 fn conduct(run: &mut RunFile<'_>, ended: &Ended, before: &GitState, after: &GitState) -> Result<(), Stopped> {
     let mut cells = Cells::default();
-    cells.add(ENGINE, ended)?;
+    cells.add(ENGINE_CELL, ended);
     run.add_cells(cells)?;
-    let engine = run.sandboxes.cells().last().filter(|cell| cell.name == ENGINE);
+    let engine = run.sandboxes.cells().last().filter(|cell| cell.name == ENGINE_CELL);
     let mut attempts = engine.map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default();
-    attempts.extend(judge_git_changes(ENGINE, before, after));
+    attempts.extend(judge_git_changes(ENGINE_CELL, before, after));
     posture::hold_against(run, attempts)
 }

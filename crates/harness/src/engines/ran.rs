@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use contract::claim::Claim;
 use contract::{Coverage, Digest, Event, EventKind};
-use sandbox::LimitRule;
+use sandbox::HeldLimit;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub(super) struct EngineEnd {
     pub(super) duration_ms: Option<u64>,
     pub(super) argv_sha256: Option<Digest>,
     pub(super) leftovers: Vec<String>,
-    pub(super) limits: Vec<LimitRule>,
+    pub(super) limits: Vec<HeldLimit>,
     /// Time it was given, where its own start says so; else it follows from contract and request.
     pub(super) wall_seconds: Option<u64>,
 }

@@ -80,7 +80,7 @@ impl Setup<'_> {
         let Some((ended, network)) = self.run(command, over)? else {
             return Ok(Some("was not found".to_owned()));
         };
-        self.cells.add(name, &ended)?;
+        self.cells.add(name, &ended);
         self.attempts.extend(self.cells.last().map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default());
         let exit = exit_code(&ended);
         let duration_ms = u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX);

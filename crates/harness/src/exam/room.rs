@@ -202,7 +202,7 @@ impl Examiner<'_> {
         if ended.cancelled {
             return Err(Stopped::Cancelled);
         }
-        self.found.cells.add(name, &ended)?;
+        self.found.cells.add(name, &ended);
         if let Some(what) = exceeded(&ended, &self.setting.contract.limits) {
             self.found.blocks.push((Reason::BudgetExceeded, format!("the verification {what}")));
         }

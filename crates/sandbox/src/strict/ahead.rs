@@ -7,6 +7,7 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::Path;
 
+use sandbox_facts::HeldLimit;
 use untrusted_fs::own_files::OwnPath as _;
 
 use super::birth::bear;
@@ -19,7 +20,6 @@ use super::given::Given;
 use super::identity::Identity;
 use super::idmap::Translations;
 use super::init;
-use crate::LimitRule;
 use crate::confinement::{Confinement, HOME_DEFAULT};
 use crate::wire::Order;
 
@@ -50,7 +50,7 @@ impl Ahead {
     }
 
     /// Whether what was begun is what this confinement, with these limits, begins with.
-    pub(super) fn fits(&self, confinement: &Confinement, rules: &[LimitRule]) -> bool {
+    pub(super) fn fits(&self, confinement: &Confinement, rules: &[HeldLimit]) -> bool {
         let grouped = self.cell.cgroup.as_ref().is_none_or(|cgroup| cgroup.fits(rules));
         grouped && confinement.uid.is_none() && confinement.home == Path::new(HOME_DEFAULT)
     }
@@ -61,15 +61,15 @@ impl Ahead {
         order: &Order,
         confinement: &Confinement,
         stdin: &File,
-        rules: &[LimitRule],
+        rules: &[HeldLimit],
     ) -> Result<Option<Cell>, ConfineFailure> {
         if let Some(cgroup) = &mut self.cell.cgroup {
             if cgroup.enforce(rules).is_err() {
                 return Ok(None);
             }
-            self.cell.applied.limits = cgroup.rules.clone();
+            self.cell.applied.posture.limits = cgroup.rules.clone();
         }
-        let rlimits = rlimits(rules, &self.cell.applied.limits, &self.identity);
+        let rlimits = rlimits(rules, &self.cell.applied.posture.limits, &self.identity);
         // One that is gone, or an order too long for it, is none to go on with.
         if !self.cell.channel.tell(&Told { order, rlimits }, stdin.as_fd()).unwrap_or(false) {
             return Ok(None);

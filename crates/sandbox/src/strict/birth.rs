@@ -3,13 +3,14 @@
 use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
 
+use sandbox_facts::{Namespace, ObservedConduct, Ownership, Posture, Profile, Seccomp};
+
 use super::cell::Cell;
 use super::cgroup::{Cgroup, Door};
 use super::channel::{Channel, Said};
 use super::failure::{At, ConfineFailure, ConfineStep};
 use super::identity::Identity;
-use crate::applied::{Applied, Namespace, Ownership, Seccomp, Seen};
-use crate::confinement::Profile;
+use crate::applied::Applied;
 use crate::kernel::process::{Forked, exit_at_once, fork_into, fork_into_group};
 
 /// The cgroup namespace is entered later, when the run's own group is there.
@@ -72,15 +73,17 @@ fn enter(door: Option<Door>) -> Result<(), ConfineFailure> {
 
 fn unbuilt(identity: &Identity) -> Applied {
     Applied {
-        profile: Profile::Strict,
-        namespaces: Namespace::ALL.to_vec(),
+        posture: Posture {
+            profile: Profile::Strict,
+            namespaces: Namespace::ALL.to_vec(),
+            landlock_abi: None,
+            seccomp: Seccomp { instructions: 0, recorded: false },
+            mounts: Vec::new(),
+            limits: Vec::new(),
+            recorders: Vec::new(),
+            probes: Vec::new(),
+        },
         ids: identity.ids(Ownership::Same),
-        landlock_abi: None,
-        seccomp: Seccomp { instructions: 0, recorded: false },
-        mounts: Vec::new(),
-        limits: Vec::new(),
-        recorders: Vec::new(),
-        probes: Vec::new(),
-        seen: Seen::default(),
+        seen: ObservedConduct::default(),
     }
 }

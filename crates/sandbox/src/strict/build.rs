@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::fchown;
 use rustix::process::{Gid, Uid};
+use sandbox_facts::{HeldLimit, LimitBy, LimitKind, MountRecord, Probe, RecorderKind, RecorderState};
 use untrusted_fs::own_files;
 
 use super::ahead::Ahead;
@@ -25,12 +26,10 @@ use super::identity::Identity;
 use super::idmap::Translations;
 use super::init::{self, Init};
 use super::seccomp::{CallLog, Executions};
-use crate::applied::{Probe, Recorder, RecorderState};
 use crate::confinement::{Canary, Confinement};
 use crate::execution_rules::ExecutionRules;
 use crate::host::kernel_is_at_least;
 use crate::wire::Order;
-use crate::{LimitBy, LimitKind, LimitRule};
 
 /// Building takes milliseconds; a machine under heavy load is given a thousand times that.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(15);
@@ -72,7 +71,7 @@ fn begin(
     let rlimits = rlimits(&rules, &grouped, &identity);
     let mut cell =
         bear(&identity, cgroup, |channel| init::run(&Init { order, confinement, identity, stdin, channel, rlimits }))?;
-    cell.applied.limits = grouped;
+    cell.applied.posture.limits = grouped;
     if identity.root {
         let given = Given::open(confinement, &identity, Translations::new(identity.uid))?;
         cell.channel.hand(&given).at(ConfineStep::Lost, "handing mounts over")?;
@@ -90,8 +89,8 @@ pub(super) fn give_output(identity: &Identity) -> io::Result<()> {
     Ok(())
 }
 
-fn asked(order: &Order, confinement: &Confinement) -> Vec<LimitRule> {
-    let processes = confinement.processes.map(|value| LimitRule {
+fn asked(order: &Order, confinement: &Confinement) -> Vec<HeldLimit> {
+    let processes = confinement.processes.map(|value| HeldLimit {
         kind: LimitKind::Processes,
         by: LimitBy::Rlimit,
         // The first process inside counts too, and is ours.
@@ -102,10 +101,10 @@ fn asked(order: &Order, confinement: &Confinement) -> Vec<LimitRule> {
 
 /// What no group enforces. Where the kernel counts an ordinary user's processes outside the namespace too, a limit on them
 /// would hit the wrong ones, and is left out.
-pub(super) fn rlimits(rules: &[LimitRule], grouped: &[LimitRule], identity: &Identity) -> Vec<LimitRule> {
+pub(super) fn rlimits(rules: &[HeldLimit], grouped: &[HeldLimit], identity: &Identity) -> Vec<HeldLimit> {
     let counted_apart = identity.root || kernel_is_at_least(5, 14);
-    let is_grouped = |rule: &LimitRule| grouped.iter().any(|grouped| grouped.kind == rule.kind);
-    let is_sound = |rule: &LimitRule| rule.kind != LimitKind::Processes || counted_apart;
+    let is_grouped = |rule: &HeldLimit| grouped.iter().any(|grouped| grouped.kind == rule.kind);
+    let is_sound = |rule: &HeldLimit| rule.kind != LimitKind::Processes || counted_apart;
     rules.iter().filter(|rule| !is_grouped(rule) && is_sound(rule)).copied().collect()
 }
 
@@ -134,7 +133,7 @@ fn await_probe(
                     }
                 }
                 Said::Probed { landlock_abi, probes, limits } => {
-                    cell.applied.landlock_abi = landlock_abi;
+                    cell.applied.posture.landlock_abi = landlock_abi;
                     return take_probes(cell, probes, limits);
                 }
                 Said::Failed(failure) => return Err((failure, Vec::new())),
@@ -153,33 +152,38 @@ fn take_built(cell: &mut Cell, built: Built, fds: Vec<OwnedFd>, canaries: &[Cana
     cell.listener = built.listener.then(|| fds.next()).flatten();
     cell.upper = built.upper.then(|| fds.next()).flatten();
     cell.segments = built.segments.then(|| fds.next()).flatten();
-    cell.applied.mounts = built.mounts;
+    cell.applied.posture.mounts = built.mounts.into_iter().map(with_text).collect();
     cell.applied.ids.ownership = built.ownership;
-    cell.applied.limits.extend(built.limits);
+    cell.applied.posture.limits.extend(built.limits);
     if !canaries.is_empty() {
         let guarded = || CanaryLog::new(fds, canaries).map_err(|error| error.to_string());
         let guarded = built.canaries.and_then(|()| guarded());
         let missing = guarded.as_ref().err().cloned();
         cell.canaries = guarded.ok();
         // First in the list, whichever side is done first.
-        cell.applied.recorders.insert(0, RecorderState { recorder: Recorder::Canaries, missing });
+        cell.applied.posture.recorders.insert(0, RecorderState { recorder: RecorderKind::Canaries, missing });
     }
+}
+
+/// The record of a mount with its place as text; the channel has carried the place as text already.
+fn with_text(mount: MountRecord<PathBuf>) -> MountRecord {
+    MountRecord { target: mount.target.display().to_string(), kind: mount.kind, access: mount.access }
 }
 
 fn take_confined(cell: &mut Cell, confined: Confined, fds: Vec<OwnedFd>, executions: Executions) {
     cell.calls = fds.into_iter().next().map(|listener| CallLog::new(listener, executions));
-    cell.applied.seccomp = confined.seccomp;
-    for recorder in [Recorder::RefusedCalls, Recorder::Executions, Recorder::Connections] {
-        cell.applied.recorders.push(RecorderState { recorder, missing: confined.no_listener.clone() });
+    cell.applied.posture.seccomp = confined.seccomp;
+    for recorder in [RecorderKind::RefusedCalls, RecorderKind::Executions, RecorderKind::Connections] {
+        cell.applied.posture.recorders.push(RecorderState { recorder, missing: confined.no_listener.clone() });
     }
 }
 
-fn take_probes(cell: &mut Cell, probes: Vec<Probe>, limits: Vec<LimitRule>) -> Result<(), BuildError> {
+fn take_probes(cell: &mut Cell, probes: Vec<Probe>, limits: Vec<HeldLimit>) -> Result<(), BuildError> {
     if let Some(calls) = &mut cell.calls {
         calls.record();
     }
     all_refused(&probes).map_err(|failure| (failure, probes.clone()))?;
-    cell.applied.probes = probes;
-    cell.applied.limits.extend(limits);
+    cell.applied.posture.probes = probes;
+    cell.applied.posture.limits.extend(limits);
     Ok(())
 }

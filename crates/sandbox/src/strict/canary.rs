@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT, fstat, futimens, open};
+use sandbox_facts::CanaryTouch;
 
 use super::root::Root;
-use crate::applied::CanaryTouch;
 use crate::confinement::Canary;
 use crate::kernel::lease;
 
@@ -97,7 +97,7 @@ impl Decoy {
         let is_read = now.is_none_or(|now| accessed(&now) != accessed(&self.before));
         let is_changed = now.is_none_or(|now| shape(&now) != shape(&self.before));
         let [opened, read, changed] = [self.opened, is_read, is_changed].map(u64::from);
-        CanaryTouch { path: self.path.clone(), opened, read, changed }
+        CanaryTouch { path: self.path.display().to_string(), opened, read, changed }
     }
 }
 

@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use rustix::fs::{Access, access};
 use rustix::process::{Pid, getpid};
+use sandbox_facts::{HeldLimit, LimitBy, LimitKind};
 use serde::Serialize;
 use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
-
-use crate::{LimitBy, LimitKind, LimitRule};
 
 /// With the pid of the stage that made it.
 const PREFIX: &str = "sandbox-run-";
@@ -35,7 +34,7 @@ pub(crate) struct Cgroup {
     version: CgroupVersion,
     /// What can be limited in it.
     kinds: Vec<LimitKind>,
-    pub(crate) rules: Vec<LimitRule>,
+    pub(crate) rules: Vec<HeldLimit>,
 }
 
 /// How a process gets into a group without being moved by another one, for which the kernel waits until every processor has
@@ -58,7 +57,7 @@ pub struct GroupPlace {
 
 impl Cgroup {
     /// A group that enforces as many of the rules as it can; `None` where no group can be made or none of them is asked for.
-    pub(crate) fn make(asked: &[LimitRule]) -> Option<Self> {
+    pub(crate) fn make(asked: &[HeldLimit]) -> Option<Self> {
         if !needs_group(asked) {
             return None;
         }
@@ -78,12 +77,12 @@ impl Cgroup {
     }
 
     /// Whether a group for these rules would be made where this one is.
-    pub(crate) fn fits(&self, asked: &[LimitRule]) -> bool {
+    pub(crate) fn fits(&self, asked: &[HeldLimit]) -> bool {
         !needs_group(asked) || asked.iter().any(|rule| self.kinds.contains(&rule.kind))
     }
 
     /// Enforces the rules that it can.
-    pub(crate) fn enforce(&mut self, asked: &[LimitRule]) -> io::Result<()> {
+    pub(crate) fn enforce(&mut self, asked: &[HeldLimit]) -> io::Result<()> {
         for rule in asked {
             if self.kinds.contains(&rule.kind) {
                 self.set(*rule)?;
@@ -132,7 +131,7 @@ impl Cgroup {
         hits.into_iter().filter_map(|(count, kind)| (count > 0).then_some(kind)).collect()
     }
 
-    fn set(&mut self, rule: LimitRule) -> io::Result<()> {
+    fn set(&mut self, rule: HeldLimit) -> io::Result<()> {
         let (file, swap) = match (self.version, rule.kind) {
             (CgroupVersion::One, LimitKind::Memory) => {
                 ("memory.limit_in_bytes", Some(("memory.memsw.limit_in_bytes", rule.value)))
@@ -146,7 +145,7 @@ impl Cgroup {
             // Absent where the kernel does not account swap.
             let _ = own_files::write(self.path.join(file), value.to_string());
         }
-        self.rules.push(LimitRule { by: LimitBy::Cgroup, ..rule });
+        self.rules.push(HeldLimit { by: LimitBy::Cgroup, ..rule });
         Ok(())
     }
 
@@ -157,7 +156,7 @@ impl Cgroup {
     }
 }
 
-fn needs_group(asked: &[LimitRule]) -> bool {
+fn needs_group(asked: &[HeldLimit]) -> bool {
     asked.iter().any(|rule| matches!(rule.kind, LimitKind::Memory | LimitKind::Processes))
 }
 

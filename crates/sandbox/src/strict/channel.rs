@@ -3,20 +3,21 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recv, recvmsg, sendmsg, socketpair,
 };
+use sandbox_facts::{HeldLimit, LimitKind, MountRecord, Ownership, Probe, Seccomp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::failure::ConfineFailure;
 use super::given::Given;
-use crate::applied::{MountRecord, Ownership, Probe, Seccomp};
+use crate::How;
 use crate::wire::Order;
-use crate::{How, LimitKind, LimitRule};
 
 /// Far above any message; what is longer is refused, not cut.
 const MESSAGE_MAX: usize = 128 << 10;
@@ -35,7 +36,7 @@ pub(crate) enum Said {
     Probed {
         landlock_abi: Option<u32>,
         probes: Vec<Probe>,
-        limits: Vec<LimitRule>,
+        limits: Vec<HeldLimit>,
     },
     Failed(ConfineFailure),
     /// The program could not be executed.
@@ -58,14 +59,14 @@ struct Handed {
 pub(crate) struct Told<O> {
     pub(crate) order: O,
     /// Rules that are not enforced by a cgroup.
-    pub(crate) rlimits: Vec<LimitRule>,
+    pub(crate) rlimits: Vec<HeldLimit>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Built {
-    pub(crate) mounts: Vec<MountRecord>,
+    pub(crate) mounts: Vec<MountRecord<PathBuf>>,
     pub(crate) ownership: Ownership,
-    pub(crate) limits: Vec<LimitRule>,
+    pub(crate) limits: Vec<HeldLimit>,
     pub(crate) listener: bool,
     pub(crate) upper: bool,
     pub(crate) segments: bool,

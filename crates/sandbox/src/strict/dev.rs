@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use rustix::mount::MountAttrFlags;
+use sandbox_facts::{Access, MountKind};
 
 use super::failure::{At, ConfineFailure, ConfineStep};
 use super::root::{Root, filesystem, record};
-use crate::applied::MountKind;
-use crate::confinement::Access;
 
 const LINKS: [(&str, &str); 5] = [
     ("/dev/fd", "/proc/self/fd"),

@@ -3,15 +3,16 @@
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use sandbox_facts::{LimitKind, RecorderKind, RecorderState};
+
 use super::canary::CanaryLog;
 use super::cell::{Cell, Event, TICK};
 use super::cgroup::Cgroup;
 use super::channel::{InnerEnd, Said};
 use super::seccomp::CallLog;
-use crate::applied::{Recorder, RecorderState};
 use crate::stage::failure;
 use crate::wire::{Records, Report};
-use crate::{How, Leftovers, LimitKind, SpawnFailure, tree};
+use crate::{How, Leftovers, SpawnFailure, tree};
 
 /// Why the program is no longer watched.
 #[derive(Debug)]
@@ -101,7 +102,7 @@ fn left_inside(cell: &Cell) -> Leftovers {
 }
 
 fn records(cell: &mut Cell) -> Records {
-    let mut recorders = cell.applied.recorders.clone();
+    let mut recorders = cell.applied.posture.recorders.clone();
     if cell.calls.as_ref().is_some_and(CallLog::is_blind) {
         note_blindness(&mut recorders);
     }
@@ -112,7 +113,8 @@ fn records(cell: &mut Cell) -> Records {
 
 /// Both need the arguments of calls.
 fn note_blindness(recorders: &mut [RecorderState]) {
-    let need = |state: &&mut RecorderState| matches!(state.recorder, Recorder::Executions | Recorder::Connections);
+    let need =
+        |state: &&mut RecorderState| matches!(state.recorder, RecorderKind::Executions | RecorderKind::Connections);
     for state in recorders.iter_mut().filter(need) {
         state.missing.get_or_insert_with(|| "arguments of calls could not be read".to_owned());
     }

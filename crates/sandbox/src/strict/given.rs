@@ -8,13 +8,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, fstat, stat};
+use sandbox_facts::{Access, MountKind, Ownership};
 
 use super::failure::{At, ConfineFailure, ConfineStep};
 use super::identity::Identity;
 use super::idmap::{Translations, change_owner};
 use super::system::open;
-use crate::applied::{MountKind, Ownership};
-use crate::confinement::{Access, Confinement, Upper, WorkspaceFrom};
+use crate::confinement::{Confinement, Upper, WorkspaceFrom};
 use crate::kernel::mount::Change;
 
 /// One mount for each of [`sources`], in their order.

@@ -9,10 +9,10 @@ use rustix::process::{Pid, getegid, geteuid, getgroups};
 use rustix::thread::{
     CapabilitySet, Gid, Uid, capabilities, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
+use sandbox_facts::{Ownership, SandboxIds};
 use untrusted_fs::own_files;
 
 use super::failure::{At, ConfineFailure, ConfineStep};
-use crate::applied::{Ids, Ownership};
 
 /// The uid and gid of the one user inside.
 pub(crate) const INNER: u32 = 1000;
@@ -48,8 +48,8 @@ impl Identity {
         Ok(Self { root: true, uid: high, gid: high, groups_kept: false })
     }
 
-    pub(crate) fn ids(&self, ownership: Ownership) -> Ids {
-        Ids {
+    pub(crate) fn ids(&self, ownership: Ownership) -> SandboxIds {
+        SandboxIds {
             inner_uid: INNER,
             outer_uid: self.uid,
             inner_gid: INNER,

@@ -17,6 +17,7 @@ use rustix::process::{
 };
 use rustix::system::sethostname;
 use rustix::thread::UnshareFlags;
+use sandbox_facts::{HeldLimit, LimitKind};
 use untrusted_fs::own_files::{self, OwnOptions as _};
 
 use super::channel::{Built, Channel, InnerEnd, Said, Told};
@@ -30,7 +31,6 @@ use crate::confinement::Confinement;
 use crate::kernel::process::{Forked, exit_at_once, fork_into, unshare};
 use crate::stage::how;
 use crate::wire::Order;
-use crate::{LimitKind, LimitRule};
 
 /// Shared memory segments; absent where the kernel was built without them.
 const SEGMENTS: &str = "/proc/sysvipc/shm";
@@ -44,7 +44,7 @@ pub(crate) struct Init<'a> {
     pub(crate) stdin: File,
     pub(crate) channel: &'a Channel,
     /// Rules that are not enforced by a cgroup.
-    pub(crate) rlimits: Vec<LimitRule>,
+    pub(crate) rlimits: Vec<HeldLimit>,
 }
 
 /// The program's process, which waits for the root.

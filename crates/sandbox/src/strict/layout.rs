@@ -4,13 +4,13 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
+use sandbox_facts::{HeldLimit, LimitBy, LimitKind, MountKind};
+
 use super::failure::{At, ConfineFailure, ConfineStep};
 use super::given::{Placed, Sorted};
 use super::root::{Root, record};
 use super::{dev, etc, overlay, private, proc, system};
-use crate::applied::MountKind;
 use crate::confinement::{Confinement, HOME_DEFAULT, Space, Upper, WorkspaceFrom};
-use crate::{LimitBy, LimitKind, LimitRule};
 
 /// A directory that every system has.
 const STAGING: &str = "/tmp";
@@ -110,8 +110,8 @@ fn attach(root: &mut Root, home: &Path, all: &[&Placed]) -> Result<(), ConfineFa
 }
 
 /// The limits that the sizes of file systems in memory are.
-pub(super) fn limits(confinement: &Confinement) -> Vec<LimitRule> {
-    let rule = |kind, value| LimitRule { kind, by: LimitBy::Tmpfs, value };
+pub(super) fn limits(confinement: &Confinement) -> Vec<HeldLimit> {
+    let rule = |kind, value| HeldLimit { kind, by: LimitBy::Tmpfs, value };
     let rules = |space: Space| [rule(LimitKind::Disk, space.bytes), rule(LimitKind::Inodes, space.inodes)];
     [Some(confinement.private), memory(confinement)].into_iter().flatten().flat_map(rules).collect()
 }

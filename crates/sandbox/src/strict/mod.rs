@@ -38,8 +38,8 @@ use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
 use rustix::process::setsid;
+use sandbox_facts::Probe;
 
-use crate::applied::Probe;
 use crate::confinement::{Confinement, Upper, WorkspaceFrom};
 use crate::execution_rules::ExecutionRules;
 use crate::stage::{conclude, cpu};

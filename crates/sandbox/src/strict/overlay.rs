@@ -8,11 +8,11 @@ use rustix::fs::{Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
 use rustix::mount::{MountAttrFlags, MoveMountFlags, move_mount};
 use rustix::process::fchdir;
+use sandbox_facts::{Access, MountKind};
 
 use super::given::Layers;
 use super::root::{Root, filesystem, memory, record};
-use crate::applied::MountKind;
-use crate::confinement::{Access, Space};
+use crate::confinement::Space;
 
 /// What takes the changes, among the layers.
 const ABOVE: &str = "above";

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, Mode, chmodat, mkdirat};
 use rustix::mount::{FsPickFlags, MountAttrFlags, fsconfig_reconfigure, fsconfig_set_string, fspick};
+use sandbox_facts::{Access, MountKind};
 
 use super::root::{Root, copy, memory, record, sizes};
-use crate::applied::MountKind;
-use crate::confinement::{Access, Space};
+use crate::confinement::Space;
 
 /// The file system of which the private places are parts; to be hidden below the root.
 pub(crate) fn open(space: Space) -> io::Result<OwnedFd> {

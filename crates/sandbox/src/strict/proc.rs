@@ -6,11 +6,10 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, statat};
 use rustix::mount::{MountAttrFlags, MoveMountFlags, move_mount};
+use sandbox_facts::{Access, MountKind};
 
 use super::failure::{At, ConfineFailure, ConfineStep};
 use super::root::{Root, copy, filesystem, record};
-use crate::applied::MountKind;
-use crate::confinement::Access;
 use crate::kernel::mount::{Change, change};
 
 /// Read by programs, written by none.

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::process::Command;
 
 use rustix::process::{DumpableBehavior, chdir, set_dumpable_behavior, setsid};
+use sandbox_facts::Access;
 
 use super::channel::{Channel, Confined, Said};
 use super::failure::{At, ConfineFailure, ConfineStep};
 use super::init::Init;
 use super::{all_refused, landlock, privileges, probe, seccomp};
-use crate::confinement::Access;
 use crate::kernel::process::{close_on_exec_from, exit_at_once, join_new_session_keyring};
 use crate::limits;
 use crate::wire::Order;

@@ -14,9 +14,9 @@ use rustix::mount::{
     unmount,
 };
 use rustix::process::{chdir, fchdir, pivot_root};
+use sandbox_facts::{Access, MountKind, MountRecord};
 
-use crate::applied::{MountKind, MountRecord};
-use crate::confinement::{Access, Space};
+use crate::confinement::Space;
 use crate::kernel::mount::make_read_only;
 
 /// Small: it holds directories, links and a few files of `/etc`.
@@ -27,7 +27,7 @@ pub(crate) struct Root {
     mount: Rc<OwnedFd>,
     /// Directories that were made or found, so that not every entry of one asks for the way to it again.
     known: Vec<(PathBuf, Rc<OwnedFd>)>,
-    pub(crate) mounts: Vec<MountRecord>,
+    pub(crate) mounts: Vec<MountRecord<PathBuf>>,
 }
 
 impl Root {
@@ -43,7 +43,7 @@ impl Root {
     }
 
     /// Attaches a mount at a place inside, which is made if it is not there, and records it.
-    pub(crate) fn attach(&mut self, mount: impl AsFd, directory: bool, record: MountRecord) -> io::Result<()> {
+    pub(crate) fn attach(&mut self, mount: impl AsFd, directory: bool, record: MountRecord<PathBuf>) -> io::Result<()> {
         let target = record.target.as_path();
         let (parent, name) = self.parent(target)?;
         let made = if directory {
@@ -157,6 +157,6 @@ pub(crate) fn sizes(space: Space) -> [(&'static str, String); 2] {
     [("size", space.bytes.max(4096).to_string()), ("nr_inodes", space.inodes.max(16).to_string())]
 }
 
-pub(crate) fn record(target: &Path, kind: MountKind, access: Access) -> MountRecord {
+pub(crate) fn record(target: &Path, kind: MountKind, access: Access) -> MountRecord<PathBuf> {
     MountRecord { target: target.to_owned(), kind, access }
 }

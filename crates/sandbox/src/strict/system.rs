@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, readlink};
 use rustix::io::Errno;
+use sandbox_facts::{Access, MountKind};
 
 use super::failure::{At, ConfineFailure, ConfineStep};
 use super::root::{Root, copy, record};
-use crate::applied::MountKind;
-use crate::confinement::Access;
 use crate::kernel::mount::{Change, change};
 
 /// Programs and libraries. Where one of them is a link, as on merged systems, the link is made again.

@@ -194,7 +194,7 @@ fn assert_stopped(outcome: &Outcome, kind: LimitKind) {
     assert!(outcome.limit_hits == [kind] && !outcome.timed_out, "{outcome:?}");
     assert_eq!(
         (by(outcome, kind), &outcome.limits),
-        (vec![LimitBy::Tmpfs, LimitBy::Watched], &outcome.applied().limits)
+        (vec![LimitBy::Tmpfs, LimitBy::Watched], &outcome.applied().posture.limits)
     );
 }
 

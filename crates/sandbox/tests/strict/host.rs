@@ -27,7 +27,7 @@ fn this_host_can() {
         assert!(found["kernel"].as_str().is_some_and(|kernel| kernel.contains('.')), "{found}");
         // What the kernel has is in force, unless it is the first version.
         let usable = found["landlock_abi"].as_u64().filter(|abi| *abi >= 2);
-        let applied = Ask::strict(&world, &["/bin/true"]).run(&world).applied().landlock_abi.map(u64::from);
+        let applied = Ask::strict(&world, &["/bin/true"]).run(&world).applied().posture.landlock_abi.map(u64::from);
         assert_eq!(applied, usable);
         assert_eq!(std::fs::read_dir(world.path("scratch")).unwrap().count(), 0, "it left something");
     }

@@ -1,6 +1,6 @@
 //! What is recorded: refused calls, executions, connections, decoys; and what the probe found.
 
-use sandbox::{Canary, FileKind, Namespace, Ownership, Recorder};
+use sandbox::{Canary, FileKind, Namespace, Ownership, RecorderKind};
 use serde_json::Value;
 
 use crate::world::{Ask, Who, World, everybody};
@@ -204,7 +204,7 @@ fn touching_a_decoy_is_recorded() {
                 .seen
                 .canaries
                 .iter()
-                .map(|touch| (touch.path.to_str().unwrap(), touch.opened > 0, touch.read > 0, touch.changed > 0))
+                .map(|touch| (touch.path.as_str(), touch.opened > 0, touch.read > 0, touch.changed > 0))
                 .collect();
             assert_eq!(touches, expected, "{script} {outcome:?}");
         }
@@ -219,16 +219,17 @@ fn the_result_says_what_was_applied() {
         ask.confinement().canaries = vec![Canary { path: "x".into(), content: String::new() }];
         let outcome = ask.run(&world);
         let applied = outcome.applied();
-        assert_eq!(applied.namespaces.len(), 7);
-        assert!(applied.namespaces.contains(&Namespace::User));
+        assert_eq!(applied.posture.namespaces.len(), 7);
+        assert!(applied.posture.namespaces.contains(&Namespace::User));
         assert_eq!((applied.ids.inner_uid, applied.ids.inner_gid), (1000, 1000));
         assert_ne!(applied.ids.outer_uid, 0);
         let (root, ownership) = (applied.ids.outer_uid >= 0x7000_0000, applied.ids.ownership);
         assert_eq!((root, ownership == Ownership::Same), (who == Who::Root, who == Who::Ordinary), "{applied:?}");
-        let missing: Vec<_> = applied.recorders.iter().filter_map(|state| state.missing.as_ref()).collect();
-        let recorders: Vec<_> = applied.recorders.iter().map(|state| state.recorder).collect();
+        let missing: Vec<_> = applied.posture.recorders.iter().filter_map(|state| state.missing.as_ref()).collect();
+        let recorders: Vec<_> = applied.posture.recorders.iter().map(|state| state.recorder).collect();
         assert_eq!(missing, Vec::<&String>::new());
-        let all = [Recorder::Canaries, Recorder::RefusedCalls, Recorder::Executions, Recorder::Connections];
+        let all =
+            [RecorderKind::Canaries, RecorderKind::RefusedCalls, RecorderKind::Executions, RecorderKind::Connections];
         assert_eq!(recorders, all);
         assert!(outcome.probes().len() > 40 && outcome.probes().iter().all(|probe| probe.refused));
     }

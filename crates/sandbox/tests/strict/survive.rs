@@ -176,7 +176,7 @@ fn a_confined_program_that_is_never_started_leaves_nothing() {
     let mut spec = Spec::new(vec!["/bin/true".to_owned()], "/".into(), PATIENCE, marker);
     spec.confinement = Some(Confinement::new(directory.path().canonicalize().unwrap()));
     let confined = Supervisor::new(stage_exe().to_owned()).prepare().unwrap().confine(spec).unwrap();
-    assert!(confined.applied().probes.len() > 40);
+    assert!(confined.applied().posture.probes.len() > 40);
     drop(confined);
     // The stage was waited for, and it buries what it has built before it ends.
     let roots = std::fs::read_dir("/proc").unwrap().flatten();
@@ -204,8 +204,8 @@ fn a_program_that_starts_at_once_is_told_of_in_full() {
         let ended = run(&["/bin/echo", "hello"], None).unwrap();
         assert_eq!((&ended.how, ended.stdout.head.as_slice()), (&How::Exited { code: 0 }, b"hello\n".as_slice()));
         let applied = ended.applied.as_ref().unwrap();
-        assert!(applied.probes.len() > 40 && applied.seen.executions_total == 1, "{applied:?}");
-        assert_eq!(applied.limits, ended.limits);
+        assert!(applied.posture.probes.len() > 40 && applied.seen.executions_total == 1, "{applied:?}");
+        assert_eq!(applied.posture.limits, ended.limits);
         let written = serde_json::to_string(&ended).unwrap();
         assert_eq!(serde_json::from_str::<sandbox::Ended>(&written).unwrap(), ended, "lossless");
     }

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use sandbox::{Applied, Confinement, Cpu, How, Leftovers, LimitKind, LimitRule, Limits, Probe, Watched};
+use sandbox::{Applied, Confinement, Cpu, HeldLimit, How, Leftovers, LimitKind, Limits, Probe, Watched};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -188,7 +188,7 @@ pub(crate) struct Outcome {
     pub(crate) leftovers: Leftovers,
     /// Processes of the program when its end was told.
     pub(crate) living: usize,
-    pub(crate) limits: Vec<LimitRule>,
+    pub(crate) limits: Vec<HeldLimit>,
     pub(crate) limit_hits: Vec<LimitKind>,
     pub(crate) cpu: Option<Cpu>,
     pub(crate) applied: Option<Applied>,
@@ -201,7 +201,7 @@ impl Outcome {
     }
 
     pub(crate) fn probes(&self) -> &[Probe] {
-        &self.applied().probes
+        &self.applied().posture.probes
     }
 }
 

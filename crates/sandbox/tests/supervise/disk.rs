@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sandbox::{Ended, How, LimitBy, LimitKind, LimitRule, Space, Spec, SuperviseError, Supervisor, Watch, Watched};
+use sandbox::{Ended, HeldLimit, How, LimitBy, LimitKind, Space, Spec, SuperviseError, Supervisor, Watch, Watched};
 
 use crate::world::{run, sh, stage_exe, stdout};
 
@@ -41,7 +41,7 @@ fn growth_beyond_the_limit_ends_the_tree() {
 
 #[test]
 fn what_stays_within_it_goes_on() {
-    let rule = |kind, value| LimitRule { kind, by: LimitBy::Watched, value };
+    let rule = |kind, value| HeldLimit { kind, by: LimitBy::Watched, value };
     for script in [
         "head -c 8M /dev/zero > file; for i in 1 2 3; do ln file link$i; done",
         "i=0; while [ $i -lt 400 ]; do : > $i; i=$((i+1)); done",

@@ -1,6 +1,6 @@
 //! What the program is given: input, environment, directory, descriptors, session and limits; and nothing else.
 
-use sandbox::{How, LimitBy, LimitKind, LimitRule, Limits};
+use sandbox::{HeldLimit, How, LimitBy, LimitKind, Limits};
 
 use crate::world::{program, run, sh, stdout};
 
@@ -101,7 +101,7 @@ fn limits_bite_and_without_them_it_works() {
 
 #[test]
 fn limits_say_what_is_set_and_how() {
-    let rule = |kind, value| LimitRule { kind, by: LimitBy::Rlimit, value };
+    let rule = |kind, value| HeldLimit { kind, by: LimitBy::Rlimit, value };
     assert_eq!(Limits::default().rules(), [rule(LimitKind::CoreSize, 0)]);
     let tiny = Limits { memory_bytes: Some(1), file_bytes: Some(1), open_files: Some(1) };
     let expected = [

@@ -79,6 +79,34 @@ fn a_sandbox_that_contradicts_itself_is_refused() {
     all_hold(LIES.iter().map(check));
 }
 
+/// Words of the sandbox that another version may have others for; the shape tests above are the control.
+#[rustfmt::skip]
+const NAMES: &[fn(&mut Value) -> &mut Value] = &[
+    |s| &mut s["limits"][0]["kind"], |s| &mut s["limits"][0]["by"],
+    |s| &mut s["postures"][0]["namespaces"][0],
+    |s| &mut s["postures"][0]["mounts"][0]["kind"], |s| &mut s["postures"][0]["mounts"][0]["access"],
+    |s| &mut s["postures"][0]["limits"][0]["kind"], |s| &mut s["postures"][0]["limits"][0]["by"],
+    |s| &mut s["postures"][0]["recorders"][0]["recorder"],
+    |s| &mut s["cells"][0]["ids"]["ownership"],
+];
+
+/// A name that this version does not write is no reason to refuse a bundle: nothing is judged by it.
+#[test]
+fn names_of_later_versions_are_ignored() {
+    let corpus = corpus();
+    let scene = corpus.copy("pass");
+    let forger = Forger::new(&scene.bundle, &corpus.key);
+    forger.json(SANDBOX, |sandbox| {
+        for name in NAMES {
+            assert!(name(sandbox).is_string(), "{sandbox}");
+            *name(sandbox) = json!("of_another_version");
+        }
+        sandbox["cells"][0]["limit_hits"] = json!(["of_another_version"]);
+    });
+    sign(&forger);
+    assert_eq!(corpus.verify(&scene.bundle).failures, vec![]);
+}
+
 /// The control, and the one lie that such a signature would cover up.
 #[test]
 fn the_digest_of_the_postures_is_the_signed_one() {

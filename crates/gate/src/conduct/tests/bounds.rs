@@ -1,7 +1,7 @@
 //! Input that means harm: nothing panics, everything stays bounded and safe to print.
 
 use contract::sandbox::{
-    Attempt, AttemptVerdict, CanaryTouch, Connection, ExecutedFile, Execution, FileKind, RefusedCall, Seen,
+    Attempt, AttemptVerdict, CanaryTouch, Connection, ExecutedFile, Execution, FileKind, ObservedConduct, RefusedCall,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ fn many_attempts_are_summed_up_with_the_worst_verdict_among_them() {
         let refused = (0..calls)
             .map(|number| RefusedCall { name: format!("new {number}"), count: 1, comm: String::new() })
             .collect();
-        let seen = Seen { executions: pushes(number), refused, ..Seen::default() };
+        let seen = ObservedConduct { executions: pushes(number), refused, ..ObservedConduct::default() };
         let attempts = judge_conduct("engine", &seen);
         bounded(&attempts);
         assert_eq!((attempts.len(), told(&attempts).pop()), (ATTEMPTS_MAX, Some(last)));
@@ -54,7 +54,7 @@ fn texts_are_cut_and_neutral() {
     ] {
         let argv = ["git", "push", &argument].map(str::to_owned).to_vec();
         let executions = vec![Execution { path: "/bin/git".to_owned(), argv, file: None, directory: None, count: 1 }];
-        let attempts = judge_conduct("engine", &Seen { executions, ..Seen::default() });
+        let attempts = judge_conduct("engine", &ObservedConduct { executions, ..ObservedConduct::default() });
         bounded(&attempts);
         assert_eq!(attempts[0].what, wanted);
     }
@@ -67,11 +67,11 @@ fn long_input_takes_no_long_time() {
     let connections = (0..many)
         .map(|port| Connection { address: format!("8.8.8.8:{port}"), count: u64::MAX, comm: String::new() })
         .collect();
-    let seen = Seen {
+    let seen = ObservedConduct {
         executions: vec![Execution { path: "gh".to_owned(), argv, file: None, directory: None, count: u64::MAX }; 3],
         connections,
         canaries: vec![CanaryTouch { path: "x".repeat(many), opened: u64::MAX, read: 1, changed: u64::MAX }],
-        ..Seen::default()
+        ..ObservedConduct::default()
     };
     bounded(&judge_conduct("engine", &seen));
     let config = |line: &str| GitState { config: line.repeat(many / 2).into_bytes(), ..GitState::default() };
@@ -90,7 +90,7 @@ fn word() -> impl Strategy<Value = String> {
     prop_oneof![4 => proptest::sample::select(known), 1 => ".{0,20}"]
 }
 
-fn seen() -> impl Strategy<Value = Seen> {
+fn seen() -> impl Strategy<Value = ObservedConduct> {
     let kinds = vec![FileKind::Named, FileKind::Removed, FileKind::Memory, FileKind::Unknown];
     let parts = (proptest::sample::select(kinds), word(), vec(word(), 0..3), proptest::option::of(word()));
     let file = parts.prop_map(|(kind, path, interpreter, same_as)| ExecutedFile { kind, path, interpreter, same_as });
@@ -107,7 +107,7 @@ fn seen() -> impl Strategy<Value = Seen> {
     });
     let lists = (vec(refused, 0..300), vec(execution, 0..300), vec(connection, 0..9), vec(canary, 0..9));
     (lists, any::<u64>(), any::<u64>()).prop_map(
-        |((refused, executions, connections, canaries), executions_total, connections_total)| Seen {
+        |((refused, executions, connections, canaries), executions_total, connections_total)| ObservedConduct {
             refused,
             executions,
             executions_total,
@@ -177,7 +177,7 @@ proptest! {
     #[test]
     fn no_options_hide_a_push(options in vec(git_option(), 0..9)) {
         let line = format!("git {} push origin", options.join(" "));
-        let judged = judge_conduct("engine", &Seen { executions: vec![execution(&line)], ..Seen::default() });
+        let judged = judge_conduct("engine", &ObservedConduct { executions: vec![execution(&line)], ..ObservedConduct::default() });
         prop_assert_eq!(judged[0].judged, AttemptVerdict::ForbiddenAction, "{}", line);
     }
 }

@@ -1,6 +1,8 @@
 //! What the recorders saw, as a whole.
 
-use contract::sandbox::{CanaryTouch, Connection, ENTRIES_KEPT, ExecutedFile, Execution, FileKind, RefusedCall, Seen};
+use contract::sandbox::{
+    CanaryTouch, Connection, ENTRIES_KEPT, ExecutedFile, Execution, FileKind, ObservedConduct, RefusedCall,
+};
 
 use super::super::execution::ARGUMENTS_KEPT;
 use super::super::judge_conduct;
@@ -20,7 +22,7 @@ fn touch(path: &str, [opened, read, changed]: [u64; 3]) -> CanaryTouch {
 
 #[test]
 fn the_worst_comes_first() {
-    let seen = Seen {
+    let seen = ObservedConduct {
         refused: vec![refused("kcmp"), refused("ptrace")],
         executions: ["gh --version", "npm publish", "ls -la", "git push"].map(execution).to_vec(),
         executions_total: 4,
@@ -44,7 +46,7 @@ fn the_worst_comes_first() {
     assert!(attempts.iter().all(|attempt| attempt.cell == "engine"));
     let by: Vec<_> = attempts.iter().filter_map(|attempt| attempt.by.as_deref()).collect();
     assert_eq!(by, ["a␛b", "a␛b", "curl"]);
-    assert_eq!(judge_conduct("engine", &Seen::default()), []);
+    assert_eq!(judge_conduct("engine", &ObservedConduct::default()), []);
 }
 
 #[test]
@@ -68,7 +70,11 @@ fn connections_that_stay_inside_are_left_out() {
         ("unix:/run/systemd/userdb/io.systemd.DynamicUser", false),
         ("", true),
     ] {
-        let seen = Seen { connections: vec![connection(address)], connections_total: 2, ..Seen::default() };
+        let seen = ObservedConduct {
+            connections: vec![connection(address)],
+            connections_total: 2,
+            ..ObservedConduct::default()
+        };
         let wanted = if noted { vec![format!("note 2 {address}")] } else { Vec::new() };
         assert_eq!(told(&judge_conduct("engine", &seen)), wanted);
     }
@@ -83,7 +89,7 @@ fn a_program_that_is_looked_for_is_one_attempt() {
         tried
     });
     places[1].count = u64::MAX;
-    let seen = Seen { executions: places.to_vec(), executions_total: 3, ..Seen::default() };
+    let seen = ObservedConduct { executions: places.to_vec(), executions_total: 3, ..ObservedConduct::default() };
     let wanted = [
         format!("forbidden_action push 1 /opt/other (as git) push origin {many} 3 …"),
         format!("forbidden_action push {} git push origin {many} 3 …", u64::MAX),
@@ -94,13 +100,13 @@ fn a_program_that_is_looked_for_is_one_attempt() {
 #[test]
 fn what_is_counted_and_not_listed_is_said() {
     let flood = |entries: usize| (0..entries).map(|family| refused(&format!("socket family {family}"))).collect();
-    let seen = |entries| Seen {
+    let seen = |entries| ObservedConduct {
         refused: flood(entries),
         executions: vec![execution("ls")],
         executions_total: 8,
         connections: vec![connection("unix:@a")],
         connections_total: 7,
-        ..Seen::default()
+        ..ObservedConduct::default()
     };
     let notes =
         ["note 7 executions that were counted and not listed", "note 5 connections that were counted and not listed"];
@@ -108,13 +114,22 @@ fn what_is_counted_and_not_listed_is_said() {
     assert_eq!(judged[0], "violation 1 refused calls: more different ones than are listed");
     assert!(told(&judge_conduct("engine", &seen(1))).ends_with(&notes.map(str::to_owned)));
     for (seen, full) in [
-        (Seen::default(), false),
-        (Seen { executions_total: 1, ..Seen::default() }, true),
-        (Seen { executions: vec![execution("ls")], executions_total: 1, ..Seen::default() }, false),
-        (Seen { connections: vec![connection("a")], connections_total: 2, ..Seen::default() }, false),
-        (Seen { connections: vec![connection("a")], connections_total: 3, ..Seen::default() }, true),
-        (Seen { refused: flood(ENTRIES_KEPT - 1), ..Seen::default() }, false),
-        (Seen { refused: flood(ENTRIES_KEPT), ..Seen::default() }, true),
+        (ObservedConduct::default(), false),
+        (ObservedConduct { executions_total: 1, ..ObservedConduct::default() }, true),
+        (
+            ObservedConduct { executions: vec![execution("ls")], executions_total: 1, ..ObservedConduct::default() },
+            false,
+        ),
+        (
+            ObservedConduct { connections: vec![connection("a")], connections_total: 2, ..ObservedConduct::default() },
+            false,
+        ),
+        (
+            ObservedConduct { connections: vec![connection("a")], connections_total: 3, ..ObservedConduct::default() },
+            true,
+        ),
+        (ObservedConduct { refused: flood(ENTRIES_KEPT - 1), ..ObservedConduct::default() }, false),
+        (ObservedConduct { refused: flood(ENTRIES_KEPT), ..ObservedConduct::default() }, true),
     ] {
         assert_eq!(seen.is_full(), full, "{seen:?}");
     }
@@ -173,7 +188,10 @@ fn a_program_counts_whatever_it_is_called() {
         (execution("/lib64/ld-linux-x86-64.so.2 ./make push"), String::new()),
     ] {
         let executions = vec![seen];
-        let judged = told(&judge_conduct("engine", &Seen { executions, executions_total: 1, ..Seen::default() }));
+        let judged = told(&judge_conduct(
+            "engine",
+            &ObservedConduct { executions, executions_total: 1, ..ObservedConduct::default() },
+        ));
         assert_eq!(judged, if wanted.is_empty() { Vec::new() } else { vec![wanted] });
     }
 }

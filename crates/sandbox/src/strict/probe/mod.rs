@@ -8,7 +8,8 @@ mod self_view;
 
 use std::io;
 
-use crate::applied::Probe;
+use sandbox_facts::Probe;
+
 use crate::confinement::Confinement;
 use crate::kernel::attempt::ATTEMPTS;
 

@@ -6,10 +6,10 @@ use std::os::fd::AsFd;
 
 use libc::{AF_INET, AF_INET6, AF_UNIX, SOCK_DGRAM, SOCK_NONBLOCK, SOCK_RAW, SOCK_STREAM, c_int};
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, sendto, socket_with};
+use sandbox_facts::Probe;
 use untrusted_fs::own_files;
 
 use super::{failing, forbidden, nothing};
-use crate::applied::Probe;
 use crate::kernel::attempt;
 
 /// Addresses set aside for documentation: nobody answers, wherever this runs.

@@ -6,11 +6,11 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+use sandbox_facts::{Access, Probe};
 use untrusted_fs::own_files::{self, OwnOptions as _};
 
 use super::{failing, nothing};
-use crate::applied::Probe;
-use crate::confinement::{Access, Confinement};
+use crate::confinement::Confinement;
 use crate::kernel::attempt;
 
 /// Opened for writing, without writing.

@@ -2,10 +2,10 @@
 
 use rustix::process::{getegid, geteuid, getpid};
 use rustix::thread::{CapabilitySet, Uid, capabilities, no_new_privs, set_thread_res_uid};
+use sandbox_facts::Probe;
 use untrusted_fs::own_files;
 
 use super::{failing, nothing};
-use crate::applied::Probe;
 use crate::procs;
 use crate::strict::identity::INNER;
 

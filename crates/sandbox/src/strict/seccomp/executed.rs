@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
+use sandbox_facts::{ExecutedFile, FileKind};
 use untrusted_fs::own_files;
 
 use super::likeness::{Content, KnownPrograms, is_read_only};
 use super::memory::cut;
-use crate::applied::{ExecutedFile, FileKind};
 
 const MEMORY: &str = "/memfd:";
 const REMOVED: &str = " (deleted)";

@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
+use sandbox_facts::{ENTRIES_KEPT, Execution, FileKind};
+
 use super::executed::{Caller, PathStart};
 use super::likeness::KnownPrograms;
 use super::memory::cut;
-use super::recorder::ENTRIES_MAX;
-use crate::applied::{Execution, FileKind};
 use crate::execution_rules::{ExecutionRules, Weight};
 
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl Executions {
         };
         if let Some((_, known)) = self.rows.iter_mut().find(|(_, known)| same(known)) {
             known.count += 1;
-        } else if self.rows.iter().filter(|(other, _)| *other == weight).count() < ENTRIES_MAX {
+        } else if self.rows.iter().filter(|(other, _)| *other == weight).count() < ENTRIES_KEPT {
             self.rows.push((weight, execution));
         }
     }
@@ -79,16 +79,16 @@ mod tests {
         let execution =
             |name: String| Execution { path: name, argv: Vec::new(), file: None, directory: None, count: 1 };
         for weight in [Weight::Nothing, Weight::Note, Weight::Grave] {
-            for number in 0..2 * ENTRIES_MAX {
+            for number in 0..2 * ENTRIES_KEPT {
                 executions.add(weight, execution(format!("{weight:?} {number}")));
             }
             executions.add(weight, execution(format!("{weight:?} 0")));
         }
         let rows = executions.take();
-        assert_eq!(rows.len(), 3 * ENTRIES_MAX);
+        assert_eq!(rows.len(), 3 * ENTRIES_KEPT);
         for weight in ["Nothing", "Note", "Grave"] {
             let of: Vec<&Execution> = rows.iter().filter(|row| row.path.starts_with(weight)).collect();
-            assert_eq!((of.len(), of[0].count), (ENTRIES_MAX, 2), "{weight}");
+            assert_eq!((of.len(), of[0].count), (ENTRIES_KEPT, 2), "{weight}");
         }
     }
 }

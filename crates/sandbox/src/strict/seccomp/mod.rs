@@ -13,7 +13,8 @@ mod table;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use crate::applied::Seccomp;
+use sandbox_facts::Seccomp;
+
 use crate::kernel::seccomp::{install, install_with_listener};
 use crate::strict::failure::{At, ConfineFailure, ConfineStep};
 

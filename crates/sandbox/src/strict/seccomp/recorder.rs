@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use sandbox_facts::{Connection, ENTRIES_KEPT, ObservedConduct, RefusedCall};
 use untrusted_fs::own_files;
 
 use super::executed::{Caller, PathStart};
@@ -11,11 +12,7 @@ use super::executions::Executions;
 use super::family::is_own_process;
 use super::memory::Memory;
 use super::table::{Action, rules};
-use crate::applied::{Connection, Refused, Seen};
 use crate::kernel::seccomp::{Answer, Call, answer, receive, still_waits};
-
-/// Distinct entries of each list; of executions, of each weight.
-pub(super) const ENTRIES_MAX: usize = 256;
 
 #[derive(Debug)]
 pub(crate) struct CallLog {
@@ -26,12 +23,12 @@ pub(crate) struct CallLog {
     /// Arguments could not be read at least once.
     blind: bool,
     executions: Executions,
-    seen: Seen,
+    seen: ObservedConduct,
 }
 
 impl CallLog {
     pub(crate) fn new(listener: OwnedFd, executions: Executions) -> Self {
-        Self { listener, over: false, recording: false, blind: false, executions, seen: Seen::default() }
+        Self { listener, over: false, recording: false, blind: false, executions, seen: ObservedConduct::default() }
     }
 
     /// What to wait for, as long as calls can come.
@@ -44,8 +41,8 @@ impl CallLog {
         self.recording = true;
     }
 
-    pub(crate) fn take(&mut self) -> Seen {
-        Seen { executions: self.executions.take(), ..std::mem::take(&mut self.seen) }
+    pub(crate) fn take(&mut self) -> ObservedConduct {
+        ObservedConduct { executions: self.executions.take(), ..std::mem::take(&mut self.seen) }
     }
 
     /// Whether the lists may lack what the counts hold.
@@ -104,7 +101,7 @@ impl CallLog {
         let list = &mut self.seen.refused;
         match list.iter().position(|refused| refused.name == name) {
             Some(index) => list[index].count += 1,
-            None if list.len() < ENTRIES_MAX => list.push(Refused { name, count: 1, comm: comm(call.pid) }),
+            None if list.len() < ENTRIES_KEPT => list.push(RefusedCall { name, count: 1, comm: comm(call.pid) }),
             None => {}
         }
     }
@@ -132,7 +129,7 @@ impl CallLog {
         let list = &mut self.seen.connections;
         match list.iter().position(|connection| connection.address == address) {
             Some(index) => list[index].count += 1,
-            None if list.len() < ENTRIES_MAX => list.push(Connection { address, count: 1, comm: comm(call.pid) }),
+            None if list.len() < ENTRIES_KEPT => list.push(Connection { address, count: 1, comm: comm(call.pid) }),
             None => {}
         }
     }
