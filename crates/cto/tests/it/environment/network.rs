@@ -206,7 +206,7 @@ impl PatchedSetup {
 
     /// A lock file, which in the patch names a package more; setup fetches the last.
     fn lock_file(server: &Server) -> Self {
-        let last = format!("python3 -c \"$0\" plain $(sed -n '$s/.*=//p' lock)");
+        let last = "python3 -c \"$0\" plain $(sed -n '$s/.*=//p' lock)";
         let before = format!("one={}\n", server.address());
         let after = format!("{before}two={}\n", server.address());
         Self { argv: json!(["sh", "-c", last, FETCH]), input: "lock", before, after }
