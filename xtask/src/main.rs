@@ -16,6 +16,8 @@ mod reverted;
 mod schema;
 mod soak;
 mod test;
+#[cfg(test)]
+mod tests;
 mod tools;
 
 use std::process::ExitCode;

@@ -13,7 +13,7 @@ use super::select::Scope;
 const CHORES: &str = "xtask";
 
 /// Tests that read pages, by package and beginning of the name.
-const PAGE_READERS: [(&str, &str); 9] = [
+const PAGE_READERS: [(&str, &str); 10] = [
     ("bridge", "recording::meaning::"),
     ("contract", "record::"),
     // Of the example that prints the exam set.
@@ -24,6 +24,7 @@ const PAGE_READERS: [(&str, &str); 9] = [
     ("gate", "conduct::tests::page::"),
     ("secrets", "page::"),
     ("testimony", "claims::tests::patterns::"),
+    (CHORES, "tests::"),
 ];
 
 /// The second verifier, which is a page and a program.
