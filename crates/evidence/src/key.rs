@@ -66,11 +66,6 @@ impl PublicKey {
         VerifyingKey::from_bytes(&bytes).ok().map(Self::new)
     }
 
-    /// The 32 bytes themselves.
-    pub fn from_raw(bytes: &[u8]) -> Option<Self> {
-        VerifyingKey::from_bytes(bytes.try_into().ok()?).ok().map(Self::new)
-    }
-
     pub fn read(path: &Path) -> Result<Self, ReadKeyError> {
         let text = fs::read_to_string(path).map_err(|error| ReadKeyError::Io(path.to_owned(), error))?;
         Self::parse(&text).ok_or_else(|| ReadKeyError::Format(path.to_owned()))

@@ -14,6 +14,7 @@ pub mod patch;
 pub mod private;
 pub mod render;
 pub mod seal;
+pub mod signer_key;
 pub mod signers;
 pub mod sshsig;
 pub mod stop;

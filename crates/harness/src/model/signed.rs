@@ -5,7 +5,7 @@ use std::path::Path;
 
 use contract::Stamp;
 use contract::text::shown;
-use evidence::signers::AllowedSigners;
+use evidence::signers::{AllowedSigners, SignerStanding};
 use evidence::sshsig::{VerifySignatureError, verify_signature};
 
 use super::ModelSettings;
@@ -42,13 +42,14 @@ impl Signers {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(format!("its signature cannot be read: {error}")),
         };
-        let key = verify_signature(&String::from_utf8_lossy(&signature), bytes, NAMESPACE)
+        let signature = verify_signature(&String::from_utf8_lossy(&signature), bytes, NAMESPACE)
             .map_err(|error| does_not_hold(error, file))?;
         let allowed = self.allowed.as_ref().map_err(|error| format!("allowed_signers cannot be read: {error}"))?;
-        if allowed.allow(&key, NAMESPACE, self.now) {
-            Ok(Some(key.key_id()))
+        let (key, signer) = (signature.key(), signature.fingerprint());
+        if allowed.judge_key(key, NAMESPACE, self.now) == SignerStanding::Allowed {
+            Ok(Some(signer))
         } else {
-            Err(format!("it is signed by {}, whom allowed_signers does not allow", key.key_id()))
+            Err(format!("it is signed by {signer}, whom allowed_signers does not allow"))
         }
     }
 }
@@ -56,11 +57,9 @@ impl Signers {
 /// Why a signature does not count, and what to do where the record itself may be good.
 fn does_not_hold(error: VerifySignatureError, file: &Path) -> String {
     let remedy = match error {
-        VerifySignatureError::KeyType => {
+        VerifySignatureError::Key(_) => {
             let name = file.file_name().map(|name| shown(&name.to_string_lossy())).unwrap_or_default();
-            format!(
-                "; only ed25519 keys count: sign it anew with `ssh-keygen -Y sign -n {NAMESPACE} -f ~/.ssh/id_ed25519 {name}`"
-            )
+            format!("; sign it anew with `ssh-keygen -Y sign -n {NAMESPACE} -f ~/.ssh/id_ed25519 {name}`")
         }
         VerifySignatureError::Shape | VerifySignatureError::Namespace | VerifySignatureError::Signature => {
             String::new()

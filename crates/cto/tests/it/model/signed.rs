@@ -27,13 +27,13 @@ fn keygen(scene: &Scene, arguments: &[&str]) {
 }
 
 fn key(scene: &Scene, name: &str) -> PathBuf {
-    let path = scene.world.user().join(name);
-    key_of(scene, "ed25519", &path);
-    path
+    key_of(scene, name, &["-t", "ed25519"])
 }
 
-fn key_of(scene: &Scene, kind: &str, path: &std::path::Path) {
-    keygen(scene, &["-q", "-t", kind, "-N", "", "-C", kind, "-f", path.to_str().unwrap()]);
+fn key_of(scene: &Scene, name: &str, kind: &[&str]) -> PathBuf {
+    let path = scene.world.user().join(name);
+    keygen(scene, &[&["-q", "-N", "", "-C", name, "-f", path.to_str().unwrap()], kind].concat());
+    path
 }
 
 fn sign(scene: &Scene, key: &std::path::Path, namespace: &str, file: &str) {
@@ -83,6 +83,12 @@ fn a_signed_record_counts_as_signed() {
     assert!(is_unsigned(&run(&scene, 0)));
     sign(&scene, &key, NAMESPACE, "decisions/provider.yaml");
     assert!(!is_unsigned(&run(&scene, 0)));
+    // Keys of other kinds count as well.
+    let other = key_of(&scene, "ecdsa", &["-t", "ecdsa"]);
+    let line = |key: &std::path::Path| fs::read_to_string(key.with_extension("pub")).unwrap();
+    fs::write(scene.world.home().join("trust/allowed_signers"), format!("a {}b {}", line(&key), line(&other))).unwrap();
+    sign(&scene, &other, NAMESPACE, RECORD);
+    assert!(!is_unsigned(&run(&scene, 0)));
     // The control: without a signature it is good, and said to be unsigned.
     fs::remove_file(scene.world.here().join(format!("{RECORD}.sig"))).unwrap();
     assert!(is_unsigned(&run(&scene, 0)));
@@ -110,14 +116,13 @@ const ROWS: &[Row] = &[
         "whom allowed_signers does not allow",
     ),
     (
-        "signed by a key of another kind",
+        "signed by a key that is too short",
         |it, _| {
-            let other = it.world.user().join("ecdsa");
-            key_of(it, "ecdsa", &other);
+            let other = key_of(it, "rsa", &["-t", "rsa", "-b", "2048"]);
             allow(it, &other, "");
             sign(it, &other, NAMESPACE, RECORD);
         },
-        "only ed25519 keys count: sign it anew with `ssh-keygen -Y sign -n cto-record@v1 -f ~/.ssh/id_ed25519 prov.json`",
+        "an RSA key of 2048 bits; 3072 to 8192 count; sign it anew with `ssh-keygen -Y sign -n cto-record@v1 -f ~/.ssh/id_ed25519 prov.json`",
     ),
     (
         "signed by a key that is no longer good",

@@ -1,0 +1,54 @@
+//! Lines of `allowed_signers`, read as ssh-keygen reads them.
+
+use std::time::Duration;
+
+use contract::Stamp;
+use evidence::signer_key::SignerKey;
+use evidence::signers::{AllowedSigners, SignerStanding};
+
+use crate::keygen::{KeyRing, MESSAGE, NAMESPACE, has_keygen};
+
+/// What stands before the key; whether ssh-keygen lets the key sign then; whether we do.
+const LINES: &[(&str, bool, bool)] = &[
+    ("me", true, true),
+    ("me,you", true, true),
+    ("\"me\"", true, true),
+    ("me namespaces=\"cto-approval@v1\"", true, true),
+    ("me namespaces=\"git,cto-*\"", true, true),
+    ("me Namespaces=\"cto-*\"", true, true),
+    ("me namespaces=\"git, cto-*\"", false, false),
+    ("me namespaces=\"git\"", false, false),
+    ("me namespaces=\"cto-*,!cto-approval@v?\"", false, false),
+    ("me namespaces=\"\"", false, false),
+    ("me namespaces=cto-*", false, false),
+    ("me namespaces=\"cto-*\",namespaces=\"git\"", false, false),
+    ("me valid-after=\"20260301\"", true, true),
+    ("me valid-after=\"202603011000\",valid-before=\"20260301100001\"", true, true),
+    ("me valid-after=\"20260301100001Z\"", false, false),
+    ("me valid-before=\"20260301\"", false, false),
+    ("me valid-before=\"soon\"", false, false),
+    ("me unknown=\"x\"", false, false),
+    ("me cert-authority", false, false),
+    ("me cert-authority,namespaces=\"cto-*\"", false, false),
+    // A key that is good until a moment is not good at that moment: stricter than ssh-keygen by a second.
+    ("me valid-before=\"20260301100000\"", true, false),
+];
+
+#[test]
+fn lines_are_read_as_ssh_keygen_reads_them() {
+    if !has_keygen("lines_are_read_as_ssh_keygen_reads_them") {
+        return;
+    }
+    let ring = KeyRing::new();
+    let public = ring.make_key("key", &["-t", "ed25519"]);
+    let key = SignerKey::parse_line(&public).unwrap();
+    let signature = ring.sign("key", &[], MESSAGE);
+    // 2026-03-01T10:00:00Z
+    let at = Stamp::from_unix(Duration::from_secs(1_772_359_200)).unwrap();
+    for (before, theirs, ours) in LINES {
+        let line = format!("{before} {public}");
+        assert_eq!(ring.accepts_line(&line, &signature, MESSAGE, "verify-time=20260301100000Z"), *theirs, "{before}");
+        let standing = AllowedSigners::parse(&line).judge_key(&key, NAMESPACE, at);
+        assert_eq!(standing == SignerStanding::Allowed, *ours, "{before}: {standing:?}");
+    }
+}
