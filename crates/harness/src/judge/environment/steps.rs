@@ -167,3 +167,56 @@ fn merge(all: &mut Vec<NetworkUse>, more: Vec<NetworkUse>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_setup_that_sees_a_patch_has_network_only_where_the_contract_says_so() {
+        let of = |environment: Value| {
+            let environment: Environment = serde_json::from_value(environment).unwrap();
+            let networks = (SetupNetwork::of_baseline(&environment), SetupNetwork::of_patch(&environment));
+            let hosts = |network: SetupNetwork| network.hosts(&environment).len();
+            (networks, (hosts(networks.0), hosts(networks.1)))
+        };
+        use SetupNetwork::{Absent, Named, Withheld};
+        let (hosts, inputs) = (json!(["a.b"]), json!(["x.lock"]));
+        for (environment, expected) in [
+            (json!({}), ((Absent, Absent), (0, 0))),
+            (json!({"setup_inputs": inputs, "setup_network_for_patch": true}), ((Absent, Absent), (0, 0))),
+            (json!({"setup_network": hosts, "setup_inputs": inputs}), ((Named, Withheld), (1, 0))),
+            (json!({"setup_network": hosts, "setup_network_for_patch": true}), ((Named, Withheld), (1, 0))),
+            (
+                json!({"setup_network": hosts, "setup_inputs": inputs, "setup_network_for_patch": true}),
+                ((Named, Named), (1, 1)),
+            ),
+        ] {
+            assert_eq!(of(environment.clone()), expected, "{environment}");
+        }
+    }
+
+    fn used(host: &str, port: u16, refused: u64) -> NetworkUse {
+        NetworkUse { host: host.to_owned(), port, connections: 1, refused, failed: 2, bytes_sent: 3, bytes_received: 4 }
+    }
+
+    #[test]
+    fn a_host_that_was_refused_is_named_with_what_would_help() {
+        let hosts = [used("a.b", 1, 0), used("c.d", 1, 2)];
+        assert_eq!(refused_hosts(&hosts[..1], SetupNetwork::Named), "", "control");
+        let named = refused_hosts(&hosts, SetupNetwork::Named);
+        assert_eq!(named, "; it asked for c.d, which environment.setup_network does not name");
+        let withheld = refused_hosts(&hosts, SetupNetwork::Withheld);
+        assert!(withheld.ends_with("unless environment.setup_network_for_patch is true"), "{withheld}");
+    }
+
+    #[test]
+    fn uses_of_one_host_and_port_are_added_up() {
+        let mut all = vec![used("a.b", 1, 5)];
+        merge(&mut all, vec![used("a.b", 1, 6), used("a.b", 2, 0), used("c.d", 1, 0)]);
+        let sum = NetworkUse { connections: 2, failed: 4, bytes_sent: 6, bytes_received: 8, ..used("a.b", 1, 11) };
+        assert_eq!(all, [sum, used("a.b", 2, 0), used("c.d", 1, 0)]);
+    }
+}

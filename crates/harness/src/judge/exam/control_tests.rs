@@ -46,7 +46,12 @@ impl Examiner<'_> {
     }
 
     /// A control of one tree at the same place of another; None where that has no such file.
-    fn moved_to(&self, listing: &Listing, from: &Listing, test: ControlTest) -> Result<Option<ControlTest>, Stopped> {
+    pub(super) fn moved_to(
+        &self,
+        listing: &Listing,
+        from: &Listing,
+        test: ControlTest,
+    ) -> Result<Option<ControlTest>, Stopped> {
         let entry = |tree: &Listing| tree.0.get(test.path.as_bytes()).copied();
         let (before, after) = (entry(from), entry(listing));
         Ok(match (before, after) {

@@ -131,6 +131,8 @@ mod tests {
             ("def test_b():\n    pass\n", true),
             ("async def test_b():\n    pass\n", true),
             ("class A:\n    pass\n", true),
+            ("class Bb:\n    pass\ndef test_b():\n    pass\n", true),
+            ("    assert b\n", false),
         ] {
             assert_eq!(redefines(FILE.as_bytes(), format!("{FILE}{added}").as_bytes()), expected, "{added}");
         }

@@ -72,7 +72,7 @@ impl Examiner<'_> {
     }
 
     /// Asked for again, for another room, a layer is there already: what is told is how it came to be.
-    fn tell_setup(&mut self, record: &SetupRecord) {
+    pub(super) fn tell_setup(&mut self, record: &SetupRecord) {
         if self.found.setup.iter().any(|known| known.key == record.key) {
             return;
         }

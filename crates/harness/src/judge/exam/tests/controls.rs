@@ -42,6 +42,25 @@ fn an_exit_code_that_hides_the_control_weakens_unless_the_baseline_hides_it_too(
     assert_eq!(passes(&known), ["exam 1 holds", "control 1 holds"]);
 }
 
+/// A baseline that hides a failure of its own says nothing of what it hides later.
+#[test]
+fn a_baseline_that_hides_failures_is_asked_no_further() {
+    let hide = |end: Ended| Ended { how: ended(0, "").how, ..end };
+    let red = || say_pytest(&[("tests/test_a.py::test_one", "FAILED"), ("tests/test_a.py::test_two", "PASSED")]);
+    let known = hold(GOOD, &|name, end| match name {
+        "baseline 1" => hide(red()),
+        "control 1" => hide(end),
+        _ => end,
+    });
+    assert_eq!(blocks(&known), [""; 0], "{}", log(&known));
+    let loud = hold(GOOD, &|name, end| match name {
+        "baseline 1" => red(),
+        "control 1" => hide(end),
+        _ => end,
+    });
+    assert_eq!(reasons(&loud), [Reason::VerificationWeakened], "control: it ends with a failure");
+}
+
 #[test]
 fn a_runner_that_names_no_control_is_kept_from_it_by_the_patch() {
     let dumb = |names: &'static [&'static str]| {
@@ -161,4 +180,18 @@ fn what_is_delivered_has_a_control_of_its_own() {
     let text = "verification_weakened: failing tests that the harness added to `tests/test_a.py` do not fail the exam as the patch \
                 leaves it";
     assert_eq!(blocks(&weak), [text], "{}", log(&weak));
+}
+
+/// What the patch delivers may be such that the contract's control does not apply; then the harness has one of its own.
+#[test]
+fn a_control_patch_that_does_not_fit_what_is_delivered_is_no_weakness() {
+    let text = "diff --git a/tests/test_a.py b/tests/test_a.py\n--- a/tests/test_a.py\n+++ b/tests/test_a.py\n@@ -3,2 +3,2 @@\n def \
+                test_two():\n-    pass\n+    fail\n";
+    let mut desk = Desk::new(json!({}));
+    let sha256 = Digest::of(text.as_bytes());
+    desk.contract.control_patch = Some(PatchContent { file: "c.patch".to_owned(), sha256, text: text.to_owned() });
+    let other = ("tests/test_a.py", "def test_one():\n    \"one\" in app\ndef test_two():\n    other\n");
+    let examined = desk.examine(BASELINE, &[("app.py", "one and two\n"), other]);
+    assert_eq!(blocks(&examined), [""; 0], "{}", log(&examined));
+    assert_eq!(passes(&examined)[2..], ["control 1 holds", "control change 1 holds"]);
 }

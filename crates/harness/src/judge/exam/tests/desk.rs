@@ -70,7 +70,7 @@ impl Desk {
         ask: impl FnOnce(Examiner<'_>) -> T,
     ) -> T {
         let (baseline, result) = (self.listing(baseline), self.listing(result));
-        let rules = self.contract.path_rules(&[Ecosystem::Python]).unwrap();
+        let rules = self.contract.path_rules(&[Ecosystem::Python, Ecosystem::Rust]).unwrap();
         let trees = Trees { store: &self.store, baseline: &baseline, result: &result, rules: &rules };
         let work = tempfile::tempdir_in(self.trial.folder()).unwrap();
         let setting = Setting {

@@ -8,6 +8,7 @@ use sandbox::Ended;
 use serde_json::{Value, json};
 
 use super::desk::{Desk, Files, blocks, log, passes, pytest, reasons, say_pytest};
+use crate::run::tests::ended;
 
 const A: &str = "tests/test_a.py::test_one";
 const B: &str = "tests/test_a.py::test_two";
@@ -22,6 +23,17 @@ fn hold(more: Value, ends: &[(&str, &str)]) -> super::super::Examined {
         match said {
             Some("-") => say_pytest(&[(A, "FAILED"), (B, "PASSED")]),
             Some("+") => say_pytest(&[(A, "PASSED"), (B, "PASSED")]),
+            Some("-0") => {
+                Ended { how: sandbox::How::Exited { code: 0 }, ..say_pytest(&[(A, "FAILED"), (B, "PASSED")]) }
+            }
+            Some("-124") => {
+                Ended { how: sandbox::How::Exited { code: 124 }, ..say_pytest(&[(A, "FAILED"), (B, "PASSED")]) }
+            }
+            Some("-late") => Ended { timed_out: true, ..say_pytest(&[(A, "FAILED"), (B, "PASSED")]) },
+            Some("-more") => {
+                let said = say_pytest(&[(A, "FAILED"), (B, "PASSED")]);
+                ended(1, &String::from_utf8_lossy(&said.stdout.head).replace("1 failed", "2 failed"))
+            }
             Some("--") => say_pytest(&[(A, "FAILED"), (B, "FAILED")]),
             Some("-2") => {
                 Ended { how: sandbox::How::Exited { code: 2 }, ..say_pytest(&[(A, "FAILED"), (B, "PASSED")]) }
@@ -56,8 +68,15 @@ fn a_failure_of_the_baseline_is_excused_where_the_contract_declares_it() {
         assert_eq!(blocks(&examined), [FAILS], "{more} {ends:?}");
         assert!(!examined.coverage.contains(&Coverage::KnownFailures), "{more} {ends:?}");
     }
-    let all = hold(declared, &[("baseline 1", "--"), ("exam 1", "--")]);
+    let hidden = hold(declared.clone(), &[("baseline 1", "-0"), ("exam 1", "-0")]);
+    assert_eq!(reasons(&hidden), [Reason::VerificationFailed], "an exit code of 0 excuses nothing");
+    assert!(!hidden.coverage.contains(&Coverage::KnownFailures));
+    let unnamed = hold(declared, &[("baseline 1", "-"), ("exam 1", "-more")]);
+    assert_eq!(reasons(&unnamed), [Reason::VerificationFailed], "a failure without a name");
+    let both = json!({"may_stay_red": ["test_one", "test_two"]});
+    let all = hold(both, &[("baseline 1", "--"), ("exam 1", "--")]);
     assert_eq!(reasons(&all), [Reason::VerificationFailed], "nothing is green");
+    assert!(!all.coverage.contains(&Coverage::KnownFailures));
 }
 
 #[test]
@@ -76,6 +95,11 @@ fn a_test_that_fails_now_and_then_is_excused_where_it_does_so_without_the_patch(
             "never green",
         ),
         (json!({}), &[("exam 1", "-2"), ("baseline 1 again 1", "-")], "another exit code"),
+        (
+            json!({}),
+            &[("exam 1", "-124"), ("baseline 1 again 1", "-late"), ("exam 1 again 1", "+")],
+            "the end of its time is no exit code",
+        ),
         (json!({"must_pass": ["test_one"]}), again, "it must pass"),
         (json!({"flaky_retries": 0}), again, "nothing is held again"),
     ] {
@@ -117,10 +141,24 @@ fn a_test_that_must_pass_was_red_or_absent_and_stands_in_no_file_of_the_patch() 
     let other: (&str, &str) = ("tests/test_a.py", &other);
     assert_eq!(must_pass(&desk(), &[before, red], &[after, red]), [""; 0], "red before, green now");
     assert_eq!(must_pass(&desk(), &[before, other], &[after, other]), [UNPROVEN], "green before");
+    let still = must_pass(&desk(), &[before, red], &[before, red]);
+    assert_eq!(still[0], UNPROVEN, "red before and red now");
     let two = ("tests/test_b.py", "def test_two():\n    pass\n");
     assert_eq!(must_pass(&desk(), &[before, two], &[after, two, red])[0], UNPROVEN, "a test of the patch is absent");
     let operator = desk().with_operator_file("tests/test_a.py", red.1);
     assert_eq!(must_pass(&operator, &[before, two], &[after, two, red]), [""; 0], "the operator's, absent before");
     let examined = desk().examine(&[before, other], &[after, other]);
     assert_eq!(passes(&examined)[0], "exam 1 fails");
+    let released = Desk::new(json!({"must_pass": ["test_one"], "exam_may_change": ["tests/test_a.py"]}));
+    let without = ("tests/test_a.py", "def test_two():\n    pass\n");
+    assert_eq!(
+        must_pass(&released, &[before, without], &[after, red])[0],
+        UNPROVEN,
+        "the patch's own, in a released file"
+    );
+    let nowhere = desk().examine_with(&[before, without], &[after, without], &|name, spec| match name {
+        "exam 1" => say_pytest(&[("tests/nowhere.py::test_one", "PASSED"), (B, "PASSED")]),
+        _ => pytest(&spec.cwd),
+    });
+    assert_eq!(blocks(&nowhere), [UNPROVEN], "nobody knows the file of the test");
 }

@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 
-use contract::Coverage;
 use contract::baseline_exam::PremiseFact;
+use contract::{Coverage, Digest};
 use sandbox::Ended;
 use serde_json::{Value, json};
 use testimony::results::Runner;
@@ -166,6 +166,10 @@ fn what_ended_once_is_known_the_next_time() {
     assert_eq!(names(&desk, &|_| None), [""; 0]);
     desk.contract.verification_commands[0].argv.push("-x".to_owned());
     assert_eq!(names(&desk, &|_| None), ["baseline 1"], "another command");
+    assert_eq!(names(&desk, &|_| None), [""; 0]);
+    let program = std::path::Path::new(&desk.contract.environment.path[0]).join("pytest");
+    untrusted_fs::own_files::write(&program, "another version").unwrap();
+    assert_eq!(names(&desk, &|_| None), ["baseline 1"], "another program of that name");
 }
 
 #[test]
@@ -209,4 +213,13 @@ fn only_runners_of_the_baseline_are_heard() {
     };
     assert_eq!(blocks(&held(&["exam 1"])), [""; 0]);
     assert_ne!(blocks(&held(&["baseline 1", "exam 1"])), [""; 0], "control: it speaks on the baseline");
+}
+
+#[test]
+fn hooks_of_all_commands_are_known() {
+    let digest = Digest::of(b"x");
+    let mut told = serde_json::to_value(command("", 0)).unwrap();
+    told["hooks"] = json!({"conftest.py": digest});
+    let exam = exam_of(vec![command("", 0), serde_json::from_value(told).unwrap()]);
+    assert_eq!(exam.hooks_built().into_iter().collect::<Vec<_>>(), [("conftest.py".to_owned(), digest)]);
 }

@@ -102,3 +102,34 @@ fn controls_of_what_is_delivered_stand_where_those_of_the_baseline_do() {
     );
     assert_eq!(controls(Controlled::Exam, result).len(), 2);
 }
+
+#[test]
+fn a_control_moves_to_the_same_file_of_another_tree() {
+    let moved = |path: &str, from: Files<'_>, to: Files<'_>, content: &str| {
+        with_examiner((from, to), |examiner| {
+            let test = ControlTest { content: content.as_bytes().to_vec(), ..control(path) };
+            let (baseline, result) = (examiner.trees.baseline, examiner.trees.result);
+            examiner.moved_to(result, baseline, test).unwrap().map(|test| String::from_utf8(test.content).unwrap())
+        })
+    };
+    let (old, new): (Files<'_>, Files<'_>) = (&[("a.py", "old\n")], &[("a.py", "newer\n")]);
+    assert_eq!(moved("a.py", old, new, "old\nfail\n").as_deref(), Some("newer\nfail\n"));
+    assert_eq!(moved("x_test.go", old, new, "all\n").as_deref(), Some("all\n"), "a file of its own");
+    assert_eq!(moved("a.py", old, &[], "old\nfail\n"), None, "the file is gone");
+    assert_eq!(moved("a.py", &[], new, "fail\n"), None, "something else stands there");
+}
+
+/// A mark by which a file has no control keeps none out of what is delivered.
+#[test]
+fn a_file_that_the_patch_makes_unfit_has_its_control_all_the_same() {
+    let marked = ("tests/test_a.py", "pytestmark = 1\ndef test_one():\n    pass\n");
+    let controls = |on: Controlled| {
+        with_examiner((BASELINE, &[("app.py", "one\n"), marked]), |examiner| {
+            let command = &examiner.setting.contract.verification_commands[0];
+            let known = results("+tests/test_a.py::test_one");
+            examiner.controls_for(on, examiner.trees.result, command, &known).unwrap().len()
+        })
+    };
+    assert_eq!(controls(Controlled::Delivered), 1);
+    assert_eq!(controls(Controlled::Exam), 0, "control");
+}

@@ -23,6 +23,8 @@ fn examine(more: Value, before: Files<'_>, result: Files<'_>, build: Files<'_>) 
     Desk::new(more).examine_with(before, result, &|name, spec| {
         if name.contains("build") {
             made_by_build(spec, if name.starts_with("baseline") { &[] } else { build });
+            let is_rebuild = name == "rebuild build 1";
+            assert!(!is_rebuild || !spec.cwd.join("lib.o").exists() && spec.cwd.join("app.c").exists());
             return ended(0, "");
         }
         let elapsed = Duration::from_secs(if name == "exam 1" { 60 } else { 0 });
@@ -102,6 +104,19 @@ fn only_source_that_a_product_could_stand_in_for_is_poisoned() {
     ] {
         assert_eq!(poisoned(more.clone(), path, text), expected, "{more} {path}");
     }
+}
+
+/// A file that the contract protects is as in the baseline, whatever the patch made of it.
+#[test]
+fn a_protected_file_is_not_the_change() {
+    let held = |more: Value| {
+        let before: Files<'_> = &[("app.txt", "one\n"), ("guard.c", "a\n"), TEST];
+        examine(more, before, &[("app.txt", "one\n"), ("guard.c", "b\n"), TEST], &[])
+    };
+    assert_eq!(outcomes(&held(json!({"protected_paths": ["guard.c"]}))), []);
+    assert_eq!(outcomes(&held(json!({}))).len(), 1, "control");
+    let built = held(json!({"environment": {"build": [["build"]]}}));
+    assert!(!log(&built).contains("== rebuild"), "nothing is made, so that nothing is made again");
 }
 
 #[test]

@@ -34,6 +34,8 @@ fn a_good_change_passes_the_exam_and_its_control() {
     assert_eq!(examined.coverage.iter().copied().collect::<Vec<_>>(), [Coverage::ExamInProcess]);
     let tests = &examined.passes[0].tests;
     assert_eq!((tests.baseline.unwrap().passed, tests.result.unwrap().passed), (2, 2));
+    let control = &examined.passes[1].tests;
+    assert_eq!((control.baseline, control.result.unwrap().failed), (None, 1), "a control is compared with nothing");
 }
 
 #[test]
@@ -191,4 +193,67 @@ fn a_patch_that_passes_only_with_its_own_tests_is_told_how_to_release_them() {
     let both = ("tests/test_a.py", "def test_one():\n    \"three\" in app\ndef test_two():\n    pass\n");
     let neither = Desk::new(json!({})).examine(BASELINE, &[("app.py", "two\n"), both]);
     assert!(!blocks(&neither)[0].contains("exam_may_change"), "{:?}", blocks(&neither));
+}
+
+/// A patch whose own tests pass is told of them only where the exam fails without them.
+#[test]
+fn a_failing_blind_check_is_no_reason_to_release_tests() {
+    let more = (
+        "tests/test_a.py",
+        "def test_one():\n    \"one\" in app\ndef test_two():\n    pass\ndef test_more():\n    pass\n",
+    );
+    let check = json!({"argv": ["pytest"], "stdin": "in", "expect_exit": 0, "expect_stdout": "out"});
+    let desk = Desk::new(json!({"blind_checks": [check]}));
+    let examined = desk.examine(BASELINE, &[("app.py", "one and two\n"), more]);
+    assert_eq!(passes(&examined)[..2], ["exam 1 holds", "change 1 holds"]);
+    assert_eq!(blocks(&examined), ["verification_failed: does not pass on baseline + patch: blind 1"]);
+}
+
+#[test]
+fn a_program_that_is_not_there_fails_its_check_and_no_other() {
+    let check = json!({"argv": ["pytest"], "stdin": "in", "expect_exit": 0, "expect_stdout": "in"});
+    let desk = Desk::new(json!({"verification_commands": [["no-such-program"]], "blind_checks": [check]}));
+    let examined = desk.examine_with(BASELINE, GOOD, &|_, spec| {
+        ended(0, &String::from_utf8_lossy(spec.stdin.as_deref().unwrap_or_default()))
+    });
+    assert_eq!(passes(&examined), ["exam 1 fails", "blind 1 holds"]);
+    assert!(!examined.coverage.contains(&Coverage::ExamInProcess), "the blind check is held all the same");
+    assert!(
+        log(&examined)
+            .contains("== exam 1: [\"no-such-program\"]: did not start, 0 ms\n`no-such-program` was not found\n")
+    );
+}
+
+#[test]
+fn a_log_says_how_each_command_ended() {
+    let examined = Desk::new(json!({})).examine_with(BASELINE, GOOD, &|name, _| match name {
+        "baseline 1" => Ended { timed_out: true, ..ended(0, "no newline") },
+        _ => ended(3, ""),
+    });
+    let said = log(&examined);
+    assert!(
+        said.starts_with(
+            "== baseline 1: [\"pytest\"]: timed out, 10 ms\nno newline\n== exam 1: [\"pytest\"]: exit 3, 10 ms\n"
+        ),
+        "{said}"
+    );
+    assert_eq!(examined.passes[0].duration_ms, 10);
+}
+
+/// Runners are asked to name their tests, unless the contract says something else to them.
+#[test]
+fn runners_are_asked_through_the_environment() {
+    let variables = |more: serde_json::Value, wanted: &str| {
+        let seen = std::cell::RefCell::new(None);
+        Desk::new(more).examine_with(BASELINE, GOOD, &|name, spec| {
+            let value = spec.env.iter().rev().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
+            if name == "exam 1" {
+                *seen.borrow_mut() = value;
+            }
+            pytest(&spec.cwd)
+        });
+        seen.into_inner()
+    };
+    assert_eq!(variables(json!({}), "GOFLAGS").as_deref(), Some("-v"));
+    assert_eq!(variables(json!({"environment": {"variables": {"GOFLAGS": "-x"}}}), "GOFLAGS").as_deref(), Some("-x"));
 }

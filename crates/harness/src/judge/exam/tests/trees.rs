@@ -2,6 +2,7 @@
 
 use contract::Coverage;
 use contract::product::generator_of;
+use contract::sandbox::SetupCommand;
 use sandbox::Spec;
 use serde_json::{Value, json};
 use tree::FileAge;
@@ -9,6 +10,7 @@ use tree::FileAge;
 use super::super::{Examined, Examiner, Furnished};
 use super::desk::{Desk, Files, blocks, log, made_by_build, passes, pytest};
 use super::reasons::{BASELINE, TESTS};
+use crate::judge::environment::Layer;
 
 fn with_examiner<T>(more: Value, trees: (Files<'_>, Files<'_>), ask: impl FnOnce(&mut Examiner<'_>) -> T) -> T {
     let play = |_: &str, spec: &Spec| pytest(&spec.cwd);
@@ -37,11 +39,11 @@ fn the_exam_has_protected_files_as_the_baseline_has_them() {
 #[test]
 fn a_new_unit_test_file_of_rust_stays_in_the_exam() {
     let baseline: Files<'_> = &[("src/lib.rs", "a\n")];
-    let result: Files<'_> = &[("src/lib.rs", "a\n"), ("src/golden/tests.rs", "b\n")];
+    let result: Files<'_> = &[("src/lib.rs", "a\n"), ("src/deep/tests.rs", "b\n"), ("tests/it.rs", "c\n")];
     let rust = with_examiner(json!({"protected_paths": []}), (baseline, result), |examiner| {
         paths(&examiner.exam_listing().unwrap())
     });
-    assert_eq!(rust, ["src/golden/tests.rs", "src/lib.rs"]);
+    assert_eq!(rust, ["src/deep/tests.rs", "src/lib.rs"]);
 }
 
 const DATA: (&str, &str) = ("tests/fixtures/app.txt", "one\n");
@@ -122,11 +124,12 @@ fn changed_text_is_new_and_products_are_old() {
     let baseline: Files<'_> = &[("app.py", "one\n"), ("same.py", "s\n"), (source, "s\n"), (made, "old\n")];
     let result: Files<'_> =
         &[("app.py", "two\n"), ("same.py", "s\n"), ("lib.bin", "\0\u{1}"), (source, "t\n"), (made, "new\n")];
-    let ages = |bin: Option<&str>| {
+    let ages = |bin: Option<&str>, layer: Option<&std::path::Path>| {
         let mut desk = Desk::new(json!({}));
         desk.contract.environment.path.extend(bin.map(str::to_owned));
         let play = |_: &str, spec: &Spec| pytest(&spec.cwd);
-        desk.ask((baseline, result), Furnished::default(), &play, |mut examiner| {
+        let layer = layer.map(|files| Layer::of_files(files.to_owned()));
+        desk.ask((baseline, result), Furnished { layer, ..Furnished::default() }, &play, |mut examiner| {
             let root = examiner.setting.dir("t").unwrap();
             let quarters = examiner.setting.quarters("t", root).unwrap();
             let ages = examiner.ages(examiner.trees.result, &quarters).unwrap();
@@ -135,13 +138,73 @@ fn changed_text_is_new_and_products_are_old() {
         })
     };
     let (changed, old) = (FileAge::Changed, FileAge::Product);
-    assert_eq!(ages(None), ([changed, FileAge::Unchanged, old, FileAge::Settled], true), "its generator is not there");
+    assert_eq!(
+        ages(None, None),
+        ([changed, FileAge::Unchanged, old, FileAge::Settled], true),
+        "its generator is not there"
+    );
     let folder = tempfile::tempdir().unwrap();
     let generator = generator_of(made.as_bytes(), |path| path == source.as_bytes()).unwrap();
     let program = folder.path().join(generator.programs[0]);
     untrusted_fs::own_files::write(&program, "").unwrap();
     rustix::fs::chmod(&program, rustix::fs::Mode::from_raw_mode(0o755)).unwrap();
-    assert_eq!(ages(folder.path().to_str()), ([changed, FileAge::Unchanged, old, old], false));
+    assert_eq!(ages(folder.path().to_str(), None), ([changed, FileAge::Unchanged, old, old], false));
+    let layer = |name: &str| {
+        let layer = tempfile::tempdir().unwrap();
+        let bin = layer.path().join("node_modules/.bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        untrusted_fs::own_files::write(bin.join(name), "").unwrap();
+        layer
+    };
+    let (other, installed) = (layer("other"), layer(generator.programs[0]));
+    assert_eq!(ages(None, Some(other.path())).0[3], FileAge::Settled);
+    assert_eq!(ages(None, Some(installed.path())).0[3], old, "setup installs it");
+}
+
+#[test]
+fn what_setup_makes_of_the_baseline_is_made() {
+    let layer = tempfile::tempdir().unwrap();
+    for path in ["gen/deep/x.txt", "src/made.txt", "src/app.py"] {
+        std::fs::create_dir_all(layer.path().join(path).parent().unwrap()).unwrap();
+        untrusted_fs::own_files::write(layer.path().join(path), "").unwrap();
+    }
+    let trees: Files<'_> = &[("src/app.py", "one\n")];
+    let furnished = || Furnished { layer: Some(Layer::of_files(layer.path().to_owned())), ..Furnished::default() };
+    let is_made = |path: &str, furnished: Furnished| {
+        let play = |_: &str, spec: &Spec| pytest(&spec.cwd);
+        Desk::new(json!({})).ask((trees, trees), furnished, &play, |examiner| examiner.is_made(path.as_bytes()))
+    };
+    for (path, expected) in [
+        ("gen/deep/x.txt", true),
+        ("gen/other.txt", true),
+        ("src/made.txt", true),
+        ("src/other.txt", false),
+        ("src/app.py", false),
+        ("other/x.txt", false),
+    ] {
+        assert_eq!(is_made(path, furnished()), expected, "{path}");
+    }
+    assert!(!is_made("gen/deep/x.txt", Furnished::default()), "control: no setup");
+}
+
+/// Times of setups count once, and not where a layer was there from an earlier run.
+#[test]
+fn a_setup_is_told_once() {
+    let record = |key: u8, cached: bool| {
+        let mut record = Layer::of_files("/nowhere".into()).record;
+        let argv = vec!["x".to_owned()];
+        record.commands =
+            [5, 6].map(|duration_ms| SetupCommand { argv: argv.clone(), exit: Some(0), duration_ms }).into();
+        (record.key, record.cached) = (contract::Digest::of(&[key]), cached);
+        record
+    };
+    with_examiner(json!({}), (BASELINE, BASELINE), |examiner| {
+        for (key, cached, told, spent_ms) in [(1, false, 1, 11), (1, false, 1, 11), (2, true, 2, 11), (3, false, 3, 22)]
+        {
+            examiner.tell_setup(&record(key, cached));
+            assert_eq!((examiner.found.setup.len(), examiner.spent_ms), (told, spent_ms), "{key} {cached}");
+        }
+    });
 }
 
 #[test]
