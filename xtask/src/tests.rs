@@ -1,0 +1,77 @@
+//! Files and functions that the pages for contributors name are there. A page that names what was moved leads nowhere.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::process::root;
+
+const PAGES: &[&str] = &["ARCHITECTURE.md", "CONTRIBUTING.md"];
+
+/// Source files by their paths below `crates`.
+fn sources(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let below = path.strip_prefix(root().join("crates")).unwrap().to_path_buf();
+            found.insert(below, fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+fn all_sources() -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    sources(&root().join("crates"), &mut found);
+    found
+}
+
+/// The texts between backticks of a line.
+fn quoted(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').skip(1).step_by(2)
+}
+
+fn is_source(text: &str) -> bool {
+    text.ends_with(".rs") && text.bytes().all(|byte| byte.is_ascii_lowercase() || b"0123456789_/.".contains(&byte))
+}
+
+/// The files that a page may mean: a path below the repository or its `crates`, or the end of one.
+fn meant<'a>(sources: &'a BTreeMap<PathBuf, String>, text: &str) -> Vec<&'a str> {
+    let text = text.strip_prefix("crates/").unwrap_or(text);
+    let named = sources.iter().filter(|(path, _)| path.ends_with(text));
+    let code = named.map(|(_, code)| code.as_str()).collect();
+    if root().join(text).exists() { vec![""] } else { code }
+}
+
+#[test]
+fn files_that_a_page_names_are_there() {
+    let sources = all_sources();
+    for page in PAGES {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let named: Vec<&str> = text.lines().flat_map(quoted).filter(|text| is_source(text)).collect();
+        assert!(named.len() > 10, "{page}: {named:?}");
+        let lost: Vec<&&str> = named.iter().filter(|text| meant(&sources, text).is_empty()).collect();
+        assert!(lost.is_empty(), "{page} names files that are not there: {lost:?}");
+    }
+}
+
+#[test]
+fn functions_that_a_walk_names_are_in_their_files() {
+    let sources = all_sources();
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let walks = page.split("\n## Walks\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let hops = walks.lines().filter(|line| line.starts_with(|first: char| first.is_ascii_digit()));
+    let mut seen = 0;
+    for hop in hops {
+        let (head, _) = hop.split_once(": ").unwrap();
+        let (files, names): (Vec<&str>, Vec<&str>) = quoted(head).partition(|text| is_source(text));
+        let code: Vec<&str> = files.iter().flat_map(|file| meant(&sources, file)).collect();
+        for name in names {
+            let function = format!("fn {}", name.rsplit("::").next().unwrap());
+            assert!(code.iter().any(|code| code.contains(&function)), "{hop}: no `{function}` in {files:?}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 15, "{seen}");
+}
