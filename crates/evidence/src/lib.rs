@@ -17,6 +17,7 @@ pub mod seal;
 pub mod signers;
 pub mod sshsig;
 pub mod stop;
+pub mod tarball;
 pub mod verify;
 
 pub use artifact::{Draft, WriteArtifactError};
