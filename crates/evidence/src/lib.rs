@@ -18,6 +18,7 @@ pub mod signer_key;
 pub mod signers;
 pub mod sshsig;
 pub mod stop;
+pub mod tarball;
 pub mod verify;
 
 pub use artifact::{Draft, WriteArtifactError};

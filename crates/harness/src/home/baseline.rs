@@ -7,7 +7,8 @@ use std::io::{self, BufReader, Read, Write};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path};
 
-use tar::{EntryType, Header};
+use evidence::tarball::{TarForm, TarKind, TarWriter};
+use tar::EntryType;
 use tree::{BlobReader, Entry, Listing, Mode, Oid};
 use untrusted_fs::own_files;
 
@@ -35,7 +36,7 @@ pub(crate) fn write(
     blobs: &mut BlobReader<'_>,
     to: &mut impl Write,
 ) -> Result<(), CarryBaselineError> {
-    let mut out = tar::Builder::new(to);
+    let mut out = TarWriter::new(TarForm::CarriedBaseline, to);
     for (path, entry) in &listing.0 {
         let unfit = |why| CarryBaselineError::Unfit(path.clone(), why);
         if entry.mode == Mode::Gitlink {
@@ -45,42 +46,18 @@ pub(crate) fn write(
         if bytes.len() as u64 > LARGEST {
             return Err(unfit("is too large"));
         }
-        let (mut header, name) = (Header::new_gnu(), Path::new(std::ffi::OsStr::from_bytes(path)));
-        header.set_mode(if entry.mode == Mode::Executable { 0o755 } else { 0o644 });
-        header.set_uid(0);
-        header.set_gid(0);
-        header.set_mtime(0);
-        if entry.mode == Mode::Link {
-            header.set_entry_type(EntryType::Symlink);
-            header.set_size(0);
-            // As it stands: what `tar` would make of a path is another content, and so another tree.
-            if header.set_link_name_literal(&bytes).is_err() {
-                out.append(&long_link(bytes.len()), bytes.iter().chain(&[0]).copied().collect::<Vec<u8>>().as_slice())?;
-            }
-            out.append_data(&mut header, name, io::empty())?;
-        } else {
-            header.set_entry_type(EntryType::Regular);
-            header.set_size(bytes.len() as u64);
-            out.append_data(&mut header, name, bytes.as_slice())?;
-        }
+        add(&mut out, path, entry.mode, &bytes)?;
     }
     out.finish()?;
     Ok(())
 }
 
-/// What stands before an entry whose target does not fit into its header.
-fn long_link(length: usize) -> Header {
-    const NAME: &[u8] = b"././@LongLink";
-    let mut header = Header::new_gnu();
-    header.as_old_mut().name[..NAME.len()].copy_from_slice(NAME);
-    header.set_entry_type(EntryType::GNULongLink);
-    header.set_mode(0o644);
-    header.set_uid(0);
-    header.set_gid(0);
-    header.set_mtime(0);
-    header.set_size(length as u64 + 1);
-    header.set_cksum();
-    header
+fn add(out: &mut TarWriter<impl Write>, path: &[u8], mode: Mode, bytes: &[u8]) -> io::Result<()> {
+    match mode {
+        Mode::Link => out.add(path, TarKind::Link(bytes), &[]),
+        Mode::Executable => out.add(path, TarKind::Executable, bytes),
+        Mode::File | Mode::Gitlink => out.add(path, TarKind::File, bytes),
+    }
 }
 
 /// The id of the tree that a tar holds; nothing of it is kept.
@@ -155,27 +132,17 @@ fn note(entry: &mut tar::Entry<'_, impl Read>) -> Result<Vec<u8>, CarryBaselineE
 
 #[cfg(test)]
 mod tests {
+    use tar::Header;
+
     use super::*;
 
     /// Contents of every kind that a listing may have, in a tar of ours.
     fn tar(files: &[(&str, Mode, &str)]) -> Vec<u8> {
-        let mut out = tar::Builder::new(Vec::new());
+        let mut out = TarWriter::new(TarForm::CarriedBaseline, Vec::new());
         for (name, mode, text) in files {
-            let mut header = Header::new_gnu();
-            header.set_mode(if *mode == Mode::Executable { 0o755 } else { 0o644 });
-            if *mode == Mode::Link {
-                header.set_entry_type(EntryType::Symlink);
-                header.set_size(0);
-                if header.set_link_name_literal(text).is_err() {
-                    out.append(&long_link(text.len()), format!("{text}\0").as_bytes()).unwrap();
-                }
-                out.append_data(&mut header, name, io::empty()).unwrap();
-            } else {
-                header.set_size(text.len() as u64);
-                out.append_data(&mut header, name, text.as_bytes()).unwrap();
-            }
+            add(&mut out, name.as_bytes(), *mode, text.as_bytes()).unwrap();
         }
-        out.into_inner().unwrap()
+        out.finish().unwrap()
     }
 
     fn read_bytes(bytes: &[u8]) -> Result<Listing, CarryBaselineError> {

@@ -9,6 +9,7 @@ use contract::statement::SealedBy;
 use contract::text::shown;
 use contract::{Coverage, Decision, EventKind, Reason, RunId, Stamp};
 use evidence::seal::{SealBundleError, Sealed, Signing, seal};
+use evidence::tarball::{TarForm, TarKind, TarWriter};
 use evidence::{names, stop};
 use ledger::{Bundles, FIRST_EPOCH, PlaceBundleError, RunSeal, RunSealed};
 use serde_json::json;
@@ -339,16 +340,13 @@ fn skip_missing_events(run: &mut RunFile<'_>, why: &str) {
 /// Bundles of cases hold their baseline, so that anybody can build the trees again.
 fn keep_baseline(run: &mut RunFile<'_>, taken: &TakenResult) -> Result<(), Stopped> {
     if let (Origin::Case(files), Some(_)) = (&run.task.origin, taken.tree()) {
-        let mut archive = tar::Builder::new(Vec::new());
+        let mut archive = TarWriter::new(TarForm::BundleBaseline, Vec::new());
         for (path, file) in files {
-            let mut header = tar::Header::new_ustar();
-            header.set_size(file.bytes.len() as u64);
-            header.set_mode(if file.executable { 0o755 } else { 0o644 });
-            archive
-                .append_data(&mut header, path, file.bytes.as_slice())
-                .map_err(|error| Stopped::Io(path.into(), error))?;
+            let kind = if file.executable { TarKind::Executable } else { TarKind::File };
+            let added = archive.add(path.as_bytes(), kind, &file.bytes);
+            added.map_err(|error| Stopped::Io(path.into(), error))?;
         }
-        let bytes = archive.into_inner().map_err(|error| Stopped::Io(names::BASELINE.into(), error))?;
+        let bytes = archive.finish().map_err(|error| Stopped::Io(names::BASELINE.into(), error))?;
         if files.values().any(|file| !run.draft.censor().is_clean(&file.bytes)) {
             run.standing.skip(names::BASELINE, "it holds what looks like a secret");
         } else {

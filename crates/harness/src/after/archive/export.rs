@@ -1,18 +1,18 @@
 //! Writing an archive: checked first, written aside, put in place whole.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write};
+use std::fs::{self, OpenOptions};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use contract::{Digest, canonical_bytes};
+use evidence::tarball::{TarForm, TarKind, TarWriter};
 use evidence::verify::VerifiedBundle;
 use evidence::{PublicKey, names as bundle_names, stop};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use untrusted_fs::own_files::{self, OwnOptions as _};
 use zstd::stream::write::Encoder;
 
-use super::entry::{BLOCK, blocks, padding};
 use super::names::Names;
 use super::{
     BUNDLE, ExportRunError, FORMAT, LEVEL, MANIFEST, Manifest, PUBLIC_KEY, STATEMENTS, VERSION, allowance, statement,
@@ -176,26 +176,25 @@ fn statements(
 /// Gives the size of what was written.
 fn write(files: &BTreeMap<String, Content>, aside: &Path, to: &Path) -> Result<u64, ExportRunError> {
     let place = |error| ExportRunError::Place(to.to_owned(), error);
+    let changed = || io::Error::other("it changed while it was read");
     let file = OpenOptions::new().write(true).create_new(true).own_open(aside).map_err(place)?;
     let mut out = Encoder::new(io::BufWriter::new(file), LEVEL).map_err(place)?;
     out.include_checksum(true).map_err(place)?;
+    let mut tar = TarWriter::new(TarForm::Archive, out);
     for (name, content) in files {
-        out.write_all(&blocks(name, content.size())).map_err(place)?;
         match content {
-            Content::Made(bytes) => out.write_all(bytes).map_err(place)?,
-            Content::File(path, size) => copy(path, *size, &mut out, to)?,
+            Content::Made(bytes) => tar.add(name.as_bytes(), TarKind::File, bytes).map_err(place)?,
+            Content::File(path, size) => {
+                let file = own_files::open(path).map_err(|error| ExportRunError::Read(path.clone(), error))?;
+                let is_whole = tar.add_from(name.as_bytes(), TarKind::File, *size, file).map_err(place)?;
+                is_whole.then_some(()).ok_or_else(|| ExportRunError::Read(path.clone(), changed()))?;
+            }
         }
-        out.write_all(&vec![0; padding(content.size())]).map_err(place)?;
     }
-    out.write_all(&[0; 2 * BLOCK]).map_err(place)?;
-    let file = out.finish().and_then(|buffer| buffer.into_inner().map_err(io::Error::from)).map_err(place)?;
+    let file = tar
+        .finish()
+        .and_then(Encoder::finish)
+        .and_then(|buffer| buffer.into_inner().map_err(io::Error::from))
+        .map_err(place)?;
     file.sync_all().and_then(|()| file.metadata()).map(|stat| stat.len()).map_err(place)
-}
-
-/// Exactly as many bytes as were announced.
-fn copy(path: &Path, size: u64, out: &mut Encoder<'_, io::BufWriter<File>>, to: &Path) -> Result<(), ExportRunError> {
-    let changed = || io::Error::other("it changed while it was read");
-    let mut file = own_files::open(path).map_err(|error| ExportRunError::Read(path.to_owned(), error))?.take(size + 1);
-    let copied = io::copy(&mut file, out).map_err(|error| ExportRunError::Place(to.to_owned(), error))?;
-    if copied == size { Ok(()) } else { Err(ExportRunError::Read(path.to_owned(), changed())) }
 }

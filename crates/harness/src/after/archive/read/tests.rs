@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use evidence::tarball::{TarForm, TarKind, TarWriter};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -11,14 +12,11 @@ use super::*;
 type Files = Vec<(String, Vec<u8>)>;
 
 fn tar_of(files: &Files) -> Vec<u8> {
-    let mut tar = Vec::new();
+    let mut tar = TarWriter::new(TarForm::Archive, Vec::new());
     for (name, bytes) in files {
-        tar.extend(entry::blocks(name, bytes.len() as u64));
-        tar.extend_from_slice(bytes);
-        tar.resize(tar.len() + padding(bytes.len() as u64), 0);
+        tar.add(name.as_bytes(), TarKind::File, bytes).unwrap();
     }
-    tar.resize(tar.len() + 2 * BLOCK, 0);
-    tar
+    tar.finish().unwrap()
 }
 
 fn compressed(tar: &[u8]) -> Vec<u8> {
