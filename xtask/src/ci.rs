@@ -59,7 +59,8 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
         let common = read("clippy.toml");
-        let crates = ["harness", "ledger", "sandbox", "tree"].map(|name| read(&format!("crates/{name}/clippy.toml")));
+        let crates =
+            ["harness", "ledger", "sandbox", "tree", "views"].map(|name| read(&format!("crates/{name}/clippy.toml")));
         for own in &crates {
             assert!(own.contains(common.trim()), "clippy.toml of the workspace stands in each: {own}");
             assert_eq!(own, &crates[0], "they are alike");

@@ -27,7 +27,6 @@ pub use gather::engine::admit::draft_source;
 pub use gather::engine::equip::{check_source, find_engine, list_sources};
 pub use gather::model::{RecordRow, check_record, list_records};
 pub use home::ask::Ask;
-pub use home::bound::asked_run;
 pub use home::cause::ErrorCause;
 pub use home::clock::{ReadClockError, RunClock};
 pub use home::engines::{Engine, EngineConfig, Engines, FAKE, is_built_in};

@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use contract::{Purpose, TaskId};
 use harness::{Ask, Collection, CollectionProblem, Harness, Quiet, Task, Watch, WatchRun, govern};
+use views::{Lane, LaneComparison};
 
 use super::INTERRUPTED;
-use super::compare::Comparison;
 use crate::args::RaceArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::lane_table;
-use crate::lanes::{Lane, collection_name, in_parallel};
+use crate::lanes::{collection_name, in_parallel};
 use crate::output::{Output, duration};
 use crate::progress::Progress;
 
@@ -29,14 +29,14 @@ pub(crate) fn race(context: &Context, arguments: &RaceArgs) -> Result<u8, Comman
         match ask.and_then(|ask| run_lane(context, &harness, &task, &ask, jobs == 1)) {
             Ok(lane) => Ok(lane),
             // A lane that cannot run is a row, and no reason to stop the others.
-            Err(error) => Ok(Some(Lane::impossible(engine, &error))),
+            Err(error) => Ok(Some(Lane::impossible(engine, error.message, error.hint))),
         }
     };
     let lanes = in_parallel(&arguments.engines, jobs, lane)?;
     if lanes.len() < arguments.engines.len() {
         return Ok(INTERRUPTED);
     }
-    let comparison = Comparison::of(lanes);
+    let comparison = LaneComparison::of(lanes);
     let sealed = seal(&harness, &task.contract.task_id, &comparison)?;
     let output = context.output;
     if output.json {
@@ -71,7 +71,7 @@ pub(super) fn run_lane(
 }
 
 /// Seals the comparison in a directory of its own; gives its run id.
-fn seal(harness: &Harness, task: &TaskId, comparison: &Comparison) -> Result<String, CommandError> {
+fn seal(harness: &Harness, task: &TaskId, comparison: &LaneComparison) -> Result<String, CommandError> {
     let not_passed: Vec<&str> = comparison
         .lanes
         .iter()
@@ -93,7 +93,7 @@ fn seal(harness: &Harness, task: &TaskId, comparison: &Comparison) -> Result<Str
     Ok(sealed.report.run_id.to_string())
 }
 
-fn view(output: Output, task: &TaskId, comparison: &Comparison, sealed: &str, took: Duration) -> String {
+fn view(output: Output, task: &TaskId, comparison: &LaneComparison, sealed: &str, took: Duration) -> String {
     let paint = output.paint;
     let ran = comparison.lanes.iter().filter(|lane| lane.engine_started).count();
     let tail = format!("{ran} of {} lanes ran on {task}", comparison.lanes.len());

@@ -9,6 +9,7 @@ use contract::{Digest, Purpose, Reason, Status, TaskId};
 use harness::{Ask, Collection, CollectionProblem};
 use schemars::JsonSchema;
 use serde::Serialize;
+use views::{Lane, LaneUse, join_statuses};
 
 use super::INTERRUPTED;
 use super::race::run_lane;
@@ -17,7 +18,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::junit::{self, Ended, Suite, TestCase};
 use crate::lane_table;
-use crate::lanes::{Lane, Used, collection_name, in_parallel, together};
+use crate::lanes::{collection_name, in_parallel};
 use crate::output::{Output, count, duration, millis};
 use measure::Measured;
 
@@ -52,7 +53,7 @@ pub(crate) fn repeat(context: &Context, arguments: &RepeatArgs) -> Result<u8, Co
     }
     let repetition = Repetition {
         schema_version: "1.0".to_owned(),
-        status: together(&runs),
+        status: join_statuses(&runs),
         task_id: task.contract.task_id.clone(),
         engine: ask.engine.clone(),
         contract_digest: runs.first().and_then(|lane| lane.contract_digest),
@@ -161,7 +162,7 @@ fn facts(measured: &Measured) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn per_change(measured: &Measured, used: Used) -> String {
+fn per_change(measured: &Measured, used: LaneUse) -> String {
     let cost = measured.cost_per_accepted_change_micros;
     cost.map_or_else(|| "no sum".to_owned(), |micros| lane_table::at_least(micros, used))
 }

@@ -4,8 +4,7 @@
 use contract::Status;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::lanes::{Lane, Used};
+use views::{Lane, LaneUse};
 
 const MILLION: f64 = 1_000_000.0;
 /// Of the normal distribution, for an interval of 95 %.
@@ -44,7 +43,7 @@ pub(crate) struct Measured {
     /// For each k from 1 to the number of trials.
     pub(crate) pass_hat: Vec<PassHat>,
     pub(crate) time: Option<Times>,
-    pub(crate) used: Option<Used>,
+    pub(crate) used: Option<LaneUse>,
     /// What all trials cost for each that passed, or at least that where `used.cost_unknown_requests` is not 0; null where
     /// none passed and where a request has no price.
     pub(crate) cost_per_accepted_change_micros: Option<u64>,
@@ -72,7 +71,7 @@ impl Measured {
             pass_hat: (1..=all).map(|k| PassHat { k, per_million: pass_hat(all, passed, k) }).collect(),
             time: times(trials.iter().filter_map(|lane| lane.duration_ms).collect()),
             used,
-            cost_per_accepted_change_micros: used.and_then(Used::cost).and_then(|cost| cost.checked_div(passed)),
+            cost_per_accepted_change_micros: used.and_then(LaneUse::cost).and_then(|cost| cost.checked_div(passed)),
             trials_with_false_claims: false_claims,
             false_claim_rate_per_million: share(false_claims, all),
         }

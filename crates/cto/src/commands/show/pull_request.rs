@@ -9,9 +9,9 @@ use contract::text::{shown, shown_lines};
 use contract::{Report, TaskContract};
 use evidence::names;
 use evidence::render::{counts_text, verdict_sentence};
+use views::Lane;
 
 use crate::lane_table;
-use crate::lanes::Lane;
 
 /// Paths, claims and commands that are listed before the rest is only counted: a body has a largest size.
 const LISTED: usize = 100;
