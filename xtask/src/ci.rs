@@ -59,7 +59,7 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
         let common = read("clippy.toml");
-        let crates = ["cortex", "harness", "ledger", "sandbox", "suggest", "tree"]
+        let crates = ["cortex", "harness", "ledger", "sandbox", "suggest", "tree", "views"]
             .map(|name| read(&format!("crates/{name}/clippy.toml")));
         for own in &crates {
             assert!(own.contains(common.trim()), "clippy.toml of the workspace stands in each: {own}");

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use contract::decision::Profile;
-use contract::{Purpose, Stage};
+use contract::{Purpose, Stage, Stamp};
 use evidence::verify::VerifiedBundle;
-use harness::{Ask, FAKE, Harness, Home, HomePlace, LoadTaskError, Task};
-use ledger::Ledger;
+use harness::{Ask, FAKE, Harness, Home, HomePlace, LoadTaskError, RunClock, Task};
+use ledger::Bundles;
+use views::{FoundRun, ViewedHome, Views};
 
 use crate::args::Asked;
 use crate::config::{Config, model_ask};
 use crate::error::CommandError;
 use crate::output::Output;
-use crate::seek::{FoundRun, Runs, trusted};
+use crate::seek::trusted;
 
 /// Handed to every command.
 #[derive(Debug)]
@@ -74,8 +75,8 @@ impl Context {
         }
     }
 
-    /// The same for commands that look at runs: seals what was interrupted first.
-    pub(crate) fn home_to_look(&self) -> Result<Option<Home>, CommandError> {
+    /// Seals what was interrupted, as an act of the command before it looks: views never do. Gives the home.
+    pub(crate) fn recover_interrupted(&self) -> Result<Option<Home>, CommandError> {
         let Some(home) = self.home_as_it_is()? else { return Ok(None) };
         let Some(ledger) = home.ledger_to_read()? else { return Ok(Some(home)) };
         if !ledger.runs_open()?.is_empty() || harness::left_work(&home) {
@@ -85,19 +86,35 @@ impl Context {
         Ok(Some(home))
     }
 
-    pub(crate) fn ledger(&self, home: &Home) -> Result<Option<Ledger>, CommandError> {
-        Ok(home.ledger_to_read()?)
+    /// Views of the home after a recovery, and the moment to ask them for. Without a home there is nothing to see.
+    pub(crate) fn look(&self) -> Result<(Views, Stamp), CommandError> {
+        let home = self.recover_interrupted()?;
+        let now = RunClock::start().map_err(CommandError::blocked)?.started();
+        let viewed = match home {
+            Some(home) => ViewedHome {
+                ledger: home.ledger_to_read()?,
+                bundles: home.bundles().clone(),
+                active: home.active(),
+                shared_as: home.shares_ledger().then(|| home.instance().ok()).flatten(),
+            },
+            None => {
+                let bundles = Bundles::in_home(&self.config.home);
+                ViewedHome { ledger: None, bundles, active: PathBuf::new(), shared_as: None }
+            }
+        };
+        Ok((Views::new(viewed), now))
     }
 
     /// A run by id, unique prefix, suffix, `@` or `@-N`.
     pub(crate) fn find_run(&self, reference: &str) -> Result<FoundRun, CommandError> {
-        Runs::of(self)?.find(reference)
+        let (views, now) = self.look()?;
+        Ok(views.find_run(reference, now)?)
     }
 
     /// The same, verified with the home's keys as the run that was asked for; it is not collected while both values live.
     pub(crate) fn bind_run(&self, reference: &str) -> Result<(FoundRun, VerifiedBundle), CommandError> {
         let found = self.find_run(reference)?;
-        let bound = found.bind(&found.keys(&trusted(self, &[])?, &[]))?;
+        let bound = found.bind(&trusted(self, &[])?.of(&found))?;
         Ok((found, bound))
     }
 

@@ -4,6 +4,10 @@ use std::fmt;
 use std::path::Path;
 
 use contract::source::Problems;
+use evidence::verify::VerifyBundleError;
+use views::{BindRunError, FindRunError, ListRunsError, ViewRunError};
+
+use crate::seek::not_a_bundle;
 
 /// The exit code of a run that a signal ended.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -165,6 +169,56 @@ impl From<cortex::WriteDraftError> for CommandError {
             cortex::WriteDraftError::ReplacedTooOften(_) => usage,
             cortex::WriteDraftError::Io(error) => error.into(),
             cortex::WriteDraftError::Encode(error) => error.into(),
+        }
+    }
+}
+
+impl From<FindRunError> for CommandError {
+    fn from(error: FindRunError) -> Self {
+        match error {
+            FindRunError::Unknown(_) => Self::usage(&error).hint("cto runs"),
+            FindRunError::Ambiguous { .. } => Self::usage(&error).hint("use more of the id"),
+            FindRunError::Running(_) => Self::blocked(&error).hint("cto runs --status running"),
+            FindRunError::Interrupted(_) => Self::blocked(&error).hint("cto recover"),
+            FindRunError::Collected(_) => {
+                Self::fail(&error).hint("cto import FILE, if it was exported; the ledger knows its digest")
+            }
+            FindRunError::Elsewhere(_) => Self::fail(&error).hint("cto export there, then cto import FILE here"),
+            FindRunError::Gone { .. } => {
+                Self::fail(&error).hint("restore it from a backup; the ledger still knows its digest")
+            }
+            FindRunError::Ledger(error) => error.into(),
+            FindRunError::Imports(_) => Self::blocked(&error),
+        }
+    }
+}
+
+impl From<BindRunError> for CommandError {
+    fn from(error: BindRunError) -> Self {
+        match &error.error {
+            VerifyBundleError::Open(error) => not_a_bundle(error),
+            VerifyBundleError::Checks(_) => {
+                let hint = format!("cto verify {}", contract::text::shown(&error.id));
+                Self::fail(&error).hint(hint)
+            }
+        }
+    }
+}
+
+impl From<ViewRunError> for CommandError {
+    fn from(error: ViewRunError) -> Self {
+        match error {
+            ViewRunError::Find(error) => error.into(),
+            ViewRunError::Bind(error) => error.into(),
+        }
+    }
+}
+
+impl From<ListRunsError> for CommandError {
+    fn from(error: ListRunsError) -> Self {
+        match error {
+            ListRunsError::Cursor(error) => Self::usage(error),
+            ListRunsError::Ledger(error) => error.into(),
         }
     }
 }

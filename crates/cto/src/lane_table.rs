@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use contract::text::shown;
 use contract::{Status, TaskId};
-use harness::{Lane, LaneUse as Used};
+use views::{Lane, LaneUse};
 
 use crate::output::{Output, millis};
 
@@ -46,19 +46,19 @@ fn claims(lane: &Lane) -> String {
 }
 
 /// `61k in 6`; a plus where some requests did not tell.
-fn tokens(used: Used) -> String {
+fn tokens(used: LaneUse) -> String {
     let more = if used.tokens_unknown_requests > 0 { "+" } else { "" };
     let number = if used.tokens < 10_000 { used.tokens.to_string() } else { format!("{}k", used.tokens / 1000) };
     format!("{number}{more} in {}", used.requests)
 }
 
 /// Money, with a plus where some requests did not tell; or that there is no price.
-pub(crate) fn cost(used: Used) -> String {
+pub(crate) fn cost(used: LaneUse) -> String {
     used.cost().map_or_else(|| "unpriced".to_owned(), |micros| at_least(micros, used))
 }
 
 /// A share of what was used: it is at least that where some requests did not tell.
-pub(crate) fn at_least(micros: u64, used: Used) -> String {
+pub(crate) fn at_least(micros: u64, used: LaneUse) -> String {
     let more = if used.cost_unknown_requests > 0 { "+" } else { "" };
     format!("{}{more}", money(micros))
 }
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn money_and_tokens_say_what_is_not_known() {
-        let used = |micros, unpriced, unknown| Used {
+        let used = |micros, unpriced, unknown| LaneUse {
             requests: 6,
             tokens: 61_204,
             tokens_unknown_requests: unknown,

@@ -244,7 +244,17 @@ fn new_log(dir: &Path, name: &str, at: Stamp) -> Result<Log, WriteArtifactError>
     Ok(Log { file, hasher: Sha256::new(), len: 0, last: at })
 }
 
-/// Whether a run's directory is held by a living process. Takes the lock when it is not.
+/// True while a living process holds a run's directory. For whoever only looks: the lock is free again at once.
+pub fn is_held(dir: &Path) -> io::Result<bool> {
+    let lock = File::open(dir)?;
+    match rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockShared) {
+        Ok(()) => Ok(false),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Takes the lock of a run's directory; `None` while a living process holds it.
 pub fn take_over(dir: &Path) -> io::Result<Option<File>> {
     let lock = File::open(dir)?;
     match rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive) {

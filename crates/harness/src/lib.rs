@@ -21,8 +21,8 @@ pub use after::audit::{AuditLedgerError, LedgerAudit, audit};
 pub use after::collection::{Collection, CollectionProblem, seal_collection};
 pub use after::gc::{Act, CollectError, Kept, Retention, RunFate, Stuff, StuffFate, Swept, gc};
 pub use after::lanes::{
-    Lane, LaneUse, Matrix, MatrixRow, PassHat, RepeatMeasures, Repetition, WorkerPanicked, combine_lanes, run_case,
-    run_in_parallel, run_lane, seal_matrix, seal_race, seal_repetition,
+    Matrix, MatrixRow, PassHat, RepeatMeasures, Repetition, WorkerPanicked, run_case, run_in_parallel, run_lane,
+    seal_matrix, seal_race, seal_repetition,
 };
 pub use after::recover::{Recovered, left_work, recover};
 pub use after::reverify::{FindBaselineError, Reverified, ReverifyError, reverify};
@@ -32,7 +32,6 @@ pub use gather::decide::{Answer, DecideError, ExamFiles, decide};
 pub use gather::engine::admit::draft_source;
 pub use gather::engine::equip::find_engine;
 pub use home::ask::Ask;
-pub use home::bound::asked_run;
 pub use home::cause::ErrorCause;
 pub use home::clock::{ReadClockError, RunClock};
 pub use home::engines::{Engine, EngineConfig, Engines, FAKE, is_built_in};

@@ -33,12 +33,13 @@ pub enum BundleOrigin {
     Imported,
 }
 
-/// The bundle of a run, in a local folder that is not collected while this value lives.
+/// The bundle of a run, in a local folder.
 #[derive(Debug)]
 pub struct KeptBundle {
     pub dir: PathBuf,
     pub origin: BundleOrigin,
-    _held: Option<File>,
+    /// The lock that keeps the folder from being collected; `None` where somebody removes it just now.
+    pub held: Option<File>,
 }
 
 /// One thing in the folder of sealed bundles; nobody has checked that its name is a run's.
@@ -67,7 +68,7 @@ pub fn hold_bundle(dir: &Path) -> Option<File> {
 impl KeptBundle {
     /// `None` where no folder is.
     fn hold(dir: PathBuf, origin: BundleOrigin) -> Option<Self> {
-        dir.own_is_dir().then(|| Self { _held: hold_bundle(&dir), dir, origin })
+        dir.own_is_dir().then(|| Self { held: hold_bundle(&dir), dir, origin })
     }
 }
 

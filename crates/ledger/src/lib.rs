@@ -1,7 +1,8 @@
 //! One append-only, chained store of what happened.
 //!
 //! Owns the ledger file: its entries (each carries the digest of the one before it) and the `runs` table, a projection of
-//! those entries that makes listing and looking up cheap; and the leases of live runs. Decides nothing, prints nothing and reads no
+//! those entries that makes listing and looking up cheap; and the leases of live runs. Beside it, [`Bundles`] owns the folders that
+//! the ledger speaks of. Decides nothing, prints nothing and reads no
 //! clock: times are passed in, and what to write is the caller's business. Tables are private; the entry format is documented in
 //! `docs/formats/ledger-entry.md`.
 
@@ -29,7 +30,7 @@ pub use kind::{EntryKind, KindRole};
 pub use lease::{Lease, OpenRun};
 pub use open::OpenLedgerError;
 pub use request::{ApprovalUse, RequestIntent, RequestRow, RequestStep, UnusableRequest};
-pub use runs::{ReadLedgerError, RunFilter, RunRow, RunStatus};
+pub use runs::{ReadLedgerError, RunFilter, RunPlace, RunRow, RunStatus};
 pub use verify::{LedgerCheck, LedgerProblem};
 pub use write::{AppendEntryError, FIRST_EPOCH, RunIntent, RunSeal, RunSealed, RunStarted};
 

@@ -27,8 +27,7 @@ impl Ledger {
 
     /// Everything reserved and settled since a time.
     pub fn model_entries(&self, since: Stamp) -> Result<Vec<Entry>, AppendEntryError> {
-        let transaction = self.begin()?;
-        entries(&transaction, since)
+        entries(&self.connection, since)
     }
 }
 

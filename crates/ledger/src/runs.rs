@@ -202,7 +202,15 @@ pub(crate) fn get(connection: &Connection, run_id: &RunId) -> rusqlite::Result<O
     connection.prepare_cached(&sql)?.query_row([run_id.as_str()], from_row).optional()
 }
 
-/// Which runs to list; an empty filter is all of them.
+/// The place of a run in the list of all runs, newest first. Runs that are started later do not move it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunPlace {
+    pub started_at: Stamp,
+    /// Of the entry that started the run.
+    pub seq: u64,
+}
+
+/// Filters of a list of runs; an empty one lets all of them through.
 #[derive(Debug, Clone, Default)]
 pub struct RunFilter {
     pub status: Option<RunStatus>,
@@ -210,6 +218,8 @@ pub struct RunFilter {
     pub task_id: Option<TaskId>,
     /// Runs started at this time or later.
     pub since: Option<Stamp>,
+    /// Runs that are listed after this place.
+    pub after: Option<RunPlace>,
 }
 
 impl Ledger {
@@ -218,12 +228,16 @@ impl Ledger {
         let status = filter.status.map(RunStatus::as_str);
         let task_id = filter.task_id.as_ref().map(TaskId::as_str);
         let since = filter.since.map(|since| since.to_string());
+        let after = filter.after.map(|place| (place.started_at.to_string(), place.seq));
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let mut values: Vec<&dyn ToSql> = Vec::new();
         values.extend(status.as_ref().map(|value| value as &dyn ToSql));
         values.extend(filter.engine.as_ref().map(|value| value as &dyn ToSql));
         values.extend(task_id.as_ref().map(|value| value as &dyn ToSql));
         values.extend(since.as_ref().map(|value| value as &dyn ToSql));
+        if let Some((started_at, seq)) = &after {
+            values.extend([started_at as &dyn ToSql, seq]);
+        }
         values.push(&limit);
         self.rows(&recent(self.columns(), filter), &values)
     }
@@ -252,6 +266,7 @@ fn recent(columns: &str, filter: &RunFilter) -> String {
         (filter.engine.is_some(), " AND engine = ?"),
         (filter.task_id.is_some(), " AND task_id = ?"),
         (filter.since.is_some(), " AND started_at >= ?"),
+        (filter.after.is_some(), " AND (started_at, seq) < (?, ?)"),
     ];
     let asked: String = conditions.into_iter().filter(|(asked, _)| *asked).map(|(_, condition)| condition).collect();
     format!("SELECT {columns} FROM runs WHERE TRUE{asked} ORDER BY started_at DESC, seq DESC LIMIT ?")
@@ -284,6 +299,7 @@ mod tests {
         schema::create(&connection, "").unwrap();
         let (some, task) = (|| Some(String::new()), || TaskId::try_from("t".to_owned()).ok());
         let since = || "2026-03-01T10:00:00.000000Z".parse().ok();
+        let after = || since().map(|started_at| RunPlace { started_at, seq: 7 });
         for (filter, index) in [
             (RunFilter::default(), "SCAN runs USING INDEX runs_by_time"),
             (
@@ -296,6 +312,15 @@ mod tests {
             (
                 RunFilter { task_id: task(), since: since(), ..Default::default() },
                 "SEARCH runs USING INDEX runs_by_task",
+            ),
+            (RunFilter { after: after(), ..Default::default() }, "SEARCH runs USING INDEX runs_by_time"),
+            (
+                RunFilter { status: Some(RunStatus::Pass), after: after(), ..Default::default() },
+                "SEARCH runs USING INDEX runs_by_status",
+            ),
+            (
+                RunFilter { engine: some(), since: since(), after: after(), ..Default::default() },
+                "SEARCH runs USING INDEX runs_by_engine",
             ),
         ] {
             let mut statement =

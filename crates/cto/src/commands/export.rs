@@ -13,7 +13,7 @@ use crate::seek::trusted;
 
 pub(crate) fn export(context: &Context, run: &str, to: Option<&Path>, with_baseline: bool) -> Result<u8, CommandError> {
     let found = context.find_run(run)?;
-    let keys = found.keys(&trusted(context, &[])?, &[]);
+    let keys = trusted(context, &[])?.of(&found);
     let bundle = found.bind(&keys)?;
     let run_id = &bundle.report().run_id;
     let home = Home::existing(&context.config.place())?;

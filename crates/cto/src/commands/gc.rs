@@ -17,7 +17,7 @@ pub(crate) fn gc(context: &Context, dry_run: bool, older_than: &Age, keep: u32) 
     let act = if dry_run { Act::Explain } else { Act::Remove };
     let retention =
         Retention { older_than: older_than.span, older_than_text: older_than.text.clone(), keep: keep as usize };
-    let swept = match context.home_to_look()? {
+    let swept = match context.recover_interrupted()? {
         Some(home) => match harness::gc(&home, &retention, act, &context.cancel) {
             Err(CollectError::Interrupted) => return Ok(INTERRUPTED),
             swept => swept?,

@@ -13,7 +13,7 @@ use crate::seek::trusted;
 
 pub(crate) fn import(context: &Context, file: &Path, keys: &[PathBuf]) -> Result<u8, CommandError> {
     let keys = trusted(context, keys)?;
-    let (taken, before) = match harness::import(&context.config.place(), file, &keys)? {
+    let (taken, before) = match harness::import(&context.config.place(), file, &keys.keys)? {
         Imported::Taken(taken) => (taken, false),
         Imported::Here(taken) => (taken, true),
     };

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use contract::{Purpose, TaskId};
-use harness::{Ask, Harness, Lane, Quiet, Task, Watch, WatchRun, run_in_parallel, run_lane, seal_race};
+use harness::{Ask, Harness, Quiet, Task, Watch, WatchRun, run_in_parallel, run_lane, seal_race};
+use views::{Lane, LaneComparison};
 
 use super::INTERRUPTED;
-use super::compare::Comparison;
 use crate::args::RaceArgs;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -25,21 +25,20 @@ pub(crate) fn race(context: &Context, arguments: &RaceArgs) -> Result<u8, Comman
         match ask.and_then(|ask| draw_lane(context, &harness, &task, &ask, jobs == 1)) {
             Ok(lane) => Ok(lane),
             // A lane that cannot run is a row, and no reason to stop the others.
-            Err(error) => Ok(Some(Lane::impossible(engine, &error.message, error.hint.as_deref()))),
+            Err(error) => Ok(Some(Lane::impossible(engine, error.message, error.hint))),
         }
     };
     let lanes = run_in_parallel(&arguments.engines, jobs, lane)?;
     if lanes.len() < arguments.engines.len() {
         return Ok(INTERRUPTED);
     }
-    let comparison = Comparison::of(lanes);
-    let (task_id, reason) = (&task.contract.task_id, comparison.reason());
-    let sealed = seal_race(&harness, task_id, &comparison.lanes, reason, &comparison)?.to_string();
+    let comparison = LaneComparison::of(lanes);
+    let sealed = seal_race(&harness, &task.contract.task_id, &comparison)?.to_string();
     let output = context.output;
     if output.json {
         output.print_json(&comparison)?;
     } else if output.terminal {
-        output.print(&view(output, task_id, &comparison, &sealed, began.elapsed()));
+        output.print(&view(output, &task.contract.task_id, &comparison, &sealed, began.elapsed()));
     } else {
         output.print(&format!("{} {sealed}\n{}", comparison.status, lane_table::lines(&comparison.lanes)));
     }
@@ -63,7 +62,7 @@ pub(super) fn draw_lane(
     Ok(lane?)
 }
 
-fn view(output: Output, task: &TaskId, comparison: &Comparison, sealed: &str, took: Duration) -> String {
+fn view(output: Output, task: &TaskId, comparison: &LaneComparison, sealed: &str, took: Duration) -> String {
     let paint = output.paint;
     let ran = comparison.lanes.iter().filter(|lane| lane.engine_started).count();
     let tail = format!("{ran} of {} lanes ran on {task}", comparison.lanes.len());

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use contract::{Purpose, Status};
-use harness::{Ask, LaneUse, PassHat, RepeatMeasures, Repetition, run_in_parallel, seal_repetition};
+use harness::{Ask, PassHat, RepeatMeasures, Repetition, run_in_parallel, seal_repetition};
+use views::LaneUse;
 
 use super::INTERRUPTED;
 use super::race::draw_lane;

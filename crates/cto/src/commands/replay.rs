@@ -23,7 +23,7 @@ const SLICE: Duration = Duration::from_millis(20);
 
 pub(crate) fn replay(context: &Context, run: &str, speed: Option<f64>, keys: &[PathBuf]) -> Result<u8, CommandError> {
     let found = Places::new(context).locate(run)?;
-    let bound = found.bind(&found.keys(&trusted(context, keys)?, keys))?;
+    let bound = found.bind(&trusted(context, keys)?.of(&found))?;
     let report = bound.report();
     let output = context.output;
     if output.progress {

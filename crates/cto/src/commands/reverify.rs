@@ -27,7 +27,7 @@ pub(crate) fn reverify(context: &Context, bundles: &[String], contract: Option<&
     let mut places = Places::new(context);
     for name in bundles {
         let found = places.locate(name)?;
-        let bound = found.bind(&found.keys(&keys, &[]))?;
+        let bound = found.bind(&keys.of(&found))?;
         let began = Instant::now();
         let done = again(context, &harness, &bound, contract.as_ref());
         let (code, document, text) = match done {

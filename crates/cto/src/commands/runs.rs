@@ -1,14 +1,13 @@
 //! `cto runs`: the runs in the ledger, newest first.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use contract::text::shown;
-use contract::{Reason, RunId, Stamp, Status, TaskId};
-use harness::{Home, RunClock};
+use contract::{Reason, Stamp, Status, TaskId};
+use harness::RunClock;
 use jiff::tz::TimeZone;
-use ledger::{Ledger, RunCollected, RunFilter, RunRow, RunStatus};
-use serde_json::json;
+use ledger::RunStatus;
+use views::{RunPage, RunQuery, RunSummary};
 
 use crate::args::StatusFilter;
 use crate::context::Context;
@@ -26,50 +25,25 @@ pub(crate) struct Wanted {
 }
 
 pub(crate) fn runs(context: &Context, wanted: &Wanted) -> Result<u8, CommandError> {
-    let filter = RunFilter {
+    let query = RunQuery {
         status: wanted.status.map(status),
         engine: wanted.engine.clone(),
         task_id: wanted.task.clone().map(TaskId::try_from).transpose().map_err(CommandError::usage)?,
         since: wanted.since.as_deref().map(since).transpose()?,
+        cursor: None,
+        limit: wanted.limit as usize,
     };
-    let home = context.home_to_look()?;
-    let ledger = match &home {
-        Some(home) => context.ledger(home)?,
-        None => None,
-    };
-    let (rows, total) = match &ledger {
-        Some(ledger) => (ledger.runs_recent(&filter, wanted.limit as usize)?, ledger.runs_total()?),
-        None => (Vec::new(), 0),
-    };
-    let gone = match (&home, &ledger) {
-        (Some(home), Some(ledger)) => collected(home, ledger, &rows)?,
-        _ => Gone::new(),
-    };
+    let (views, now) = context.look()?;
+    let page = views.list_runs(&query, now)?;
     let output = context.output;
     if output.json {
-        for row in &rows {
-            let mut document = json!(row);
-            if let Some(gone) = gone.get(&row.run_id) {
-                document["collected"] = json!({"reason": gone.collection.reason, "time": gone.time});
-            }
-            output.print_json(&document)?;
-        }
+        page.runs.iter().try_for_each(|run| output.print_json(run))?;
     } else if output.terminal {
-        output.print(&table(output, &rows, &gone, total));
+        output.print(&table(output, &page));
     } else {
-        output.print(&rows.iter().map(|row| line(row, &gone)).collect::<String>());
+        output.print(&page.runs.iter().map(line).collect::<String>());
     }
     Ok(0)
-}
-
-/// Runs whose bundles were removed.
-type Gone = BTreeMap<RunId, RunCollected>;
-
-/// A bundle that is there, or that was imported again, is not gone, whatever was to become of it.
-fn collected(home: &Home, ledger: &Ledger, rows: &[RunRow]) -> Result<Gone, CommandError> {
-    let mut gone = ledger.collections_of(rows)?;
-    gone.retain(|run, _| home.bundles().find_bundle(run).is_none());
-    Ok(gone)
 }
 
 fn status(filter: StatusFilter) -> RunStatus {
@@ -102,26 +76,33 @@ fn since(text: &str) -> Result<Stamp, CommandError> {
     moment.to_string().parse::<Stamp>().map_err(|_| wrong())
 }
 
-fn why(row: &RunRow, gone: &Gone) -> String {
-    let why = match row.reasons.as_slice() {
+fn why(run: &RunSummary) -> String {
+    let why = match run.row.reasons.as_slice() {
+        _ if run.interrupted => "not sealed yet: cto recover".to_owned(),
         [] => String::new(),
         [one] => one.code().to_owned(),
         [first, more @ ..] => format!("{} +{}", first.code(), more.len()),
     };
-    match gone.contains_key(&row.run_id) {
-        true => format!("{why} collected").trim_start().to_owned(),
-        false => why,
+    match run.collected {
+        Some(_) => format!("{why} collected").trim_start().to_owned(),
+        None => why,
     }
 }
 
-fn line(row: &RunRow, gone: &Gone) -> String {
+/// The status, or that the run is dead and not sealed.
+fn verdict(run: &RunSummary) -> &'static str {
+    if run.interrupted { "interrupted" } else { run.row.status.as_str() }
+}
+
+fn line(run: &RunSummary) -> String {
+    let row = &run.row;
     let took = row.duration_ms.map_or("-".to_owned(), |ms| format!("{ms}ms"));
     let why = codes(&row.reasons);
-    let gone = gone.get(&row.run_id).map(|gone| format!(" collected={}", gone.time)).unwrap_or_default();
+    let gone = run.collected.as_ref().map(|gone| format!(" collected={}", gone.time)).unwrap_or_default();
     format!(
         "{} {} {} {} {} {took} {} {why}{gone}\n",
         row.run_id,
-        row.status.as_str(),
+        verdict(run),
         row.task_id,
         row.engine,
         row.stage,
@@ -129,9 +110,10 @@ fn line(row: &RunRow, gone: &Gone) -> String {
     )
 }
 
-fn table(output: Output, rows: &[RunRow], gone: &Gone, total: u64) -> String {
-    if rows.is_empty() {
-        return if total == 0 {
+fn table(output: Output, page: &RunPage) -> String {
+    let RunPage { runs, total, .. } = page;
+    if runs.is_empty() {
+        return if *total == 0 {
             "no run yet   cto demo shows one\n".to_owned()
         } else {
             format!("no run matches   {total} runs are in the ledger\n")
@@ -145,27 +127,29 @@ fn table(output: Output, rows: &[RunRow], gone: &Gone, total: u64) -> String {
             "run", "verdict", "task", "engine", "stage", "time", "when"
         ))
     );
-    for row in rows {
-        let verdict = match row.status {
+    for run in runs {
+        let row = &run.row;
+        let painted = match row.status {
+            RunStatus::Running if run.interrupted => paint.like(Status::Blocked, verdict(run)),
             RunStatus::Running => paint.running(),
             RunStatus::Pass => paint.status(Status::Pass),
             RunStatus::Fail => paint.status(Status::Fail),
             RunStatus::Blocked => paint.status(Status::Blocked),
         };
-        let pad = " ".repeat(8_usize.saturating_sub(row.status.as_str().len()));
+        let pad = " ".repeat(8_usize.saturating_sub(verdict(run).len()));
         let took = row.duration_ms.map_or("–".to_owned(), millis);
         let task = cut(row.task_id.as_str(), 30);
         let when = local(row.started_at);
         let _ = writeln!(
             out,
-            "{:<5} {verdict}{pad} {task:<30} {:<7} {:<5} {took:>7}  {when:<12}  {}",
+            "{:<5} {painted}{pad} {task:<30} {:<7} {:<5} {took:>7}  {when:<12}  {}",
             row.run_id.suffix(),
             row.engine,
             row.stage,
-            why(row, gone)
+            why(run)
         );
     }
-    let _ = writeln!(out, "\n{}", paint.dim(&format!("{} of {total} runs", rows.len())));
+    let _ = writeln!(out, "\n{}", paint.dim(&format!("{} of {total} runs", runs.len())));
     out
 }
 

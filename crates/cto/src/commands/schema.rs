@@ -12,7 +12,7 @@ fn all() -> Vec<Published> {
     all.push(published::<harness::Manifest>("archive", "archive.json: the first file of an archive of a run"));
     all.push(published::<harness::Halt>("halt", "halt.json: the kill switch while it is set"));
     all.push(published::<harness::Matrix>("matrix", "matrix.json"));
-    all.push(published::<super::compare::Comparison>("comparison", "comparison.json: runs side by side"));
+    all.push(published::<views::LaneComparison>("comparison", "comparison.json: runs side by side"));
     all.push(published::<harness::Repetition>("repeat", "repeat.json: one task again and again"));
     all.push(published::<crate::config::ConfigFile>("config", "config.yaml and a workspace's harness.yaml"));
     all.sort_by_key(|schema| schema.name);

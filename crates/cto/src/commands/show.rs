@@ -11,29 +11,29 @@ use contract::text::shown;
 use contract::{Report, TaskContract};
 use evidence::names;
 use evidence::render::counts_text;
-use ledger::{RunCollected, RunRow};
 use serde_json::json;
+use views::{CollectedRun, RunView};
 
 use super::runs::codes;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
 use crate::run_view::{self, failed_test};
-use crate::seek::{Runs, Sought, trusted};
+use crate::seek::trusted;
 
 pub(crate) fn show(context: &Context, run: &str) -> Result<u8, CommandError> {
     let output = context.output;
-    let found = match Runs::of(context)?.seek(run)? {
-        Sought::Bundle(found) => found,
-        Sought::Collected(row, gone) => return collected(output, &row, &gone),
+    let (views, now) = context.look()?;
+    let sealed = match views.trusting(trusted(context, &[])?.keys).view_run(run, now)? {
+        RunView::Sealed(sealed) => sealed,
+        RunView::Collected(collected) => return show_collected(output, &collected),
     };
-    let bound = found.bind(&found.keys(&trusted(context, &[])?, &[]))?;
-    let report = bound.report();
+    let report = sealed.bundle.report();
     if output.json {
-        output.print_json_bytes(&fs::read(bound.dir().join(names::REPORT))?);
+        output.print_json_bytes(&fs::read(sealed.bundle.dir().join(names::REPORT))?);
         return Ok(0);
     }
-    let mut text = run_view::view(output, report, bound.dir());
+    let mut text = run_view::view(output, report, sealed.bundle.dir());
     if output.verbose {
         text.push_str(&details(report));
     }
@@ -56,13 +56,13 @@ pub(crate) fn markdown(context: &Context, run: &str) -> Result<u8, CommandError>
 }
 
 /// What the ledger still knows of a run whose bundle was removed.
-fn collected(output: Output, row: &RunRow, gone: &RunCollected) -> Result<u8, CommandError> {
+fn show_collected(output: Output, run: &CollectedRun) -> Result<u8, CommandError> {
     if output.json {
-        output.print_json(&json!({"collected": {"reason": gone.collection.reason, "time": gone.time}, "run": row}))?;
+        output.print_json(run)?;
         return Ok(0);
     }
-    let (status, reason) = (row.status.as_str(), shown(&gone.collection.reason));
-    let attestation = &gone.collection.attestation_sha256;
+    let CollectedRun { collected: gone, run: row, attestation_sha256: attestation } = run;
+    let (status, reason) = (row.status.as_str(), shown(&gone.reason));
     if output.terminal {
         output.print(&format!(
             "{status}  {}  {}  stage {}\n\n  collected    {}: {reason}\n  attestation  {attestation}\n\nIts bundle is gone. An export of it can be imported again.\n",

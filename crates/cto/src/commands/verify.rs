@@ -9,6 +9,7 @@ use contract::text::shown;
 use evidence::verify::{Checked, Expectation, FORMAT_VERSION};
 use harness::RunClock;
 use serde_json::json;
+use views::VerifyResult;
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -51,8 +52,7 @@ pub(crate) fn verify(
     keys: &[PathBuf],
     expect: &[Expectation],
 ) -> Result<u8, CommandError> {
-    let named = keys;
-    let keys = trusted(context, named)?;
+    let keys = trusted(context, keys)?;
     let expect = with_clock(expect)?;
     let mut worst = 0;
     let mut documents = Vec::new();
@@ -64,7 +64,7 @@ pub(crate) fn verify(
         let began = Instant::now();
         let asked = found.asked.clone().map(Expectation::Run);
         let expect: Vec<Expectation> = expect.iter().cloned().chain(asked).collect();
-        let checked = match evidence::verify::verify(&path, &found.keys(&keys, named), &expect) {
+        let checked = match evidence::verify::verify(&path, &keys.of(&found), &expect) {
             Ok(checked) => checked,
             Err(error) if bundles.len() == 1 => return Err(not_a_bundle(&error)),
             Err(error) => {
@@ -77,7 +77,7 @@ pub(crate) fn verify(
         };
         worst = worst.max(u8::from(!checked.failures.is_empty()));
         if context.output.json {
-            documents.push(document(&checked));
+            documents.push(json!(VerifyResult::from(&checked)));
         } else {
             let name = if path == Path::new(bundle) { bundle.clone() } else { path.display().to_string() };
             lines.add(&view(context.output, &name, bundle, &checked, began.elapsed()));
@@ -104,20 +104,6 @@ fn with_clock(expect: &[Expectation]) -> Result<Vec<Expectation>, CommandError> 
         other => Ok(other.clone()),
     };
     expect.iter().map(turn).collect()
-}
-
-/// What `--json` prints.
-pub(crate) fn document(checked: &Checked) -> serde_json::Value {
-    json!({
-        "checked": checked.checked,
-        "errors": checked.failures,
-        "judged_again": checked.judged_again,
-        "ok": checked.failures.is_empty(),
-        "path": checked.path.display().to_string(),
-        "run_id": checked.report.as_ref().map(|report| report.run_id.clone()),
-        "signer": checked.signer,
-        "status": checked.report.as_ref().map(|report| report.status),
-    })
 }
 
 fn view(output: Output, name: &str, asked: &str, checked: &Checked, took: Duration) -> String {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 pub(crate) mod outside;
+mod unsealed;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -4,7 +4,6 @@
 
 pub(crate) mod ask;
 pub(crate) mod baseline;
-pub(crate) mod bound;
 pub(crate) mod cause;
 pub(crate) mod clock;
 pub(crate) mod engines;

@@ -138,24 +138,21 @@ fn read_sealed(dir: &Path) -> io::Result<Sealed> {
     Ok(Sealed { dir: dir.to_owned(), report, report_bytes, attestation_sha256, files })
 }
 
-/// Seals a run of this very process that could not go on.
+/// Seals a run of this very process that could not go on. Another process that saw that nobody held the run may be faster; one that
+/// only looks holds it for a moment.
 pub(crate) fn seal_stopped(harness: &Harness, run_id: &RunId, stopped: &Stopped) -> Result<Sealed, RecoverError> {
-    let dir = harness.home.active_run(run_id);
-    match take_over(&dir) {
-        Ok(Some(lock)) if !harness.home.bundles().has_bundle(run_id) => {
-            let lease = own_lease(harness, run_id)?;
-            seal_dead(harness, run_id, Dead { left: Some((dir, lock)), stopped: Some(stopped), lease, lapsed: false })
-        }
-        // Another process saw that nobody held the run and seals it.
-        _ => wait_for_bundle(harness, run_id),
-    }
-}
-
-fn wait_for_bundle(harness: &Harness, run_id: &RunId) -> Result<Sealed, RecoverError> {
+    let (dir, bundles) = (harness.home.active_run(run_id), harness.home.bundles());
     for _ in 0..200 {
-        if harness.home.bundles().has_bundle(run_id) {
+        if let Ok(Some(lock)) = take_over(&dir)
+            && !bundles.has_bundle(run_id)
+        {
+            let lease = own_lease(harness, run_id)?;
+            let dead = Dead { left: Some((dir, lock)), stopped: Some(stopped), lease, lapsed: false };
+            return seal_dead(harness, run_id, dead);
+        }
+        if bundles.has_bundle(run_id) {
             record_bundle(harness, run_id)?;
-            let dir = harness.home.bundles().bundle_dir(run_id);
+            let dir = bundles.bundle_dir(run_id);
             return read_sealed(&dir).map_err(|error| RecoverError::Io(dir, error));
         }
         std::thread::sleep(Duration::from_millis(50));

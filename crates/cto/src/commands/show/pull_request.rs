@@ -9,7 +9,7 @@ use contract::text::{shown, shown_lines};
 use contract::{Report, TaskContract};
 use evidence::names;
 use evidence::render::{counts_text, verdict_sentence};
-use harness::Lane;
+use views::Lane;
 
 use crate::lane_table;
 

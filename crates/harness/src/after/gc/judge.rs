@@ -7,9 +7,9 @@ use contract::{RunId, TaskId};
 use evidence::PublicKey;
 use evidence::verify::VerifiedBundle;
 use ledger::{Ledger, RunRow, RunStatus, SealedFolder};
+use views::asked_run;
 
 use super::{Clock, CollectError, Kept, Retention, names_in};
-use crate::home::bound::asked_run;
 use crate::home::layout::Home;
 
 /// The files of bundles about other bundles, each with its list of runs; and more than any has.

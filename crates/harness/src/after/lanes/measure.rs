@@ -4,8 +4,7 @@
 use contract::Status;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use super::{Lane, LaneUse};
+use views::{Lane, LaneUse};
 
 const MILLION: f64 = 1_000_000.0;
 /// Of the normal distribution, for an interval of 95 %.

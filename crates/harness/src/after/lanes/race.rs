@@ -1,21 +1,15 @@
 //! A race: the same contract in lanes, one engine each.
 
-use contract::{Reason, RunId, Status, TaskId};
-use serde::Serialize;
+use contract::{RunId, Status, TaskId};
+use views::{Lane, LaneComparison};
 
-use super::{Lane, collection_name};
+use super::collection_name;
 use crate::after::collection::{Collection, CollectionProblem, seal_collection};
 use crate::run::harness::Harness;
 use crate::spine::GovernError;
 
-/// Seals the comparison of a race's lanes in a bundle of its own; gives its run id. `reason` holds if a lane did not pass.
-pub fn seal_race<T: Serialize>(
-    harness: &Harness,
-    task: &TaskId,
-    lanes: &[Lane],
-    reason: Reason,
-    comparison: &T,
-) -> Result<RunId, GovernError> {
+/// Seals the comparison of a race's lanes in a bundle of its own; gives its run id.
+pub fn seal_race(harness: &Harness, task: &TaskId, comparison: &LaneComparison) -> Result<RunId, GovernError> {
     let collection = Collection {
         name: &collection_name("race", task),
         title: "lanes side by side",
@@ -23,7 +17,7 @@ pub fn seal_race<T: Serialize>(
         success: "every lane passes",
         file: "comparison.json",
     };
-    let problem = not_passed(lanes).map(|text| CollectionProblem { reason, text });
+    let problem = not_passed(&comparison.lanes).map(|text| CollectionProblem { reason: comparison.reason(), text });
     let sealed = seal_collection(harness, &collection, comparison, problem)?;
     Ok(sealed.report.run_id)
 }

@@ -3,9 +3,10 @@
 use contract::{Digest, Reason, RunId, Status, TaskId};
 use schemars::JsonSchema;
 use serde::Serialize;
+use views::{Lane, join_statuses};
 
+use super::collection_name;
 use super::measure::RepeatMeasures;
-use super::{Lane, collection_name, combine_lanes};
 use crate::after::collection::{Collection, CollectionProblem, seal_collection};
 use crate::run::harness::Harness;
 use crate::spine::GovernError;
@@ -30,7 +31,7 @@ impl Repetition {
     pub fn of(task_id: TaskId, engine: String, runs: Vec<Lane>) -> Self {
         Self {
             schema_version: "1.0".to_owned(),
-            status: combine_lanes(&runs),
+            status: join_statuses(&runs),
             task_id,
             engine,
             contract_digest: runs.first().and_then(|lane| lane.contract_digest),

@@ -9,7 +9,7 @@
 use bridge::{Limits, Spent};
 use contract::{ModelPair, Stamp};
 use ledger::{AppendEntryError, Entry, EntryKind};
-use serde::{Deserialize, Serialize};
+use views::{CountedAccounts, ModelAccount, count_accounts};
 
 use super::account;
 use crate::run::file::RunFile;
@@ -23,17 +23,6 @@ pub(super) struct Share {
     day: String,
     pair: String,
     run: String,
-}
-
-/// The body of an entry: what is reserved, with nothing where it is not limited, or what was used.
-#[derive(Debug, Serialize, Deserialize)]
-struct Account {
-    day: String,
-    pair: String,
-    run: String,
-    requests: Option<u64>,
-    tokens: Option<u64>,
-    money_micros: Option<u64>,
 }
 
 /// `yyyy-mm-dd`, UTC.
@@ -67,7 +56,7 @@ impl Share {
         let mut left = Limits::default();
         run.harness.ledger().model_reserved(now, start_of_day(now), |entries| {
             let used = used(entries, &share.day);
-            let of_this = |account: &Account| account.pair == share.pair;
+            let of_this = |account: &ModelAccount| account.pair == share.pair;
             left = least(rest(of_all, &used, |_| true), rest(of_pair, &used, of_this));
             share.account(least(contract, left))
         })?;
@@ -85,16 +74,16 @@ impl Share {
     fn open(run: &RunFile<'_>) -> Result<Option<Self>, AppendEntryError> {
         // A run reserves on the day it starts or later.
         let entries = run.harness.ledger().model_entries(start_of_day(run.clock.started()))?;
-        let accounts = |kind: EntryKind| -> Vec<Account> {
+        let accounts = |kind: EntryKind| -> Vec<ModelAccount> {
             let of_kind = entries.iter().filter(|entry| entry.is(kind));
-            let read = of_kind.filter_map(|entry| serde_json::from_value::<Account>(entry.body.clone()).ok());
+            let read = of_kind.filter_map(|entry| serde_json::from_value::<ModelAccount>(entry.body.clone()).ok());
             read.filter(|account| account.run == run.id().as_str()).collect()
         };
         if !accounts(EntryKind::ModelSettled).is_empty() {
             return Ok(None);
         }
         let reserved = accounts(EntryKind::ModelReserved).pop();
-        Ok(reserved.map(|Account { day, pair, run, .. }| Self { day, pair, run }))
+        Ok(reserved.map(|ModelAccount { day, pair, run, .. }| Self { day, pair, run }))
     }
 
     fn account(&self, amounts: Limits) -> serde_json::Value {
@@ -132,29 +121,15 @@ pub(crate) fn settle_dead(run: &RunFile<'_>, same_boot: bool) -> Result<DeadShar
     Ok(DeadShare::Settled(spent))
 }
 
-/// What counts for each run of the day: what it settled, or what it reserved.
-fn used(entries: &[Entry], day: &str) -> Vec<Account> {
-    let read = |kind: EntryKind| -> Vec<Account> {
-        let of_kind = entries.iter().filter(|entry| entry.is(kind));
-        let accounts = of_kind.filter_map(|entry| serde_json::from_value(entry.body.clone()).ok());
-        accounts.filter(|account: &Account| account.day == day).collect()
-    };
-    // Two recoveries of one run may both have settled for it.
-    let mut used: Vec<Account> = Vec::new();
-    for settled in read(EntryKind::ModelSettled) {
-        used.retain(|earlier| earlier.run != settled.run);
-        used.push(settled);
-    }
-    let reserved = read(EntryKind::ModelReserved);
-    let open = reserved.into_iter().filter(|account| !used.iter().any(|settled| settled.run == account.run));
-    let open: Vec<Account> = open.collect();
-    used.extend(open);
-    used
+/// Accounts that count on this day: a run settled, or else it reserved.
+fn used(entries: &[Entry], day: &str) -> Vec<ModelAccount> {
+    let CountedAccounts { settled, open } = count_accounts(entries);
+    settled.into_iter().chain(open).filter(|account| account.day == day).collect()
 }
 
 /// What is left of a limit.
-fn rest(limit: Limits, used: &[Account], counts: impl Fn(&Account) -> bool) -> Limits {
-    let sum = |amount: fn(&Account) -> Option<u64>| {
+fn rest(limit: Limits, used: &[ModelAccount], counts: impl Fn(&ModelAccount) -> bool) -> Limits {
+    let sum = |amount: fn(&ModelAccount) -> Option<u64>| {
         used.iter().filter(|account| counts(account)).filter_map(amount).fold(0, u64::saturating_add)
     };
     let left = |limit: Option<u64>, amount| limit.map(|limit| limit.saturating_sub(sum(amount)));

@@ -1,0 +1,79 @@
+//! Everything that can be asked of a ledger and its bundles, as serialisable structs. Command line and web surface ask here.
+//!
+//! A view only looks: it opens nothing for writing and seals, recovers and repairs nothing. A run whose process died stays as it is
+//! and is shown as interrupted; recovery is an act of its own, of whoever asks for it. Times are given.
+
+mod compare;
+mod cursor;
+mod find;
+mod ladder;
+mod live;
+mod run;
+mod runs;
+mod spend;
+mod verify;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use contract::Digest;
+use evidence::PublicKey;
+use ledger::{Bundles, Ledger};
+
+pub use compare::{Lane, LaneComparison, LaneUse, compare_runs, join_statuses};
+pub use cursor::ParseCursorError;
+pub use find::{BindRunError, FindRunError, FoundRun, asked_run};
+pub use ladder::{LadderView, RungIdentity, RungSource, list_rung_runs};
+pub use live::{LastEvent, LeaseView, LiveRun, Liveness, RunPhase};
+pub use run::{CollectedRun, RunView, SealedRun, ViewRunError};
+pub use runs::{CollectedBundle, ListRunsError, RunPage, RunQuery, RunSummary};
+pub use spend::{CountedAccounts, ModelAccount, SpendRow, ViewSpendError, count_accounts};
+pub use verify::{VerifyMemo, VerifyResult, VerifyRunError};
+
+/// A home that is looked at.
+#[derive(Debug)]
+pub struct ViewedHome {
+    /// Opened read-only; `None` where nothing was ever recorded.
+    pub ledger: Option<Ledger>,
+    pub bundles: Bundles,
+    /// The folder with the drafts of live runs, each locked by its process.
+    pub active: PathBuf,
+    /// This home as leases name their owner; only where other homes share the ledger.
+    pub shared_as: Option<Digest>,
+}
+
+/// The questions. One value is for one thread at a time, as its ledger is.
+#[derive(Debug)]
+pub struct Views {
+    home: ViewedHome,
+    keys: Vec<PublicKey>,
+    memo: Arc<VerifyMemo>,
+}
+
+impl Views {
+    /// Views that trust no key yet, so that no bundle verifies.
+    pub fn new(home: ViewedHome) -> Self {
+        Self { home, keys: Vec::new(), memo: Arc::default() }
+    }
+
+    /// Views for which bundles may be signed by these keys.
+    #[must_use]
+    pub fn trusting(self, keys: Vec<PublicKey>) -> Self {
+        // Results by other keys do not hold for these.
+        Self { keys, memo: Arc::default(), ..self }
+    }
+
+    /// Views that share the results of verifications with others of the same home and keys.
+    #[must_use]
+    pub fn sharing(self, memo: Arc<VerifyMemo>) -> Self {
+        Self { memo, ..self }
+    }
+
+    pub fn bundles(&self) -> &Bundles {
+        &self.home.bundles
+    }
+
+    fn ledger(&self) -> Option<&Ledger> {
+        self.home.ledger.as_ref()
+    }
+}

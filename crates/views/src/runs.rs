@@ -1,0 +1,101 @@
+//! Runs, newest first, a page at a time.
+
+use contract::{Stamp, TaskId};
+use ledger::{Collection, ReadLedgerError, RunCollected, RunFilter, RunPlace, RunRow, RunStatus};
+use serde::Serialize;
+
+use crate::Views;
+use crate::cursor::{ParseCursorError, parse_cursor, write_cursor};
+
+/// A question for runs. The default asks for the newest of all.
+#[derive(Debug, Clone, Default)]
+pub struct RunQuery {
+    pub status: Option<RunStatus>,
+    pub engine: Option<String>,
+    pub task_id: Option<TaskId>,
+    /// Runs started at this time or later.
+    pub since: Option<Stamp>,
+    /// The `next` of the page before; `None` for the first page.
+    pub cursor: Option<String>,
+    /// Runs on a page.
+    pub limit: usize,
+}
+
+/// One page of runs.
+#[derive(Debug, Serialize)]
+pub struct RunPage {
+    pub runs: Vec<RunSummary>,
+    /// The cursor of the next page; `None` on the last one.
+    pub next: Option<String>,
+    /// Runs in the ledger, whatever was asked for.
+    pub total: u64,
+}
+
+/// One run in a list.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunSummary {
+    #[serde(flatten)]
+    pub row: RunRow,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collected: Option<CollectedBundle>,
+    /// The ledger calls it running and its process is gone: it is not sealed yet.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+}
+
+/// The removal of a bundle on purpose.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CollectedBundle {
+    pub reason: String,
+    pub time: Stamp,
+}
+
+impl From<RunCollected> for CollectedBundle {
+    fn from(collected: RunCollected) -> Self {
+        let RunCollected { time, collection: Collection { reason, .. }, .. } = collected;
+        Self { reason, time }
+    }
+}
+
+/// Why runs could not be listed.
+#[derive(Debug, thiserror::Error)]
+pub enum ListRunsError {
+    #[error(transparent)]
+    Cursor(#[from] ParseCursorError),
+    #[error(transparent)]
+    Ledger(#[from] ReadLedgerError),
+}
+
+impl Views {
+    /// One page of runs. `now` tells lapsed leases.
+    pub fn list_runs(&self, query: &RunQuery, now: Stamp) -> Result<RunPage, ListRunsError> {
+        let after = query.cursor.as_deref().map(parse_cursor).transpose()?;
+        let Some(ledger) = self.ledger() else { return Ok(RunPage { runs: Vec::new(), next: None, total: 0 }) };
+        let RunQuery { status, engine, task_id, since, limit, .. } = query.clone();
+        let filter = RunFilter { status, engine, task_id, since, after };
+        // One more than asked for tells whether there is a next page.
+        let mut rows = ledger.runs_recent(&filter, limit.saturating_add(1))?;
+        let is_last = rows.len() <= limit;
+        rows.truncate(limit);
+        let next = rows.last().filter(|_| !is_last).map(|row| write_cursor(place_of(row)));
+        let runs = rows.into_iter().map(|row| self.summarize(row, now)).collect::<Result<_, _>>()?;
+        Ok(RunPage { runs, next, total: ledger.runs_total()? })
+    }
+
+    fn summarize(&self, row: RunRow, now: Stamp) -> Result<RunSummary, ReadLedgerError> {
+        let interrupted = row.status == RunStatus::Running && self.is_interrupted(&row.run_id, now)?;
+        let collected = self.collection_of(&row)?.map(CollectedBundle::from);
+        Ok(RunSummary { row, collected, interrupted })
+    }
+
+    /// The removal of a run's bundle. One that is there, or was imported again, is not gone, whatever was to become of it.
+    pub(crate) fn collection_of(&self, row: &RunRow) -> Result<Option<RunCollected>, ReadLedgerError> {
+        let Some(ledger) = self.ledger() else { return Ok(None) };
+        let collected = ledger.run_collection(&row.run_id)?;
+        Ok(collected.filter(|_| self.home.bundles.find_bundle(&row.run_id).is_none()))
+    }
+}
+
+fn place_of(row: &RunRow) -> RunPlace {
+    RunPlace { started_at: row.started_at, seq: row.seq }
+}
