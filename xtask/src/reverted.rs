@@ -2,9 +2,10 @@
 //! it is there for proves nothing.
 //!
 //! The rows stand in `xtask/reverted/*.toml`. Everything happens in a clone of HEAD with a target folder of its own, below
-//! `target/reverted/`: the work tree and what is built there stay as they are. The attacks then meet no defence, so run this on
-//! a machine that may be lost.
+//! `target/reverted/`: the work tree and what is built there stay as they are. The output of the tests is kept in its folder
+//! `said`, by the name of the row. The attacks then meet no defence, so run this on a machine that may be lost.
 
+mod row;
 mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,77 +14,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde::Deserialize;
-
 use crate::process::{output, program, root, run, target};
 use crate::{Outcome, tools};
+use row::{BINARY, Row, Suite, read, read_rows};
 use verdict::{Said, Verdict};
 
 /// Seconds for the tests of one row; without its defence a test may well hang.
 const PATIENCE: &str = "600";
 
-/// The package whose tests run our binary.
-const BINARY: &str = "cto";
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Table {
-    /// Rows of tests that must fall at least without any one of its defences.
-    #[serde(default)]
-    least_rows: usize,
-    row: Vec<Row>,
-}
-
-/// A defence, the edit that takes it out, and the tests that must then fail.
-// No `deny_unknown_fields`: serde cannot have it beside `flatten`.
-#[derive(Debug, Deserialize)]
-struct Row {
-    /// The file it stands in, without its ending.
-    #[serde(skip)]
-    table: String,
-    /// As its table has it.
-    #[serde(skip)]
-    least_rows: usize,
-    name: String,
-    #[serde(flatten)]
-    edit: Edit,
-    /// Further edits, where one line alone does not take it out.
-    #[serde(default)]
-    also: Vec<Edit>,
-    #[serde(flatten)]
-    suite: Suite,
-    fails: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Edit {
-    /// Below the repository.
-    file: PathBuf,
-    /// Occurs exactly once in the file.
-    find: String,
-    replace: String,
-}
-
-impl Edit {
-    fn is_of_tests(&self) -> bool {
-        self.file.components().any(|part| part.as_os_str() == "tests" || part.as_os_str() == "testkit")
-    }
-}
-
-/// A test program.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-struct Suite {
-    package: String,
-    /// The name of a test target, or `lib`.
-    test: String,
-    /// Variables of its environment, as `NAME=VALUE`.
-    #[serde(default)]
-    variables: Vec<String>,
-}
-
 pub(crate) fn chore(wanted: &[&str]) -> Outcome {
     let mut rows = read_rows(&root().join("xtask/reverted"))?;
-    rows.retain(|row| wanted.is_empty() || wanted.iter().any(|word| row.name.contains(word) || row.table == *word));
+    let tables: BTreeSet<String> = rows.iter().map(|row| row.table.clone()).collect();
+    let is_meant = |row: &Row, word: &str| match tables.contains(word) {
+        true => row.table == word,
+        false => row.name.contains(word),
+    };
+    rows.retain(|row| wanted.is_empty() || wanted.iter().any(|word| is_meant(row, word)));
     if rows.is_empty() {
         return Err(format!("no table is called {0}, and no row's name contains it", wanted.join(" or ")));
     }
@@ -110,60 +56,6 @@ pub(crate) fn chore(wanted: &[&str]) -> Outcome {
     Ok(())
 }
 
-fn read_rows(folder: &Path) -> Outcome<Vec<Row>> {
-    let fail = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let entries = fs::read_dir(folder).map_err(|error| fail(folder, &error))?;
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    files.sort();
-    let mut rows = Vec::new();
-    for path in files {
-        let text = read(&path)?;
-        let table: Table = toml::from_str(&text).map_err(|error| fail(&path, &error))?;
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        let Table { least_rows, row } = table;
-        rows.extend(row.into_iter().map(|row| Row { table: name.clone().into_owned(), least_rows, ..row }));
-    }
-    Ok(rows)
-}
-
-impl Row {
-    /// Tests that pass without the defence, and too few rows that fall.
-    fn complaints(&self, verdict: &Verdict) -> Vec<String> {
-        let passing = verdict.passing.iter().map(|test| format!("{}: {test} passes without it", self.name));
-        let few = (verdict.fallen() < self.least_rows)
-            .then(|| format!("{}: {} rows fall of at least {}", self.name, verdict.fallen(), self.least_rows));
-        passing.chain(few).collect()
-    }
-
-    /// Its tests run our binary, and it is no test that is edited.
-    fn needs_only_a_new_binary(&self) -> bool {
-        let edits = std::iter::once(&self.edit).chain(&self.also);
-        self.suite.package == BINARY && self.suite.test == "it" && !edits.into_iter().any(Edit::is_of_tests)
-    }
-
-    /// The texts of the files that are edited, without the defence.
-    fn edited(&self, tree: &Path) -> Outcome<BTreeMap<PathBuf, String>> {
-        let mut texts = BTreeMap::new();
-        for Edit { file, find, replace } in std::iter::once(&self.edit).chain(&self.also) {
-            let text = match texts.remove(file) {
-                Some(text) => text,
-                None => read(&tree.join(file)).map_err(|error| format!("{}: {error}", self.name))?,
-            };
-            let edited = match text.matches(find.as_str()).count() {
-                1 => text.replacen(find.as_str(), replace, 1),
-                times => return Err(format!("{}: `{find}` occurs {times} times in {}", self.name, file.display())),
-            };
-            texts.insert(file.clone(), edited);
-        }
-        Ok(texts)
-    }
-}
-
-fn read(path: &Path) -> Outcome<String> {
-    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
-}
-
 /// A clone in which lines may be taken out.
 struct Scratch {
     tree: PathBuf,
@@ -175,7 +67,7 @@ impl Scratch {
     fn prepare() -> Outcome<Self> {
         let home = target().join("reverted");
         let tree = home.join("tree");
-        fs::create_dir_all(&home).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
+        fs::create_dir_all(home.join("said")).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
         let head = output(git(&root()).args(["rev-parse", "HEAD"]))?;
         if !tree.join(".git").exists() {
             run(program("git", ["clone", "--quiet", "--no-checkout", "--shared"]).arg(root()).arg(&tree))?;
@@ -243,14 +135,18 @@ impl Scratch {
     /// binary alone takes a third of the time. A test that passes may be one that calls the changed code itself.
     fn check_edited(&self, row: &Row) -> Outcome<Verdict> {
         let tests: Vec<&str> = row.fails.iter().map(String::as_str).collect();
-        let judge = |said: Said| Verdict::of(&row.fails, &said);
+        let judge = |said: Said| {
+            let file = self.target.with_file_name("said").join(format!("{}.txt", row.name));
+            fs::write(&file, &said.0).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+            Ok(Verdict::of(&row.fails, &said))
+        };
         if row.needs_only_a_new_binary() {
-            let verdict = judge(self.hold_with_new_binary(&row.suite, &tests)?);
+            let verdict = judge(self.hold_with_new_binary(&row.suite, &tests)?)?;
             if verdict.passing.is_empty() {
                 return Ok(verdict);
             }
         }
-        self.hold(&row.suite, &tests).map(judge)
+        self.hold(&row.suite, &tests).and_then(judge)
     }
 
     fn write(&self, texts: &BTreeMap<PathBuf, String>) -> Outcome {
@@ -316,32 +212,4 @@ fn git(tree: &Path) -> Command {
     let mut command = program("git", ["-C"]);
     command.arg(tree);
     command
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// An edit that no longer fits would be found only by who runs the chore.
-    #[test]
-    fn every_row_fits_the_code() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let rows = read_rows(&root.join("xtask/reverted")).unwrap();
-        let mut names = BTreeSet::new();
-        for row in &rows {
-            assert!(row.edited(&root).is_ok_and(|texts| !texts.is_empty()), "{:?}", row.edited(&root).err());
-            assert!(!row.fails.is_empty() && names.insert(&row.name), "{}: names tests, once", row.name);
-            assert!(row.table != "exam" || row.least_rows == 2, "two rows hold each rule of the verification");
-        }
-    }
-
-    #[test]
-    fn too_few_rows_are_complained_about() {
-        let row = "name = 'a'\nfile = 'f'\nfind = ''\nreplace = ''\npackage = 'p'\ntest = 'lib'\nfails = ['t']";
-        let row = |least_rows| Row { least_rows, ..toml::from_str(row).unwrap() };
-        let verdict = |said: &str| Verdict::of(&["t".to_owned()], &Said(said.to_owned()));
-        assert_eq!(row(2).complaints(&verdict("test t ... FAILED")), ["a: 1 rows fall of at least 2"]);
-        assert_eq!(row(1).complaints(&verdict("test t ... FAILED")), [""; 0]);
-        assert_eq!(row(0).complaints(&verdict("test t ... ok")), ["a: t passes without it"]);
-    }
 }
