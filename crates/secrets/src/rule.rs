@@ -1,6 +1,6 @@
 //! What a rule is.
 
-/// A well-known secret shape. The tables in `rules/` are made of these; [`RULE`] has the defaults.
+/// A well-known secret shape. The tables in `rules/` are made of these; `RULE` has the defaults.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
     /// Names the rule in hits and markers: lower case, digits, dashes.

@@ -322,7 +322,8 @@ fn of_many_landings_of_one_approval_one_is_made() {
 #[test]
 fn a_branch_is_removed_only_while_it_names_the_commit() {
     type Step = fn(&Path);
-    let rows: &[(&str, Step, fn(&Removal) -> bool)] = &[
+    type Expected = fn(&Removal) -> bool;
+    let rows: &[(&str, Step, Expected)] = &[
         ("loose", |_| {}, |found| *found == Removal::Removed),
         ("packed", |root| drop(git(root, &["pack-refs", "--all"])), |found| *found == Removal::Removed),
         (
