@@ -89,15 +89,12 @@ impl Setup<'_> {
         self.log.extend(ended.stderr.text_bytes());
         merge(&mut record.network, network);
         record.commands.push(SetupCommand { argv: command.argv.clone(), exit, duration_ms });
-        let exceeded = exceeded(&ended, &self.setting.contract.limits);
-        match exit {
-            _ if ended.cancelled => Err(Stopped::Cancelled),
-            _ if ended.timed_out => Ok(Some(format!("did not end within {} s", command.timeout_seconds))),
-            _ if exceeded.is_some() => Ok(exceeded),
-            Some(0) => Ok(None),
-            Some(exit) => Ok(Some(format!("ended with exit {exit}{}", refused_hosts(&record.network, over.network)))),
-            None => Ok(Some("did not start".to_owned())),
+        if ended.cancelled {
+            return Err(Stopped::Cancelled);
         }
+        let exceeded = exceeded(&ended, &self.setting.contract.limits);
+        let hint = refused_hosts(&record.network, over.network);
+        Ok(judge_step(&ended, exceeded, command.timeout_seconds, &hint))
     }
 
     fn run(&mut self, command: &Command, over: &Over<'_>) -> Result<Option<(Ended, Vec<NetworkUse>)>, Stopped> {
@@ -139,6 +136,21 @@ struct Over<'a> {
     network: SetupNetwork,
 }
 
+/// Says why setup cannot go on after a command that ended so, if it cannot.
+fn judge_step(ended: &Ended, exceeded: Option<String>, seconds: u64, hint: &str) -> Option<String> {
+    if ended.timed_out {
+        return Some(format!("did not end within {seconds} s"));
+    }
+    if exceeded.is_some() {
+        return exceeded;
+    }
+    match exit_code(ended) {
+        Some(0) => None,
+        Some(exit) => Some(format!("ended with exit {exit}{hint}")),
+        None => Some("did not start".to_owned()),
+    }
+}
+
 /// A hint at the hosts that were refused, and at what would let setup reach them.
 fn refused_hosts(network: &[NetworkUse], terms: SetupNetwork) -> String {
     let refused: Vec<&str> = network.iter().filter(|used| used.refused > 0).map(|used| used.host.as_str()).collect();
@@ -170,9 +182,11 @@ fn merge(all: &mut Vec<NetworkUse>, more: Vec<NetworkUse>) {
 
 #[cfg(test)]
 mod tests {
+    use sandbox::{How, SpawnFailure, SpawnFailureKind};
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::run::tests::ended;
 
     #[test]
     fn a_setup_that_sees_a_patch_has_network_only_where_the_contract_says_so() {
@@ -198,8 +212,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_setup_goes_on_only_after_a_command_that_ended_well() {
+        let judge = |ended: &Ended, exceeded: Option<&str>| judge_step(ended, exceeded.map(str::to_owned), 9, "; hint");
+        let late = Ended { timed_out: true, ..ended(0, "") };
+        assert_eq!(judge(&ended(0, ""), None), None);
+        assert_eq!(judge(&late, Some("over")).as_deref(), Some("did not end within 9 s"));
+        assert_eq!(judge(&ended(0, ""), Some("over")).as_deref(), Some("over"));
+        assert_eq!(judge(&ended(2, ""), None).as_deref(), Some("ended with exit 2; hint"));
+        let failure = SpawnFailure { kind: SpawnFailureKind::Other, errno: None, text: String::new() };
+        let unstarted = Ended { how: How::SpawnFailed(failure), ..ended(0, "") };
+        assert_eq!(judge(&unstarted, None).as_deref(), Some("did not start"));
+    }
+
     fn used(host: &str, port: u16, refused: u64) -> NetworkUse {
-        NetworkUse { host: host.to_owned(), port, connections: 1, refused, failed: 2, bytes_sent: 3, bytes_received: 4 }
+        NetworkUse { host: host.to_owned(), port, connections: 1, refused, failed: 5, bytes_sent: 3, bytes_received: 4 }
     }
 
     #[test]
@@ -216,7 +243,7 @@ mod tests {
     fn uses_of_one_host_and_port_are_added_up() {
         let mut all = vec![used("a.b", 1, 5)];
         merge(&mut all, vec![used("a.b", 1, 6), used("a.b", 2, 0), used("c.d", 1, 0)]);
-        let sum = NetworkUse { connections: 2, failed: 4, bytes_sent: 6, bytes_received: 8, ..used("a.b", 1, 11) };
+        let sum = NetworkUse { connections: 2, failed: 10, bytes_sent: 6, bytes_received: 8, ..used("a.b", 1, 11) };
         assert_eq!(all, [sum, used("a.b", 2, 0), used("c.d", 1, 0)]);
     }
 }

@@ -34,6 +34,7 @@ fn hold(more: Value, ends: &[(&str, &str)]) -> super::super::Examined {
                 let said = say_pytest(&[(A, "FAILED"), (B, "PASSED")]);
                 ended(1, &String::from_utf8_lossy(&said.stdout.head).replace("1 failed", "2 failed"))
             }
+            Some("-.") => say_pytest(&[(A, "FAILED"), (B, "SKIPPED")]),
             Some("--") => say_pytest(&[(A, "FAILED"), (B, "FAILED")]),
             Some("-2") => {
                 Ended { how: sandbox::How::Exited { code: 2 }, ..say_pytest(&[(A, "FAILED"), (B, "PASSED")]) }
@@ -71,6 +72,8 @@ fn a_failure_of_the_baseline_is_excused_where_the_contract_declares_it() {
     let hidden = hold(declared.clone(), &[("baseline 1", "-0"), ("exam 1", "-0")]);
     assert_eq!(reasons(&hidden), [Reason::VerificationFailed], "an exit code of 0 excuses nothing");
     assert!(!hidden.coverage.contains(&Coverage::KnownFailures));
+    let skipped = hold(declared.clone(), &[("baseline 1", "-"), ("exam 1", "-.")]);
+    assert!(!skipped.coverage.contains(&Coverage::KnownFailures), "green on one tree alone");
     let unnamed = hold(declared, &[("baseline 1", "-"), ("exam 1", "-more")]);
     assert_eq!(reasons(&unnamed), [Reason::VerificationFailed], "a failure without a name");
     let both = json!({"may_stay_red": ["test_one", "test_two"]});

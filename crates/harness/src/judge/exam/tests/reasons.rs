@@ -174,6 +174,12 @@ fn a_tree_that_cannot_be_set_up_or_built_fails() {
     assert_eq!(passes(&exam), ["exam 1 fails"]);
     let gaps = [Coverage::ExamInProcess, Coverage::ExamWithoutControl];
     assert!(gaps.iter().all(|gap| exam.coverage.contains(gap)), "{:?}", exam.coverage);
+    let late =
+        Desk::new(json!({"environment": {"build": [["build", "x"]]}})).examine_with(BASELINE, GOOD, &|name, spec| {
+            made_by_build(spec, &[]);
+            Ended { timed_out: name == "exam build 1", ..pytest(&spec.cwd) }
+        });
+    assert!(blocks(&late)[0].contains("`build x` did not end within 300 s"), "{:?}", blocks(&late));
     let baseline = blocks(&built("baseline build 1"));
     assert_eq!(baseline[0], format!("verification_failed: the baseline cannot be set up and built: {why}"));
     assert_eq!(blocks(&built("none")), [""; 0], "control");
