@@ -4,8 +4,9 @@ use std::io;
 use std::path::Path;
 
 use contract::Stamp;
+use contract::signer::SignerStanding;
 use contract::text::shown;
-use evidence::signers::{AllowedSigners, SignerStanding};
+use evidence::signers::AllowedSigners;
 use evidence::sshsig::{VerifySignatureError, verify_signature};
 
 use super::ModelSettings;
