@@ -31,14 +31,16 @@ RUN_ID = re.compile("[0-9]{8}T[0-9]{6}Z-[A-Za-z0-9][A-Za-z0-9._-]{0,63}-[a-z0-9]
 # Events that stand in this order where they occur, and events that may stand anywhere.
 ORDERED = """run.started task.contract.created plan.updated approval.requested approval.granted patch.applied
     git.diff.checked verification.completed run.completed""".split()
-FACTS = """backend.gate.blocked eligibility.decided workspace.prepared sandbox.applied sandbox.refused engine.started
-    engine.output engine.exited model.requested model.answered model.refused secret.scan.completed""".split()
+FACTS = """approval.break_glass backend.gate.blocked eligibility.decided workspace.prepared sandbox.applied
+    sandbox.refused engine.started engine.output engine.exited model.requested model.answered model.refused
+    secret.scan.completed""".split()
 # Reasons that make a run `blocked`. harness_interrupted does so before the engine started; every other one is `fail`.
 BLOCKED = """reviewer_rejected timeout budget_exceeded halted contract_invalid gate_missing stage_not_earned
     missing_test_command source_not_admitted executable_digest_mismatch license_unresolved model_not_admitted
     provider_auth_unavailable local_provider_config_missing provider_response_shape environment_broken
     contract_premise_false engine_copy_missing source_missing tool_missing target_not_admitted
     unowned_repository critical_repository approval_missing approval_expired approval_consumed approval_mismatch
+    approval_not_comparable approval_revoked approval_held approval_not_yet_valid ledger_continuity_unknown
     approval_denied sandbox_unavailable dirty_starting_tree provider_unavailable missing_operator_outcome""".split()
 
 failures = []

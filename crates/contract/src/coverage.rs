@@ -47,6 +47,8 @@ coverage! {
     CustomCa "custom_ca" "A certificate authority of the operator's own was trusted.",
     RecordsUnsigned "records_unsigned" "Records relied on were not signed.",
     SourceNotAdmitted "source_not_admitted" "The engine's source is not admitted.",
+    SoloOperator "solo_operator" "One person asked for the run and approved it, which the policy allows.",
+    BreakGlass "break_glass" "The run was approved past the policy, in an emergency.",
     ApprovalKeyUnprotected "approval_key_unprotected" "The approving key has no passphrase.",
     SetupWithNetwork "setup_with_network" "Setup could reach the network.",
     ContentNotInGit "content_not_in_git" "Some content of the repository is not in its git objects and was absent.",

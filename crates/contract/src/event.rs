@@ -37,6 +37,7 @@ events! {
     GitDiffChecked "git.diff.checked",
     VerificationCompleted "verification.completed",
     RunCompleted "run.completed",
+    ApprovalBreakGlass "approval.break_glass",
     BackendGateBlocked "backend.gate.blocked",
     EligibilityDecided "eligibility.decided",
     WorkspacePrepared "workspace.prepared",

@@ -1,4 +1,4 @@
-//! Identifiers of tasks and runs.
+//! Identifiers of tasks, runs and items of the workboard.
 
 use std::fmt;
 
@@ -17,6 +17,11 @@ pub struct TaskId(String);
 #[serde(try_from = "String", into = "String")]
 pub struct RunId(String);
 
+/// Names an item of the workboard: `[A-Z]+-WORK-[0-9]{3,}`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct WorkId(String);
+
 /// Text that cannot be an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is not {rule}", crate::text::shown(.text))]
@@ -32,6 +37,8 @@ const MARK_DIGITS: usize = 16;
 
 const TASK_RULE: &str = "a task id: 1 to 64 of letters, digits, `.`, `_`, `-`, beginning with a letter or digit";
 const RUN_RULE: &str = "a run id: <yyyymmddThhmmssZ>-<task id>-<suffix>";
+const WORK_RULE: &str =
+    "a work id, such as CTO-WORK-012: capital letters, `-WORK-`, at least three digits; at most 64 in all";
 
 fn is_name(text: &str, longest: usize) -> bool {
     let mut bytes = text.bytes();
@@ -54,6 +61,21 @@ fn is_run_name(text: &str) -> bool {
 
 fn is_suffix(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+}
+
+fn is_work_name(text: &str) -> bool {
+    let Some((board, number)) = text.split_once("-WORK-") else { return false };
+    text.len() <= 64
+        && !board.is_empty()
+        && board.bytes().all(|byte| byte.is_ascii_uppercase())
+        && number.len() >= 3
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+impl WorkId {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 impl TaskId {
@@ -115,6 +137,7 @@ macro_rules! text_id {
 
 text_id!(TaskId, |text: &str| is_name(text, 64), TASK_RULE);
 text_id!(RunId, is_run_name, RUN_RULE);
+text_id!(WorkId, is_work_name, WORK_RULE);
 
 impl JsonSchema for TaskId {
     fn schema_name() -> std::borrow::Cow<'static, str> {
@@ -139,6 +162,21 @@ impl JsonSchema for RunId {
         schemars::json_schema!({
             "type": "string",
             "pattern": "^[0-9]{8}T[0-9]{6}Z-[A-Za-z0-9][A-Za-z0-9._-]{0,63}-[a-z0-9]+$",
+        })
+    }
+}
+
+impl JsonSchema for WorkId {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "WorkId".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "pattern": "^[A-Z]+-WORK-[0-9]{3,}$",
+            "maxLength": 64,
+            "description": "an item of the workboard, such as CTO-WORK-012",
         })
     }
 }
@@ -172,6 +210,25 @@ mod tests {
             ("../20261115T003955Z-a-b9tc", false),
         ] {
             assert_eq!(RunId::try_from(text.to_owned()).is_ok(), good, "{text}");
+        }
+    }
+
+    #[test]
+    fn work_ids_name_a_board_and_a_number() {
+        let long = format!("A-WORK-{}", "1".repeat(57));
+        for (text, good) in [
+            ("CTO-WORK-012", true),
+            ("A-WORK-1234", true),
+            (long.as_str(), true),
+            (&format!("{long}1"), false),
+            ("CTO-WORK-12", false),
+            ("cto-WORK-012", false),
+            ("-WORK-012", false),
+            ("CTO-WORK-012-WORK-013", false),
+            ("CTO-WORK-01a", false),
+            ("CTO-WORK-012\n", false),
+        ] {
+            assert_eq!(WorkId::try_from(text.to_owned()).is_ok(), good, "{text}");
         }
     }
 

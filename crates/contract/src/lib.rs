@@ -3,6 +3,7 @@
 //! Pure: no clock, no file system, no network. What a person writes is loaded through [`source`]; what the program
 //! writes is a serde type here, so that its JSON Schema and its reader are the same declaration.
 
+pub mod approval;
 pub mod baseline_exam;
 mod canonical;
 pub mod case;
@@ -26,6 +27,7 @@ pub mod reverification;
 pub mod sandbox;
 pub mod schema;
 pub mod setup_inputs;
+pub mod signer;
 pub mod source;
 pub mod stage;
 pub mod statement;
@@ -43,7 +45,7 @@ pub use decision::{Decision, Escalation, Gate};
 pub use digest::{Digest, canonical_bytes, canonical_digest};
 pub use event::{Event, EventKind};
 pub use exam::Ecosystem;
-pub use id::{RunId, TaskId};
+pub use id::{RunId, TaskId, WorkId};
 pub use model::ModelPair;
 pub use reason::Reason;
 pub use report::Report;

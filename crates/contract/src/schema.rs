@@ -29,6 +29,7 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::model::UsageRecord>("model-usage", "one line of model-usage.jsonl"),
     published::<crate::record::ModelAdmission>("model-admission", "the admission of a model"),
     published::<crate::record::SourceAdmission>("source-admission", "the admission of an engine's source"),
+    published::<crate::record::TargetAdmission>("target-admission", "the admission of a target repository"),
     published::<crate::engine::EngineDefinition>("engine", "an engine described in data"),
     published::<crate::record::ProviderDecision>("provider-decision", "decisions/provider.yaml"),
     published::<crate::statement::Statement>("statement", "the in-toto statement inside attestation.dsse.json"),
@@ -40,6 +41,15 @@ pub const PUBLISHED: &[Published] = &[
         "the in-toto statement of a verification that was held again",
     ),
     published::<crate::taken::TakenStatement>("patch-taken", "the in-toto statement of a patch that was taken"),
+    published::<crate::approval::Plan>("plan", "exactly what a run would do; its digest is the request digest"),
+    published::<crate::approval::Request>("request", "a plan that somebody asks to approve"),
+    published::<crate::approval::Approval>("approval", "one person's approval of one request"),
+    published::<crate::approval::Denial>("denial", "a request that was denied"),
+    published::<crate::approval::Hold>("hold", "a request that waits"),
+    published::<crate::approval::Revocation>("revocation", "an approval that was taken back"),
+    published::<crate::approval::OutcomeStatement>("outcome", "the operator's answer to a run"),
+    published::<crate::approval::RollbackStatement>("rollback", "a run whose change was taken back"),
+    published::<crate::approval::ApprovalPolicy>("approval-policy", "how requests are to be approved"),
 ];
 
 /// Declares a published schema.

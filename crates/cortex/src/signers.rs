@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use contract::Stamp;
+use contract::signer::SignerStanding;
 use contract::text::shown;
-use evidence::signers::{AllowedSigners, SignerStanding};
+use evidence::signers::AllowedSigners;
 use evidence::sshsig::{VerifySignatureError, verify_signature};
 
 use crate::load::read_bounded;

@@ -3,8 +3,7 @@
 //! `ssh-key` reads the formats. The curves and RSA are checked by what the program has anyway (`ed25519-dalek`, strictly, and
 //! `ring`); P-521, which neither knows, by the curve that `ssh-key` brings.
 
-use std::fmt;
-
+use contract::signer::{SignerKeyKind, UserPresence};
 use ed25519_dalek::{Verifier as _, VerifyingKey};
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, EcdsaVerificationAlgorithm, RSA_PKCS1_2048_8192_SHA256,
@@ -23,65 +22,6 @@ pub const MOST_RSA_BITS: usize = 8192;
 const TRAILER_BYTES: usize = 5;
 const USER_PRESENT: u8 = 1;
 const USER_VERIFIED: u8 = 4;
-
-/// Kind of a key that may sign.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SignerKeyKind {
-    Ed25519,
-    EcdsaP256,
-    EcdsaP384,
-    EcdsaP521,
-    Rsa,
-    SkEd25519,
-    SkEcdsaP256,
-}
-
-impl SignerKeyKind {
-    pub const ALL: &'static [Self] = &[
-        Self::Ed25519,
-        Self::EcdsaP256,
-        Self::EcdsaP384,
-        Self::EcdsaP521,
-        Self::Rsa,
-        Self::SkEd25519,
-        Self::SkEcdsaP256,
-    ];
-
-    /// Name as OpenSSH writes it before a public key.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ed25519 => "ssh-ed25519",
-            Self::EcdsaP256 => "ecdsa-sha2-nistp256",
-            Self::EcdsaP384 => "ecdsa-sha2-nistp384",
-            Self::EcdsaP521 => "ecdsa-sha2-nistp521",
-            Self::Rsa => "ssh-rsa",
-            Self::SkEd25519 => "sk-ssh-ed25519@openssh.com",
-            Self::SkEcdsaP256 => "sk-ecdsa-sha2-nistp256@openssh.com",
-        }
-    }
-
-    /// True for a key that lives in a security key.
-    pub const fn is_hardware(self) -> bool {
-        matches!(self, Self::SkEd25519 | Self::SkEcdsaP256)
-    }
-}
-
-impl fmt::Display for SignerKeyKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// Statement of a security key about its user at the moment of signing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UserPresence {
-    /// Somebody touched it.
-    pub present: bool,
-    /// Somebody proved to be its owner, by a PIN or a finger.
-    pub verified: bool,
-    /// Number of signatures that it made so far, where it counts them.
-    pub counter: u32,
-}
 
 /// Key that cannot sign for us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -3,8 +3,9 @@
 //! A line that cannot be read in full allows nobody.
 
 use contract::Stamp;
+use contract::signer::{SignerKeyKind, SignerStanding};
 
-use crate::signer_key::{SignerKey, SignerKeyKind};
+use crate::signer_key::SignerKey;
 
 /// The lines that could be read.
 #[derive(Debug, Clone, Default)]
@@ -21,30 +22,6 @@ struct SignerLine {
     /// `yyyymmddhhmmss`.
     valid_after: Option<String>,
     valid_before: Option<String>,
-}
-
-/// Answer to the question whether a signature by a key counts. The order is that of how near it is to counting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SignerStanding {
-    NotListed,
-    /// Listed, for other purposes.
-    OtherNamespace,
-    NotYetValid,
-    Expired,
-    Allowed,
-}
-
-impl SignerStanding {
-    /// The end of a sentence that begins with the key.
-    pub const fn sentence(self) -> &'static str {
-        match self {
-            Self::NotListed => "is not listed in allowed_signers",
-            Self::OtherNamespace => "is listed in allowed_signers for another purpose",
-            Self::NotYetValid => "is not valid yet by allowed_signers",
-            Self::Expired => "is not valid any more by allowed_signers",
-            Self::Allowed => "is allowed",
-        }
-    }
 }
 
 impl AllowedSigners {

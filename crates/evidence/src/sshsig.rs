@@ -2,10 +2,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use contract::signer::{SignatureFact, SignerKeyKind, SignerStanding, UserPresence};
 use ssh_key::SshSig;
 use ssh_key::encoding::{Decode as _, Encode as _};
 
-use crate::signer_key::{ReadSignerKeyError, SignerKey, SignerKeyKind, UserPresence};
+use crate::signer_key::{ReadSignerKeyError, SignerKey};
 
 const BEGIN: &str = "-----BEGIN SSH SIGNATURE-----";
 const END: &str = "-----END SSH SIGNATURE-----";
@@ -52,9 +53,9 @@ impl SshSignature {
         self.presence
     }
 
-    /// True if a security key made it while somebody touched it.
-    pub fn is_by_present_user(&self) -> bool {
-        self.presence.is_some_and(|presence| presence.present)
+    /// The signature as the gates look at it, by a key that stands so.
+    pub fn into_fact(self, standing: SignerStanding) -> SignatureFact {
+        SignatureFact { key_fingerprint: self.fingerprint(), key_kind: self.kind(), presence: self.presence, standing }
     }
 }
 

@@ -11,13 +11,18 @@ pub fn placeholder(what: &str) -> String {
     format!("{MARK}: {what}>")
 }
 
+/// True if a text still holds a placeholder.
+pub fn holds_placeholder(text: &str) -> bool {
+    text.to_ascii_uppercase().contains(MARK)
+}
+
 /// Path of the first member whose text still holds a placeholder.
 pub fn find_placeholder(document: &Value) -> Option<String> {
     let below = |name: String, value: &Value| {
         find_placeholder(value).map(|path| if path.is_empty() { name.clone() } else { format!("{name}.{path}") })
     };
     match document {
-        Value::String(text) => text.to_ascii_uppercase().contains(MARK).then(String::new),
+        Value::String(text) => holds_placeholder(text).then(String::new),
         Value::Array(items) => items.iter().enumerate().find_map(|(index, item)| below(index.to_string(), item)),
         Value::Object(members) => members.iter().find_map(|(name, value)| below(name.clone(), value)),
         Value::Null | Value::Bool(_) | Value::Number(_) => None,

@@ -4,11 +4,13 @@ mod draft;
 mod model;
 mod provider;
 mod source;
+mod target;
 
-pub use draft::{find_placeholder, placeholder};
+pub use draft::{find_placeholder, holds_placeholder, placeholder};
 pub use model::ModelAdmission;
 pub use provider::{DecisionStatus, ProviderClass, ProviderDecision};
 pub use source::{LicenseStatus, SourceAdmission, is_temporary};
+pub use target::{AdmissionDefect, TARGET_ADMISSION_KEYS, TargetAdmission, TargetStatus, target_admission_status};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ContractVersion, ForbiddenAction, Mount, RiskClass, SecretAllowance, SourceClassification};
 use crate::digest::Digest;
-use crate::id::TaskId;
+use crate::id::{TaskId, WorkId};
 use crate::stage::MutationMode;
 
 /// A task contract as a person writes it, in YAML or JSON.
@@ -102,6 +102,9 @@ pub struct TaskFile {
     /// Values in the shape of a secret that the patch may hold.
     #[serde(default)]
     pub secret_allowances: Vec<SecretAllowance>,
+    /// Item of the workboard that the task belongs to.
+    #[serde(default)]
+    pub work_id: Option<WorkId>,
 }
 
 /// The keys a contract must have; absence of the allowed paths is a refusal, not an error (`x-cto-absent`).

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::{Digest, canonical_digest};
 use crate::exam::{Ecosystem, exam_sets};
-use crate::id::TaskId;
+use crate::id::{TaskId, WorkId};
 use crate::paths::{ParseGlobError, PathRules, PathSet};
 use crate::stage::MutationMode;
 
@@ -65,6 +65,21 @@ impl ForbiddenAction {
         Self::VendorSourceMutation,
         Self::CortexCoreMutation,
     ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Push => "push",
+            Self::Merge => "merge",
+            Self::Deploy => "deploy",
+            Self::Close => "close",
+            Self::PrOpen => "pr_open",
+            Self::IssueClose => "issue_close",
+            Self::PublicPublication => "public_publication",
+            Self::CredentialChange => "credential_change",
+            Self::VendorSourceMutation => "vendor_source_mutation",
+            Self::CortexCoreMutation => "cortex_core_mutation",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -246,6 +261,8 @@ pub struct TaskContract {
     pub flaky_retries: Option<u8>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secret_allowances: Vec<SecretAllowance>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_id: Option<WorkId>,
 }
 
 /// Repetitions of a test that fails only with the patch, where the contract says nothing.

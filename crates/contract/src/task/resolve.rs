@@ -278,6 +278,7 @@ impl TaskFile {
             may_stay_red: self.may_stay_red,
             flaky_retries: self.flaky_retries,
             secret_allowances: self.secret_allowances,
+            work_id: self.work_id,
         })
     }
 }

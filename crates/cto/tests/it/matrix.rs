@@ -298,7 +298,17 @@ const NOT_YET: &[(&str, &[Reason])] = &[
     ("a queue", &[Reason::ContractInvalid]),
     (
         "approvals",
-        &[Reason::ApprovalExpired, Reason::ApprovalConsumed, Reason::ApprovalMismatch, Reason::ApprovalDenied],
+        &[
+            Reason::ApprovalExpired,
+            Reason::ApprovalConsumed,
+            Reason::ApprovalMismatch,
+            Reason::ApprovalNotComparable,
+            Reason::ApprovalRevoked,
+            Reason::ApprovalHeld,
+            Reason::ApprovalNotYetValid,
+            Reason::LedgerContinuityUnknown,
+            Reason::ApprovalDenied,
+        ],
     ),
     ("stages 4 to 6", &[Reason::CriticalRepository, Reason::MissingOperatorOutcome]),
     (

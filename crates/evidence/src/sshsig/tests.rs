@@ -15,8 +15,9 @@ fn a_signature_names_its_key() {
     let key = SignerKey::parse_line(KEY).unwrap();
     for armoured in [GOOD, SHA256] {
         let found = verify_signature(armoured, MESSAGE, NAMESPACE).unwrap();
-        assert_eq!((found.key(), found.presence(), found.is_by_present_user()), (&key, None, false));
-        assert_eq!(found.fingerprint(), key.fingerprint());
+        assert_eq!((found.key(), found.presence()), (&key, None));
+        let fact = found.into_fact(SignerStanding::Allowed);
+        assert_eq!((fact.key_fingerprint, fact.key_kind), (key.fingerprint(), SignerKeyKind::Ed25519));
     }
     assert_eq!(verify_signature(ECDSA, MESSAGE, NAMESPACE).unwrap().kind(), SignerKeyKind::EcdsaP256);
 }

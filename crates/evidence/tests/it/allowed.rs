@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use contract::Stamp;
+use contract::signer::SignerStanding;
 use evidence::signer_key::SignerKey;
-use evidence::signers::{AllowedSigners, SignerStanding};
+use evidence::signers::AllowedSigners;
 
 use crate::keygen::{KeyRing, MESSAGE, NAMESPACE, has_keygen};
 

@@ -1,6 +1,7 @@
 //! Every kind of key that ssh-keygen makes without hardware.
 
-use evidence::signer_key::{ReadSignerKeyError, SignerKey, SignerKeyKind};
+use contract::signer::SignerKeyKind;
+use evidence::signer_key::{ReadSignerKeyError, SignerKey};
 use evidence::sshsig::{VerifySignatureError, verify_signature};
 
 use crate::keygen::{KeyRing, MESSAGE, NAMESPACE, has_keygen};

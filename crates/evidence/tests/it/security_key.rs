@@ -2,8 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use contract::signer::{SignerKeyKind, SignerStanding, UserPresence};
 use ed25519_dalek::{Signer as _, SigningKey};
-use evidence::signer_key::{SignerKey, SignerKeyKind, UserPresence};
+use evidence::signer_key::SignerKey;
 use evidence::sshsig::{SshSignature, VerifySignatureError, verify_signature};
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
@@ -104,7 +105,9 @@ fn a_security_key_says_whether_its_user_was_there() {
             let signature = token.sign((flags, 42), (flags, 42));
             let found = verify(&signature).unwrap();
             assert_eq!(found.presence(), Some(UserPresence { present, verified, counter: 42 }), "{kind} {flags}");
-            assert_eq!((found.is_by_present_user(), found.key()), (present, &token.key()), "{kind} {flags}");
+            assert_eq!(found.key(), &token.key(), "{kind} {flags}");
+            let fact = found.into_fact(SignerStanding::Allowed);
+            assert_eq!((fact.is_by_present_user(), fact.key_kind), (present, kind), "{kind} {flags}");
             assert!(ring.accepts(&token.key(), &signature, MESSAGE), "{kind} {flags}");
         }
         // What it says of its user is signed: nobody can say it afterwards.

@@ -140,6 +140,7 @@ fn task(collection: &Collection<'_>) -> Result<Task, contract::id::ParseIdError>
         may_stay_red: Vec::new(),
         flaky_retries: None,
         secret_allowances: Vec::new(),
+        work_id: None,
     };
     let origin = Origin::Case(BTreeMap::new());
     Ok(Task {

@@ -1,0 +1,227 @@
+//! The packet: what a person reads before approving. Plain text of the plan alone: no clock, no ledger, nothing that another
+//! reader of the same plan would not see. Its digest is part of the signed bytes.
+//!
+//! Status, gates still missing, what is new and use are shown around it, and are no part of it.
+
+mod marks;
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Plan, PlannedRecord, RepositoryKind, approval_sentence};
+use crate::task::{Command, ForbiddenAction};
+use crate::text::shown;
+
+pub use marks::{MARK_RULES, MarkKind, MarkRule, PlannedMark, find_marks};
+
+/// Version of the text. Another version is another text of the same plan.
+pub const PACKET_RENDERER_VERSION: &str = "1";
+
+/// State of a packet, shown outside of its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PacketStatus {
+    /// Something is missing, which is named.
+    NotReady,
+    ProofReady,
+    ConsumedByPassEvidence,
+}
+
+/// Columns before the text of a labelled line.
+const LABEL: usize = 13;
+/// Characters after which a list goes on in the next line.
+const WIDTH: usize = 96;
+
+/// Makes the text of a plan.
+pub fn render_packet(plan: &Plan) -> Result<String, serde_json::Error> {
+    let mut text = Text::default();
+    text.line(&format!("{}  {}", plan.work_name(), shown(&plan.contract.title)));
+    text.line("a packet is read, never executed");
+    text.labelled("request", &[plan.digest()?.to_string()]);
+    text.labelled("asked by", &[shown(&plan.requester_fingerprint)]);
+    add_run(&mut text, plan);
+    add_repository(&mut text, plan);
+    add_scope(&mut text, plan);
+    add_records(&mut text, plan);
+    add_end(&mut text, plan);
+    text.heading("to approve, type exactly");
+    text.line(&format!("  {}", approval_sentence(plan)));
+    Ok(text.0)
+}
+
+fn add_run(text: &mut Text, plan: &Plan) {
+    let (engine, contract) = (&plan.engine, &plan.contract);
+    text.heading("would run");
+    text.labelled("task", &[contract.task_id.to_string()]);
+    text.labelled("contract", &[plan.contract_digest.to_string()]);
+    text.labelled("engine", &[format!("{}, files {}", shown(&engine.source_id), engine.tree_sha256)]);
+    text.labelled("command", &[shown(&shell_words::join(&engine.argv_template))]);
+    text.labelled("model", &[plan.model.as_ref().map_or_else(|| "none".to_owned(), |pair| shown(&pair.to_string()))]);
+    text.labelled("mode", &[format!("{}, stage {}", plan.mutation_mode, plan.stage)]);
+    let mounts = plan.sandbox.mounts.iter().map(|mount| shown(&mount.target)).collect::<Vec<_>>();
+    text.labelled("sandbox", &[plan.sandbox.profile.to_string()]);
+    text.labelled("mounts", &mounts);
+    let commands = contract.verification_commands.iter().map(command_text).collect::<Vec<_>>();
+    text.labelled("validation", &commands);
+    text.labelled("limits", &[limits_text(plan)]);
+}
+
+fn command_text(command: &Command) -> String {
+    format!("{}   limit {} s", shown(&shell_words::join(&command.argv)), command.timeout_seconds)
+}
+
+fn limits_text(plan: &Plan) -> String {
+    let limits = &plan.limits;
+    let mut parts = vec![
+        format!("{} s", limits.wall_seconds),
+        format!("{} MiB of memory", limits.memory_bytes >> 20),
+        format!("{} processes", limits.processes),
+        format!("{} MiB of disk", limits.disk_bytes >> 20),
+    ];
+    parts.extend(limits.model_requests.map(|number| format!("{number} model requests")));
+    parts.extend(limits.model_tokens.map(|number| format!("{number} tokens")));
+    parts.extend(limits.money_micros.map(|micros| format!("money {}.{:06}", micros / 1_000_000, micros % 1_000_000)));
+    parts.join(", ")
+}
+
+fn add_repository(text: &mut Text, plan: &Plan) {
+    let repository = &plan.repository;
+    let kind = match repository.kind {
+        RepositoryKind::Disposable => "disposable, made for the run",
+        RepositoryKind::Admitted => "admitted",
+    };
+    text.heading("would change");
+    text.labelled("target", &[format!("{} ({kind})", shown(&repository.name))]);
+    text.labelled("path", &repository.path.iter().map(|path| shown(path)).collect::<Vec<_>>());
+    text.labelled("owner", &[shown(&repository.owner)]);
+    text.labelled("risk", &[shown(&repository.risk_classification)]);
+    let state = if repository.clean { "clean" } else { "not clean" };
+    let branch = repository.checked_out.as_deref().map_or_else(|| "no branch".to_owned(), shown);
+    text.labelled("state", &[format!("{state}, on {branch}")]);
+    text.labelled("HEAD", &[format!("{}, tree {}", shown(&repository.head_commit), shown(&repository.head_tree))]);
+    text.labelled("branch", &[shown(&plan.branch.name)]);
+}
+
+fn add_scope(text: &mut Text, plan: &Plan) {
+    let (contract, repository) = (&plan.contract, &plan.repository);
+    text.heading("may change");
+    text.items(&contract.allowed_paths);
+    if !repository.allowed_paths.is_empty() {
+        text.heading("and of these only what the target admission allows");
+        text.items(&repository.allowed_paths);
+    }
+    text.heading("must not change");
+    text.items(&[contract.forbidden_paths.as_slice(), &repository.forbidden_paths].concat());
+    if !plan.marks.is_empty() {
+        text.heading("look twice: these may change too");
+        for mark in &plan.marks {
+            let there = if mark.files == 0 { String::new() } else { format!(" ({} there)", mark.files) };
+            text.line(&format!("  {:<13}{:<30}{}{there}", mark.kind.as_str(), mark.what, shown(&mark.example)));
+        }
+    }
+    if !contract.secret_allowances.is_empty() {
+        text.heading("may look like a secret");
+        for allowance in &contract.secret_allowances {
+            let (path, rule, reason) = (shown(&allowance.path), shown(&allowance.rule), shown(&allowance.reason));
+            text.line(&format!("  {path}  {rule}  {}  {reason}", allowance.value_sha256));
+        }
+    }
+    text.heading("stays blocked, also after you approve");
+    text.items(&ForbiddenAction::ALL.iter().map(|action| action.as_str().to_owned()).collect::<Vec<_>>());
+    text.line("  a second run with this approval; any other HEAD, build, record, setting or model; making an engine a default");
+}
+
+fn add_records(text: &mut Text, plan: &Plan) {
+    text.heading("rests on");
+    for record in &plan.records {
+        add_record(text, record);
+    }
+    for pointer in &plan.evidence {
+        text.labelled("evidence", &[format!("{}  {}", shown(&pointer.path), pointer.sha256)]);
+    }
+    let (harness, policy) = (&plan.harness, plan.policy_digest);
+    text.labelled("harness", &[format!("{}, executable {}", shown(&harness.version), harness.executable_sha256)]);
+    text.labelled(
+        "settings",
+        &plan
+            .settings
+            .iter()
+            .map(|setting| {
+                format!("{} = {}   from {}", shown(&setting.name), shown(&setting.value), shown(&setting.source))
+            })
+            .collect::<Vec<_>>(),
+    );
+    text.labelled("policy", &[policy.to_string()]);
+    text.labelled("ledger", &[format!("{}, instance {}", shown(&plan.ledger_id), plan.instance_id)]);
+}
+
+fn add_record(text: &mut Text, record: &PlannedRecord) {
+    let signed =
+        record.signed_by.as_deref().map_or_else(|| "not signed".to_owned(), |key| format!("signed by {}", shown(key)));
+    text.line(&format!("  {}  {}  {}, {signed}", record.kind.as_str(), shown(&record.file), shown(&record.status)));
+    text.line(&format!("    {}", record.sha256));
+    text.line(&format!(
+        "    approved by {}; look again: {}",
+        shown(&record.approval_source),
+        shown(&record.review_trigger)
+    ));
+}
+
+fn add_end(text: &mut Text, plan: &Plan) {
+    let contract = &plan.contract;
+    text.heading("afterwards");
+    text.labelled("success", &contract.success_criteria.iter().map(|sentence| shown(sentence)).collect::<Vec<_>>());
+    let undo = match plan.repository.kind {
+        RepositoryKind::Disposable => "the repository is thrown away",
+        RepositoryKind::Admitted => "cto rollback RUN takes the one commit back",
+    };
+    let expectation = contract.rollback_expectation.iter().map(|sentence| shown(sentence));
+    text.labelled("rollback", &std::iter::once(undo.to_owned()).chain(expectation).collect::<Vec<_>>());
+    let expected = contract.evidence_expectations.iter().map(|name| shown(name));
+    let always = std::iter::once("a sealed bundle that verifies".to_owned());
+    text.labelled("evidence", &always.chain(expected).collect::<Vec<_>>());
+    if plan.repository.kind == RepositoryKind::Admitted {
+        text.labelled("outcome", &["the run counts once you accept it: cto outcome RUN accept".to_owned()]);
+    }
+}
+
+/// Text that grows by lines.
+#[derive(Debug, Default)]
+struct Text(String);
+
+impl Text {
+    fn line(&mut self, line: &str) {
+        self.0.push_str(line.trim_end());
+        self.0.push('\n');
+    }
+
+    fn heading(&mut self, heading: &str) {
+        self.line("");
+        self.line(heading);
+    }
+
+    /// One value a line, the first behind its label; nothing where there is no value.
+    fn labelled(&mut self, label: &str, values: &[String]) {
+        for (index, value) in values.iter().enumerate() {
+            let label = if index == 0 { label } else { "" };
+            self.line(&format!("  {label:<LABEL$}{value}"));
+        }
+    }
+
+    /// Names side by side, as many as a line holds.
+    fn items(&mut self, items: &[String]) {
+        let mut line = String::new();
+        for item in items {
+            let item = shown(item);
+            if !line.is_empty() && line.chars().count() + item.chars().count() > WIDTH {
+                self.line(&line);
+                line.clear();
+            }
+            // Writing to a String cannot fail.
+            let _ = write!(line, "  {item}");
+        }
+        self.line(if items.is_empty() { "  nothing" } else { &line });
+    }
+}
