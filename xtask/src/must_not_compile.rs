@@ -10,6 +10,8 @@ use crate::Outcome;
 use crate::process::{cargo, output, program, root};
 
 const FILE: &str = "crates/harness/src/must_not_compile.rs";
+/// Modules of the file, each compiled by itself.
+const MODULES: [&str; 2] = ["literals", "steps"];
 /// Begins the comment that names the error of its line.
 const MARK: &str = "//~ ";
 
@@ -82,13 +84,12 @@ struct DiagnosticSpan {
     line_start: u64,
 }
 
-/// Errors of the compiler: those in the file, and the texts of all others.
-fn compile(scratch: &Path) -> Outcome<(Errors, Vec<String>)> {
-    let libraries = libraries()?;
+/// Errors of the compiler with one module of the file: those in the file, and the texts of all others.
+fn compile(module: &str, libraries: &BTreeMap<String, PathBuf>, scratch: &Path) -> Outcome<(Errors, Vec<String>)> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut command = program(rustc, ["--edition", "2024", "--crate-name", "harness", "--crate-type", "lib"]);
     command.args(["--emit", "metadata", "--error-format", "json", "--cap-lints", "allow"]);
-    command.args(["--cfg", "must_not_compile", "--out-dir"]).arg(scratch);
+    command.arg("--cfg").arg(format!("must_not_compile={module:?}")).arg("--out-dir").arg(scratch);
     for name in needed()? {
         let file = libraries.get(&name).ok_or_else(|| format!("the tests were built without {name}"))?;
         command.arg("--extern").arg(format!("{name}={}", file.display()));
@@ -122,8 +123,12 @@ mod tests {
         let expected = expected(&text);
         assert!(expected.len() > 10, "{expected:?}");
         let scratch = tempfile::tempdir().unwrap();
-        let (errors, others) = compile(scratch.path()).unwrap();
-        assert_eq!(others, Vec::<String>::new(), "the rest of the crate compiles");
+        let (libraries, mut errors) = (libraries().unwrap(), Errors::new());
+        for module in MODULES {
+            let (found, others) = compile(module, &libraries, scratch.path()).unwrap();
+            assert_eq!(others, Vec::<String>::new(), "{module}: the rest of the crate compiles");
+            errors.extend(found);
+        }
         assert_eq!(errors, expected);
     }
 

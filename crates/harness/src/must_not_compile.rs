@@ -1,5 +1,6 @@
-//! Steps that the types forbid, also inside this crate. Built with `--cfg must_not_compile` alone, by a test of `xtask` that
-//! expects exactly the error named at the end of each line.
+//! Steps that the types forbid, also inside this crate. A test of `xtask` compiles each module of this file by itself and expects
+//! exactly the error named at the end of each line. Two modules, because the compiler looks at private fields of literals only
+//! in a crate without other errors.
 
 use contract::Report;
 use gate::{Admission, Refused};
@@ -12,61 +13,79 @@ use crate::seal::verification::{CheckedResult, Verified};
 use crate::work::engines::{EngineRun, Worked, WorkedIn, Workspace};
 use crate::work::result::{Captured, ExamMaterial, TakenResult};
 
-fn forge_admitted(run: RunFile<'_>, preparation: Preparation, admission: Admission) -> AdmittedRun<'_> {
-    AdmittedRun { run, preparation, admission } //~ E0451
+/// Literals of steps, which only the step before may write.
+#[cfg(must_not_compile = "literals")]
+mod literals {
+    use super::*;
+
+    fn forge_admitted(run: RunFile<'_>, preparation: Preparation, admission: Admission) -> AdmittedRun<'_> {
+        AdmittedRun { run, preparation, admission } //~ E0451
+    }
+
+    fn forge_refused(run: RunFile<'_>, preparation: Preparation, refused: Refused) -> RefusedRun<'_> {
+        RefusedRun { run, preparation, refused } //~ E0451
+    }
+
+    fn forge_worked<'a>(
+        run: RunFile<'a>,
+        a: Admission,
+        p: Preparation,
+        engine: EngineRun,
+        place: WorkedIn,
+    ) -> Worked<'a> {
+        Worked { run, admission: a, preparation: p, engine, place } //~ E0451
+    }
+
+    fn forge_verified<'a>(captured: Captured<'a>, checked: CheckedResult) -> Verified<'a> {
+        let (run, admission, preparation, engine, taken, _material) = captured.into_parts();
+        Verified { run, admission, preparation, engine, taken, checked } //~ E0451
+    }
+
+    fn forge_reported(run: RunFile<'_>, report: Report) -> Reported<'_> {
+        Reported { run, report } //~ E0451
+    }
 }
 
-fn forge_refused(run: RunFile<'_>, preparation: Preparation, refused: Refused) -> RefusedRun<'_> {
-    RefusedRun { run, preparation, refused } //~ E0451
-}
+/// Steps that are taken out of order, twice, or past a private field.
+#[cfg(must_not_compile = "steps")]
+mod steps {
+    use super::*;
 
-fn prepare_refused(refused: RefusedRun<'_>, target: Target) {
-    refused.prepare(target); //~ E0599
-}
+    fn prepare_refused(refused: RefusedRun<'_>, target: Target) {
+        refused.prepare(target); //~ E0599
+    }
 
-fn prepare_preflight(preflight: PreflightRun<'_>, target: Target) {
-    preflight.prepare(target); //~ E0599
-}
+    fn prepare_preflight(preflight: PreflightRun<'_>, target: Target) {
+        preflight.prepare(target); //~ E0599
+    }
 
-fn report_admitted(admitted: AdmittedRun<'_>) -> Evidence<'_> {
-    admitted.into() //~ E0277
-}
+    fn report_admitted(admitted: AdmittedRun<'_>) -> Evidence<'_> {
+        admitted.into() //~ E0277
+    }
 
-fn report_unworked(workspace: Workspace<'_>) -> Evidence<'_> {
-    workspace.into() //~ E0277
-}
+    fn report_unworked(workspace: Workspace<'_>) -> Evidence<'_> {
+        workspace.into() //~ E0277
+    }
 
-fn report_unverified(captured: Captured<'_>) -> Evidence<'_> {
-    captured.into() //~ E0277
-}
+    fn report_unverified(captured: Captured<'_>) -> Evidence<'_> {
+        captured.into() //~ E0277
+    }
 
-fn forge_worked<'a>(run: RunFile<'a>, a: Admission, p: Preparation, engine: EngineRun, place: WorkedIn) -> Worked<'a> {
-    Worked { run, admission: a, preparation: p, engine, place } //~ E0451
-}
+    fn improve_result(mut taken: TakenResult) {
+        taken.allowed_writes_passed = true; //~ E0616
+    }
 
-fn forge_verified<'a>(captured: Captured<'a>, checked: CheckedResult) -> Verified<'a> {
-    let (run, admission, preparation, engine, taken, _material) = captured.into_parts();
-    Verified { run, admission, preparation, engine, taken, checked } //~ E0451
-}
+    fn swap_material<'a>(mut captured: Captured<'a>, material: ExamMaterial) -> Captured<'a> {
+        captured.material = material; //~ E0616
+        captured
+    }
 
-fn improve_result(mut taken: TakenResult) {
-    taken.allowed_writes_passed = true; //~ E0616
-}
+    fn improve_verification(mut checked: CheckedResult) {
+        checked.verification.passes.clear(); //~ E0616
+    }
 
-fn swap_material<'a>(mut captured: Captured<'a>, material: ExamMaterial) -> Captured<'a> {
-    captured.material = material; //~ E0616
-    captured
-}
-
-fn improve_verification(mut checked: CheckedResult) {
-    checked.verification.passes.clear(); //~ E0616
-}
-
-fn forge_reported(run: RunFile<'_>, report: Report) -> Reported<'_> {
-    Reported { run, report } //~ E0451
-}
-
-fn verify_twice(captured: Captured<'_>) {
-    drop(captured.verify());
-    drop(captured.verify()); //~ E0382
+    fn verify_twice(captured: Captured<'_>) {
+        drop(captured.verify());
+        drop(captured.verify()); //~ E0382
+    }
 }

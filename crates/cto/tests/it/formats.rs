@@ -149,7 +149,7 @@ fn schemas_are_listed_and_printed() {
     let world = world();
     let schemas = schemas();
     let names: Vec<&str> = schemas.iter().map(|(name, _)| name.as_str()).collect();
-    insta::assert_snapshot!(names.join(" "), @"archive case comparison config contract eligibility-decision engine envelope event halt matrix model-admission model-usage patch-taken provider-decision repeat report reverification sandbox source-admission stage2-no-target-inspection stage3-copied-repo-proof statement task-contract");
+    insta::assert_snapshot!(names.join(" "), @"approval approval-policy archive case comparison config contract denial eligibility-decision engine envelope event halt hold matrix model-admission model-usage outcome patch-taken plan provider-decision repeat report request reverification revocation rollback sandbox source-admission stage2-no-target-inspection stage3-copied-repo-proof statement target-admission task-contract");
     assert_eq!(world.cto(["schema", "--json"]).expect(0).json(), json!(names));
     for (name, schema) in &schemas {
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
@@ -183,18 +183,28 @@ fn every_document_of_every_bundle_obeys_its_schema() {
     }
     let unseen: Vec<&str> = schemas.iter().map(|(name, _)| name.as_str()).filter(|name| !seen.contains(name)).collect();
     let tried_elsewhere = [
+        "approval",
+        "approval-policy",
         "comparison",
         "config",
         "contract",
+        "denial",
         "engine",
+        "hold",
         "model-admission",
         "model-usage",
+        "outcome",
         "patch-taken",
+        "plan",
         "provider-decision",
         "repeat",
+        "request",
+        "revocation",
+        "rollback",
         "source-admission",
         "stage2-no-target-inspection",
         "stage3-copied-repo-proof",
+        "target-admission",
     ];
     assert_eq!(
         unseen, tried_elsewhere,
