@@ -21,13 +21,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::args::{ColorWhen, Global};
+use crate::credential_source::CredentialSource;
 use crate::error::CommandError;
 use crate::output::{Output, Paint};
 
 use engines::EngineFile;
 pub(crate) use engines::gate_in;
-pub(crate) use models::{CredentialName, bridge_token, model_ask};
-use models::{CredentialSource, ModelFile};
+use models::ModelFile;
+pub(crate) use models::{bridge_token, model_ask};
 use store::{StoreFile, StoreSettings};
 
 /// A configuration file: `/etc/cto/config.yaml`, the user's `config.yaml`, a workspace's `harness.yaml`.

@@ -4,10 +4,8 @@ use std::fmt;
 use std::path::Path;
 
 use contract::source::Problems;
-use evidence::verify::VerifyBundleError;
+use evidence::verify::{OpenBundleError, VerifyBundleError};
 use views::{BindRunError, FindRunError, ListRunsError, ViewRunError};
-
-use crate::seek::not_a_bundle;
 
 /// The exit code of a run that a signal ended.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -50,6 +48,10 @@ impl CommandError {
 
     pub(crate) fn usage(message: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Usage, message)
+    }
+
+    pub(crate) fn not_a_bundle(error: &OpenBundleError) -> Self {
+        Self::usage(error).hint("give a run id, or the directory that holds report.json")
     }
 
     /// A command line that clap refuses: its first paragraph, without the word `error`.
@@ -196,7 +198,7 @@ impl From<FindRunError> for CommandError {
 impl From<BindRunError> for CommandError {
     fn from(error: BindRunError) -> Self {
         match &error.error {
-            VerifyBundleError::Open(error) => not_a_bundle(error),
+            VerifyBundleError::Open(error) => Self::not_a_bundle(error),
             VerifyBundleError::Checks(_) => {
                 let hint = format!("cto verify {}", contract::text::shown(&error.id));
                 Self::fail(&error).hint(hint)

@@ -8,6 +8,7 @@ mod bridge_view;
 mod commands;
 mod config;
 mod context;
+mod credential_source;
 mod error;
 mod junit;
 mod lane_table;

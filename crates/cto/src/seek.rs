@@ -4,17 +4,12 @@ use std::path::{Path, PathBuf};
 
 use contract::Stamp;
 use evidence::PublicKey;
-use evidence::verify::OpenBundleError;
 use harness::Home;
 use ledger::Bundles;
 use views::{FoundRun, ViewedHome, Views};
 
 use crate::context::Context;
 use crate::error::CommandError;
-
-pub(crate) fn not_a_bundle(error: &OpenBundleError) -> CommandError {
-    CommandError::usage(error).hint("give a run id, or the directory that holds report.json")
-}
 
 /// Finder of bundles that a person names by path or as runs. The home is opened for the first that needs it, and once.
 pub(crate) struct Places<'a> {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use clap::Args;
 use contract::ModelPair;
 
-use crate::config::CredentialName;
+use crate::credential_source::CredentialName;
 
 #[derive(Debug, Args)]
 pub(crate) struct BridgeArgs {

@@ -14,7 +14,7 @@ use views::VerifyResult;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{Output, count, duration};
-use crate::seek::{Places, not_a_bundle, trusted};
+use crate::seek::{Places, trusted};
 
 /// How long a line may wait for others.
 const GATHERED: Duration = Duration::from_millis(100);
@@ -66,7 +66,7 @@ pub(crate) fn verify(
         let expect: Vec<Expectation> = expect.iter().cloned().chain(asked).collect();
         let checked = match evidence::verify::verify(&path, &keys.of(&found), &expect) {
             Ok(checked) => checked,
-            Err(error) if bundles.len() == 1 => return Err(not_a_bundle(&error)),
+            Err(error) if bundles.len() == 1 => return Err(CommandError::not_a_bundle(&error)),
             Err(error) => {
                 lines.print();
                 context.output.note(&format!("error: {}\n", shown(&error.to_string())));

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use bridge::{Credential, FetchCredentialError, Limits, Price, Proxy, ResponsesWire, Secret, ShapeShim};
@@ -14,23 +13,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Layer, LayerOf, Setting, path_variable, variable};
+use crate::credential_source::CredentialSource;
 use crate::error::CommandError;
-
-/// Where the credential of a class comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum CredentialSource {
-    /// The provider wants none.
-    None,
-    /// The environment variable of this name.
-    Env(String),
-    /// A file that holds the value.
-    File(PathBuf),
-    /// A program that prints the value.
-    Command(Vec<String>),
-    /// A token file that somebody else's login keeps; only read.
-    OauthFile(PathBuf),
-}
 
 /// One pair, as this machine reaches it.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -119,25 +103,6 @@ fn from_command(argv: &[String]) -> Result<Secret, FetchCredentialError> {
         return Err(failed("the command failed"));
     }
     Ok(Secret::new(output.stdout))
-}
-
-/// `env:NAME`, `file:PATH`, `oauth-file:PATH` or `none`, as a flag says it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CredentialName(pub(crate) CredentialSource);
-
-impl FromStr for CredentialName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let source = match text.split_once(':') {
-            None if text == "none" => CredentialSource::None,
-            Some(("env", name)) if !name.is_empty() => CredentialSource::Env(name.to_owned()),
-            Some(("file", path)) if !path.is_empty() => CredentialSource::File(path.into()),
-            Some(("oauth-file", path)) if !path.is_empty() => CredentialSource::OauthFile(path.into()),
-            _ => return Err("a credential is named by env:NAME, file:PATH, oauth-file:PATH or none".to_owned()),
-        };
-        Ok(Self(source))
-    }
 }
 
 /// All layers together; what a later one says of a name holds.
