@@ -19,8 +19,8 @@ use crate::{Outcome, tools};
 use row::{BINARY, Row, Suite, read, read_rows};
 use verdict::{Said, Verdict};
 
-/// Seconds for the tests of one row; without its defence a test may well hang.
-const PATIENCE: &str = "600";
+/// Seconds for each test that is held; without its defence a test may well hang.
+const PATIENCE: usize = 300;
 
 pub(crate) fn chore(wanted: &[&str]) -> Outcome {
     let mut rows = read_rows(&root().join("xtask/reverted"))?;
@@ -168,7 +168,7 @@ impl Scratch {
             test => selected.extend(["--test", test]),
         }
         run(self.cargo(&selected).arg("--no-run"))?;
-        let mut command = patiently(self.cargo(&[]).get_program());
+        let mut command = patiently(self.cargo(&[]).get_program(), tests.len());
         command.args(["test", "--package", package]).args(&selected[4..]).arg("--").current_dir(&self.tree);
         self.finish(command, suite, tests)
     }
@@ -176,7 +176,7 @@ impl Scratch {
     /// Builds the binary, and runs the tests against it that were built when nothing was taken out.
     fn hold_with_new_binary(&self, suite: &Suite, tests: &[&str]) -> Outcome<Said> {
         run(&mut self.cargo(&["build", "--quiet", "--package", &suite.package, "--bins"]))?;
-        let mut command = patiently(self.kept_tests().as_os_str());
+        let mut command = patiently(self.kept_tests().as_os_str(), tests.len());
         command.current_dir(self.tree.join("crates").join(&suite.package));
         self.finish(command, suite, tests)
     }
@@ -202,9 +202,9 @@ impl Scratch {
     }
 }
 
-fn patiently(name: &OsStr) -> Command {
-    let mut command = program("timeout", ["--kill-after=10", PATIENCE]);
-    command.arg(name);
+fn patiently(name: &OsStr, tests: usize) -> Command {
+    let mut command = program("timeout", ["--kill-after=10"]);
+    command.arg((PATIENCE * tests).to_string()).arg(name);
     command
 }
 

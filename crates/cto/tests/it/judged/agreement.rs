@@ -34,7 +34,9 @@ const LIE: &[&str] = &["verification_failed", "claim_contradicted"];
 
 fn check(row: &Row) {
     let world = world();
-    let commands = json!([{"command": row.command, "shell": true, "timeout_seconds": 8}]).to_string();
+    // Short only where time must run out.
+    let seconds = if row.exit == 124 { 15 } else { 120 };
+    let commands = json!([{"command": row.command, "shell": true, "timeout_seconds": seconds}]).to_string();
     let steps = json!([{"write": {"path": "calc.py", "text": row.patch}}]);
     let fake = json!({"steps": steps, "claims": {"status": "success", "tests_passed": true}}).to_string();
     let changes = [("allowed_paths", "[calc.py]"), ("verification_commands", commands.as_str()), ("fake", &fake)];
