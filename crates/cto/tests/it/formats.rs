@@ -157,7 +157,7 @@ fn schemas_are_listed_and_printed() {
         jsonschema::meta::validate(schema).unwrap();
     }
     let ran = world.cto(["schema", "nothing"]).expect(2);
-    assert!(ran.stdout.is_empty() && ran.stderr.contains("one of: archive, "), "{ran:?}");
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("one of: approval, "), "{ran:?}");
 }
 
 #[test]
