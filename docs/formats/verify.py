@@ -2,6 +2,7 @@
 """Checks a bundle of cto with a public key and nothing but the Python standard library (3.9 or newer).
 
     python3 verify.py BUNDLE... --key harness.pub [--key FILE ...]
+    python3 verify.py BUNDLE --key harness.pub --statement FILE... --signer person.pub [--signer FILE ...]
 
 Exit 0: every check holds. Exit 1: one does not; prints `fail`, then a line each. Exit 2: not a bundle, or wrong usage.
 Of several bundles each gets its line, with its path, and the worst decides.
@@ -9,6 +10,8 @@ A key is an OpenSSH line (`ssh-ed25519 AAAA...`) or a PEM public key; a key insi
 
 Checked: kinds and names of files, RFC 8785 bytes, envelope and ed25519 signature, signed digests of every file, the
 report's index, the event chain, status against blockers and verification, report against decision and signed statement.
+Of a statement about the bundle (an outcome or a rollback, with its signature in FILE.sig): its bytes, that it is about this
+bundle, and the signature by one of the people's keys, if that is ed25519; `ssh-keygen -Y verify` takes keys of every kind.
 Left to `cto verify`: that the decision follows from its inputs and names the ecosystems of the contract's commands, that
 changed files and path verdicts follow from patch, contract and ecosystems, that report.md is what report.json renders to,
 that every field has the type its schema says, which event carries which reason, the order of blockers of one status. None
@@ -26,7 +29,7 @@ import sys
 REPORT, EVENTS, TRACE, ENVELOPE = "report.json", "events.normalized.jsonl", "trace.jsonl", "attestation.dsse.json"
 CONTRACT, DECISION = "task-contract.json", "eligibility-decision.json"
 ALWAYS = [REPORT, "report.md", EVENTS, "patch.diff", "test.log", TRACE, CONTRACT, DECISION, "sandbox.json", ENVELOPE]
-RULES = "1.2"
+RULES = "1.3"
 RUN_ID = re.compile("[0-9]{8}T[0-9]{6}Z-[A-Za-z0-9][A-Za-z0-9._-]{0,63}-[a-z0-9]+")
 # Events that stand in this order where they occur, and events that may stand anywhere.
 ORDERED = """run.started task.contract.created plan.updated approval.requested approval.granted patch.applied
@@ -211,7 +214,8 @@ def read_statement(envelope, keys):
         return None
     same(ENVELOPE, "statement", ["_type", "predicate", "predicateType", "subject"], sorted(statement))
     same(ENVELOPE, "statement_type", "https://in-toto.io/Statement/v1", statement["_type"])
-    same(ENVELOPE, "predicate_type", "urn:x-cto:attestation:run:v1", statement["predicateType"])
+    what = "collection" if statement["predicate"].get("kind") else "run"
+    same(ENVELOPE, "predicate_type", "urn:x-cto:attestation:%s:v1" % what, statement["predicateType"])
     same(ENVELOPE, "key", key_id, statement["predicate"]["key"])
     return statement
 
@@ -308,22 +312,87 @@ def check_signed(files, report, predicate):
         made[field] = report[field]
     for field, value in made.items():
         same(REPORT, "signed_" + field, predicate[field], value)
+    for field in ["kind", "bundles", "subject_model"]:
+        same(REPORT, "signed_" + field, predicate.get(field), report.get(field))
 
 
 def check_decision(files, report, decision):
     """The report is about the request that was judged, and no engine started against a refusal."""
     inputs, started = decision["inputs"], report["engine"]["process_started"]
-    same(CONTRACT, "contract_digest", report["contract_digest"], sha256(files[CONTRACT]))
+    # A run that was not admitted to its target started nothing and names the target nowhere; its digest is that of the true contract.
+    target = json.loads(files[CONTRACT]).get("target_repository") or ""
+    redacted = target.startswith("redacted:sha256:") and "target_redacted" in report["coverage"] and not started
+    if not redacted:
+        same(CONTRACT, "contract_digest", report["contract_digest"], sha256(files[CONTRACT]))
     same(DECISION, "decision_id", [report["decision_id"]] * 2, [decision["decision_id"], sha256(canonical(inputs))])
     same(DECISION, "request", [report["contract_digest"], report["purpose"], report["stage"], report["backend"]],
          [inputs["contract_digest"], inputs["purpose"], inputs["stage"], inputs["engine"]])
     same(DECISION, "request", report["engine"]["id"], inputs["engine"])
     if report["baseline_commit"] is not None:
         same(DECISION, "baseline", report["baseline_commit"], (inputs["target"] or {}).get("baseline_commit"))
+    same(DECISION, "kind", report.get("kind"), inputs.get("kind"))
+    if report.get("kind"):
+        check_document(report)
+    else:
+        check_approval(files, report, inputs)
     refused = decision["missing_gates"] + decision["not_evaluated"]
     check(not (started and refused), DECISION, "admitted", "no engine against a refusal", refused)
     unlisted = [reason for reason in decision["reasons"] if reason not in report["blocker_reasons"]]
     check(not unlisted, REPORT, "decision_reasons", "every reason of the decision", unlisted)
+
+
+def check_document(report):
+    """A document about other bundles started and changed nothing, and names each bundle once."""
+    idle = not report["engine"]["process_started"] and not report["changed_files"] and not report.get("target_commit")
+    check(idle, REPORT, "kind", "a document that started and changed nothing", "a run")
+    cited = [bundle["run_id"] for bundle in report.get("bundles", [])]
+    once = len(set(cited)) == len(cited) and report["run_id"] not in cited
+    check(once, REPORT, "bundles", "each bundle of another once", cited)
+
+
+def check_approval(files, report, inputs):
+    """A pass of a stage that changes a repository has its proof, and that names the request, its approvals and the target's admission
+    as the decision has them. `cto verify` weighs the approvals again; here they are only compared."""
+    stage, found = report["stage"], inputs.get("approval")
+    request = found["found"].get("request") if isinstance(found, dict) else None
+    known = {one["sha256"] for one in request["approvals"]} if request else set()
+    name = {4: "stage4-disposable-sandbox-proof.json", 5: "stage5-owned-repo-proof.json",
+            6: "stage6-owned-repo-proof.json"}.get(stage)
+    if name is None or report["status"] == "pass" and not check(name in files, name, "present", "the proof of the stage", "missing"):
+        return
+    check(request or report["status"] != "pass", DECISION, "approval", "a request in a pass of this stage", "none")
+    if name not in files:
+        return
+    proof = parse(name, files[name])
+    same(name, "stage_proof", [report["run_id"], report["task_id"], stage, report["backend"], report["allowed_writes_passed"],
+                               report["forbidden_paths_passed"], report["changed_files"], report["engine"]["process_started"], False],
+         [proof[field] for field in ("run_id task_id stage engine allowed_paths_passed forbidden_paths_passed changed_files"
+                                     " case_process_started runtime_default_activation").split()])
+    approval = proof["approval"]
+    same(name, "stage_proof", [(request or {}).get(field) for field in ("request_digest", "packet_digest", "policy_digest")],
+         [approval[field] for field in ("request_digest", "packet_digest", "policy_digest")])
+    unknown = sorted(set(approval["approval_digests"]) - known)
+    check(not unknown, name, "stage_proof", "approvals of the decision", unknown)
+    if report["status"] == "pass":
+        landed = proof.get("landed")
+        same(name, "stage_proof", [True, report["result_tree"]], [proof["passed"], (landed or {}).get("tree", report["result_tree"])])
+        check(landed or not report["changed_files"], name, "stage_proof", "a landed commit", "none")
+    if stage >= 5:
+        admission = inputs["settings"]["target_admission"]["admission"]["record"]
+        same(name, "stage_proof", [admission["sha256"], admission["record"]["allowed_paths"], "pending"],
+             [proof["admission"]["sha256"], proof["admission"]["allowed_paths"], proof["operator_outcome"]])
+        check(proof["approval_digest"] in known, name, "stage_proof", "an approval of the decision", proof["approval_digest"])
+
+
+def check_signed_approval(predicate, report, inputs):
+    """Request and approval that are signed for are the decision's."""
+    found = inputs.get("approval")
+    request = found["found"].get("request") if isinstance(found, dict) else None
+    requests, approvals = [request["request_digest"]] if request else [], [one["sha256"] for one in request["approvals"]] if request else []
+    used = request is not None and report["engine"]["process_started"]
+    for field, known in (("request_digest", requests), ("approval_digest", approvals)):
+        signed = predicate.get(field)
+        check(signed in known if used or signed else True, ENVELOPE, "signed_" + field, known, signed)
 
 
 def check_status(report):
@@ -342,7 +411,7 @@ def check_status(report):
     # A baseline without any test leaves only what the patch brings.
     proving = "change" if "exam" not in kinds and "tests_not_compared" in coverage else "exam"
     exams = [one for one in passes if one["kind"] == proving and one["result"] == "pass"]
-    excused = report["stage"] == 1 or "no_verification" in coverage or status != "pass"
+    excused = report["stage"] == 1 or report.get("kind") or "no_verification" in coverage or status != "pass"
     check(exams or excused, REPORT, "verification", "an exam that passed, or a reason why there is none", "neither")
     excuses = {"known_failure": "known_failures", "flaky": "flaky_tests"}
     def excused(one):
@@ -487,14 +556,119 @@ def verify(root, files, keys):
         check_signed(files, report, predicate)
     same(REPORT, "constants", [False, "not-promoted"],
          [report["runtime_default_activation"], report["core_promotion_status"]])
-    if report["rules_version"] == RULES:
+    if has_these_rules(report, tops[CONTRACT]):
         check_decision(files, report, decision)
+        check_signed_approval(predicate or {}, report, decision["inputs"])
         check_status(report)
         check_exam_changes(files["patch.diff"], tops[CONTRACT], report)
         check_sandbox(tops["sandbox.json"], report)
         usage = files.get("model-usage.jsonl", b"").split(b"\n")
         check_truth(events[0], tops["sandbox.json"], [parse("model-usage.jsonl", line) for line in usage if line], report)
     return report if statement else None
+
+
+def has_these_rules(report, contract):
+    """Rules 1.2 differ in approvals and beyond stage 3, and in nothing else."""
+    alike = report["stage"] < 4 and contract["mutation_mode"] in ("none", "copied-fixture")
+    return report["rules_version"] == RULES or report["rules_version"] == "1.2" and alike
+
+
+# Statements of people about a sealed bundle, each with an SSHSIG beside it.
+
+NAMESPACE = b"cto-outcome@v1"
+ALWAYS_STATED = {"schema", "attestation_sha256", "run_id", "task_id", "reason", "recorded_at"}
+STATED = {"cto-outcome@v1": {"operator_outcome", "source"},
+          "cto-rollback@v1": {"repository", "branch", "commit", "act", "key_fingerprint"}}
+
+
+def string(raw):
+    """The first string of the SSH wire format, and what follows it."""
+    end = 4 + int.from_bytes(raw[:4], "big")
+    if len(raw) < max(end, 4):
+        raise ValueError("a string that is cut off")
+    return raw[4:end], raw[end:]
+
+
+def wire(raw):
+    return len(raw).to_bytes(4, "big") + raw
+
+
+def read_person_signature(text, message):
+    """Key and signature of an SSHSIG by an ed25519 key, and the bytes that it has to be of."""
+    lines = text.rstrip("\n").split("\n")
+    if lines[0] != "-----BEGIN SSH SIGNATURE-----" or lines[-1] != "-----END SSH SIGNATURE-----":
+        raise ValueError("not an armoured signature")
+    raw = decode_base64("".join(lines[1:-1]))
+    if raw[:10] != b"SSHSIG\0\0\0\1":
+        raise ValueError("not an SSHSIG of version 1")
+    public, rest = string(raw[10:])
+    namespace, rest = string(rest)
+    reserved, rest = string(rest)
+    name, rest = string(rest)
+    signature, rest = string(rest)
+    kind, value = string(signature)
+    signature, more = string(value)
+    key_kind, key = string(public)
+    key, after = string(key)
+    if rest or more or after or kind != b"ssh-ed25519" or key_kind != kind:
+        raise ValueError("not a signature by an ed25519 key; ssh-keygen -Y verify takes the other kinds")
+    if namespace != NAMESPACE or reserved or name not in (b"sha256", b"sha512"):
+        raise ValueError("not a signature for " + NAMESPACE.decode())
+    digest = hashlib.new(name.decode(), message).digest()
+    return key, signature, b"SSHSIG" + wire(namespace) + wire(reserved) + wire(name) + wire(digest)
+
+
+def check_statement(path, attestation, report, signers):
+    """A line about a statement that holds."""
+    file = os.path.basename(path)
+    with open(path, "rb") as opened:
+        raw = opened.read(2**20)
+    document = parse(file, raw)
+    if document is None:
+        return None
+    kind = document.get("schema")
+    known = ALWAYS_STATED | STATED.get(kind, set())
+    optional = {"work_id", "key_fingerprint"}
+    check(kind in STATED and known <= document.keys() <= known | optional, file, "shape", sorted(known), sorted(document))
+    same(file, "about", [sha256(attestation), report["run_id"], report["task_id"], report.get("work_id")],
+         [document.get(key) for key in ("attestation_sha256", "run_id", "task_id", "work_id")])
+    check(is_stamp(document.get("recorded_at")), file, "time", "a time", document.get("recorded_at"))
+    if kind == "cto-rollback@v1":
+        same(file, "landed", [report.get("result_branch"), report.get("target_commit")], [document["branch"], document["commit"]])
+        told = "rolled back"
+    else:
+        told = document.get("operator_outcome")
+        check(told in ("accepted", "rejected"), file, "outcome", "accepted or rejected", told)
+    signature = path + ".sig"
+    if document.get("source") == "environment":
+        unsigned = not os.path.lexists(signature) and "key_fingerprint" not in document
+        check(unsigned, file, "signature", "none, because a variable said it", "one")
+        return "%s: %s, signed by nobody" % (file, told)
+    try:
+        with open(signature, encoding="ascii") as opened:
+            key, made, signed = read_person_signature(opened.read(2**16), raw)
+    except (OSError, ValueError) as error:
+        check(False, file + ".sig", "signature", "an SSHSIG", error)
+        return None
+    holds = signature_holds(key, signed, made)
+    check(holds, file, "signature", "a signature of these bytes", "one of others")
+    ours = [fingerprint for fingerprint, known in signers.items() if known == key]
+    check(ours, file, "signer", sorted(signers), "another key")
+    same(file, "signer", document.get("key_fingerprint"), ours[0] if ours else None)
+    return "%s: %s by %s" % (file, told, document.get("key_fingerprint"))
+
+
+def judge_statements(root, paths, signers):
+    """What is to be printed of statements about a bundle that holds."""
+    with open(os.path.join(root, REPORT), "rb") as report, open(os.path.join(root, ENVELOPE), "rb") as attestation:
+        report, attestation = json.loads(report.read()), attestation.read()
+    lines = []
+    for path in paths:
+        try:
+            lines.append(check_statement(path, attestation, report, signers))
+        except (AttributeError, KeyError, OSError, TypeError, ValueError) as error:
+            check(False, path, "shape", "a statement as its schema describes it", repr(error))
+    return (1, ["fail", *failures]) if failures else (0, lines)
 
 
 def judge(root, keys):
@@ -511,7 +685,7 @@ def judge(root, keys):
         check(False, root, "shape", "documents as their schemas describe them", repr(error))
     if failures or report is None:
         return 1, ["fail", *failures]
-    again = "" if report["rules_version"] == RULES else ", not judged again: made under other rules"
+    again = "" if has_these_rules(report, parse(CONTRACT, files[CONTRACT])) else ", not judged again: made under other rules"
     return 0, ["pass %s, verdict %s%s" % (report["run_id"], report["status"], again)]
 
 
@@ -519,16 +693,23 @@ def main():
     usage = argparse.ArgumentParser(description="Checks bundles of cto offline.")
     usage.add_argument("bundle", nargs="+")
     usage.add_argument("--key", required=True, action="append", help="OpenSSH line or PEM; may be repeated")
+    usage.add_argument("--statement", action="append", default=[], help="statement about the bundle; may be repeated")
+    usage.add_argument("--signer", action="append", default=[], help="key of a person; may be repeated")
     given = usage.parse_args()
-    keys, worst = {}, 0
-    for path in given.key:
+    if given.statement and len(given.bundle) > 1:
+        usage.error("statements are about one bundle")
+    keys, signers, worst = {}, {}, 0
+    for known, path in [(keys, path) for path in given.key] + [(signers, path) for path in given.signer]:
         try:
-            keys.update([read_key(path)])
+            known.update([read_key(path)])
         except (OSError, ValueError, IndexError) as error:
             usage.error("%s is not a public key: %s" % (path, error))
     for root in given.bundle:
         failures.clear()
         code, lines = judge(root, keys)
+        if code == 0 and given.statement:
+            code, more = judge_statements(root, given.statement, signers)
+            lines = lines + more if code == 0 else more
         worst = max(worst, code)
         if len(given.bundle) > 1:
             lines[0] = "%s: %s" % (root, lines[0])

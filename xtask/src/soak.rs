@@ -115,6 +115,21 @@ const SOAKS: &[Soak] = &[
         times: 60,
         tools: &[],
     },
+    // Runs at stage 5 that are killed at any moment: no approval is used twice, the target has the whole commit or none of it.
+    Soak {
+        name: "approvals",
+        tests: &[("cto", "targets::killed::at_any_moment")],
+        variable: "CTO_TEST_APPROVAL_KILLS",
+        times: 2000,
+        tools: &["CTO_TEST_STOPPABLE"],
+    },
+    Soak {
+        name: "at-once",
+        tests: &[("cto", "approvals::used::many_processes_use_an_approval_once")],
+        variable: "CTO_TEST_AT_ONCE",
+        times: 64,
+        tools: &["CTO_TEST_STOPPABLE"],
+    },
     Soak {
         name: "take-kills",
         tests: &[("cto", "take::killed::at_any_moment")],

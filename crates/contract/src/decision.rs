@@ -6,16 +6,20 @@ pub use sandbox_facts::Profile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::approval::{ApprovalInput, TargetAdmissionFacts};
 use crate::baseline_exam::BaselineExamFacts;
+use crate::collection::CollectionKind;
 use crate::digest::Digest;
 use crate::engine::EngineSetting;
 use crate::exam::Ecosystem;
 use crate::id::{RunId, TaskId};
 use crate::model::{AnswerFact, ModelFacts};
+use crate::paths::{ParseGlobError, PathRules};
 use crate::reason::Reason;
 use crate::stage::{MutationMode, Stage};
+pub use crate::status::NotPromoted;
 use crate::status::{Purpose, Status};
-use crate::task::RiskClass;
+use crate::task::{RiskClass, TaskContract};
 use crate::time::Stamp;
 
 macro_rules! gates {
@@ -132,6 +136,41 @@ pub struct SettingFacts {
     /// What a model-backed engine rests on; absent for an engine that needs no model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelFacts>,
+    /// Admission of the repository that would be changed; absent where none would be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_admission: Option<TargetAdmissionFacts>,
+}
+
+impl SettingFacts {
+    /// Settings of which nothing but the sandbox that was asked for is known.
+    pub fn unknown(sandbox_asked: Profile) -> Self {
+        Self {
+            gated: false,
+            engine_unavailable: None,
+            missing_programs: Vec::new(),
+            halted: false,
+            sandbox_asked,
+            sandbox_available: vec![Profile::None, Profile::Strict],
+            sandbox_shortfall: None,
+            hidden_programs: Vec::new(),
+            environment_problems: Vec::new(),
+            environment_unavailable: Vec::new(),
+            engine: None,
+            model: None,
+            target_admission: None,
+        }
+    }
+
+    /// Paths that a run may change: those of the contract, narrowed by the target's admission where the run would change a target.
+    /// Without a usable admission nothing may change.
+    pub fn path_rules(&self, contract: &TaskContract, ecosystems: &[Ecosystem]) -> Result<PathRules, ParseGlobError> {
+        let rules = contract.path_rules(ecosystems)?;
+        match self.target_admission.as_ref().map(|facts| facts.admission.record()) {
+            None => Ok(rules),
+            Some(None) => rules.narrowed_by(&[], &[]),
+            Some(Some(record)) => rules.narrowed_by(&record.allowed_paths, &record.forbidden_paths),
+        }
+    }
 }
 
 /// Something this machine does not give, and what a person can do about it.
@@ -171,6 +210,27 @@ pub struct TargetFacts {
     /// What the baseline is built and tested with; decides the default exam set. Earlier rules had one set for all.
     #[serde(default = "every_ecosystem")]
     pub ecosystems: Vec<Ecosystem>,
+    /// Absent where the result is not put into a repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landing: Option<LandingFacts>,
+}
+
+/// State of the place where the result's commit would go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LandingFacts {
+    pub branch: String,
+    /// Commit, branch or lock that stands where the branch would be made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_the_way: Option<String>,
+    /// Work tree that has the branch checked out, where an existing branch is to be moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked_out_at: Option<String>,
+    /// Key of git's configuration that says who commits, where nobody sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity_missing: Option<String>,
+    /// Number of the user whose repository it is, where that is not the one who runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_owner: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -193,6 +253,9 @@ pub struct Inputs {
     pub engine: String,
     pub stage: Stage,
     pub purpose: Purpose,
+    /// Set for a document about other bundles, which starts and changes nothing; absent for a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<CollectionKind>,
     pub time: Stamp,
     pub settings: SettingFacts,
     /// Absent until phase A has passed.
@@ -203,6 +266,9 @@ pub struct Inputs {
     /// The contract's commands on the baseline. Absent until every other gate has passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_exam: Option<BaselineExamFacts>,
+    /// Words of people on the run's plan. Absent where no approval is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ApprovalInput>,
 }
 
 /// `eligibility-decision.json`.
@@ -248,14 +314,11 @@ impl Decision {
     pub fn ecosystems(&self) -> &[Ecosystem] {
         self.inputs.target.as_ref().map_or(Ecosystem::ALL, |target| &target.ecosystems)
     }
-}
 
-/// A constant: nothing the program writes promotes anything.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum NotPromoted {
-    #[default]
-    #[serde(rename = "not-promoted")]
-    NotPromoted,
+    /// Paths that the run may change, by contract and admission together.
+    pub fn path_rules(&self, contract: &TaskContract) -> Result<PathRules, ParseGlobError> {
+        self.inputs.settings.path_rules(contract, self.ecosystems())
+    }
 }
 
 #[cfg(test)]

@@ -90,6 +90,11 @@ impl RunId {
         format!("{time}-{task}-{suffix}").try_into()
     }
 
+    /// The id of a document of which there is one at a time; the last word of its task stands for the suffix.
+    pub fn without_suffix(time: &str, task: &TaskId) -> Result<Self, ParseIdError> {
+        format!("{time}-{task}").try_into()
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -245,7 +250,11 @@ mod tests {
 
     #[test]
     fn the_suffix_names_a_run() {
-        let run = RunId::new("20261115T003955Z", &TaskId::try_from("a-b".to_owned()).unwrap(), "b9tc").unwrap();
+        let task = |text: &str| TaskId::try_from(text.to_owned()).unwrap();
+        let run = RunId::new("20261115T003955Z", &task("a-b"), "b9tc").unwrap();
         assert_eq!((run.as_str(), run.suffix()), ("20261115T003955Z-a-b-b9tc", "b9tc"));
+        let run = RunId::without_suffix("20261115T003955Z", &task("a-b")).unwrap();
+        assert_eq!((run.as_str(), run.suffix()), ("20261115T003955Z-a-b", "b"));
+        assert!(RunId::without_suffix("20261115T003955Z", &task("ab")).is_err(), "one word is no task with a suffix");
     }
 }

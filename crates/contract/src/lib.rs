@@ -5,9 +5,11 @@
 
 pub mod approval;
 pub mod baseline_exam;
+mod bounds;
 mod canonical;
 pub mod case;
 pub mod claim;
+pub mod collection;
 pub mod coverage;
 pub mod decision;
 pub mod digest;
@@ -30,6 +32,7 @@ pub mod setup_inputs;
 pub mod signer;
 pub mod source;
 pub mod stage;
+pub mod stage6;
 pub mod statement;
 pub mod status;
 pub mod taken;
@@ -39,7 +42,9 @@ pub mod time;
 mod unkept;
 pub mod version;
 
+pub use bounds::TaskBounds;
 pub use canonical::{from_json, is_canonical};
+pub use collection::{CitedBundle, CollectionKind};
 pub use coverage::Coverage;
 pub use decision::{Decision, Escalation, Gate};
 pub use digest::{Digest, canonical_bytes, canonical_digest};
@@ -58,7 +63,15 @@ pub use unkept::AnyText;
 
 /// Version of the bundle's formats (report, events, decision, statement), as written into each of them.
 pub const BUNDLE_VERSION: &str = "1.1";
-/// Version of the rules that judge a decision and a verdict; `verify` judges again only with the same rules.
-pub const RULES_VERSION: &str = "1.2";
+
+/// The set of built-in cases that this program ships: a rung that was earned with another one is stale. Raised when a case asks for or
+/// checks something else, which a test of `fixtures` finds by its digest; not for a title.
+pub const FIXTURE_SET: &str = "r1";
+
+/// The set of every bundle that names none.
+pub const FIRST_FIXTURE_SET: &str = "r1";
+/// Version of the rules that judge a decision and a verdict; `verify` judges again only with the same rules
+/// ([`version::has_these_rules`]).
+pub const RULES_VERSION: &str = "1.3";
 /// Version of the renderer of `report.md`.
 pub const RENDERER_VERSION: &str = "1.1";

@@ -5,6 +5,7 @@
 mod pattern;
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use pattern::Pattern;
 
@@ -30,6 +31,8 @@ enum Anchor {
 pub struct PathSet {
     globs: Vec<String>,
     patterns: Vec<Pattern>,
+    /// Another list that must match too.
+    narrowed_by: Option<Box<PathSet>>,
 }
 
 impl PathSet {
@@ -45,12 +48,24 @@ impl PathSet {
 
     fn read(globs: &[String], anchor: Anchor) -> Result<Self, ParseGlobError> {
         let patterns = globs.iter().map(|glob| patterns(glob, anchor)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { globs: globs.to_vec(), patterns: patterns.into_iter().flatten().collect() })
+        let patterns = patterns.into_iter().flatten().collect();
+        Ok(Self { globs: globs.to_vec(), patterns, narrowed_by: None })
+    }
+
+    /// This list, of which only what `other` matches too counts.
+    #[must_use]
+    pub fn narrowed_by(self, other: Self) -> Self {
+        let other = match self.narrowed_by {
+            None => other,
+            Some(before) => before.narrowed_by(other),
+        };
+        Self { narrowed_by: Some(Box::new(other)), ..self }
     }
 
     pub fn is_match(&self, path: &[u8]) -> bool {
         let parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
         self.patterns.iter().any(|pattern| pattern.is_match(path, &parts))
+            && self.narrowed_by.as_ref().is_none_or(|other| other.is_match(path))
     }
 
     pub fn globs(&self) -> &[String] {
@@ -59,6 +74,13 @@ impl PathSet {
 
     pub fn is_empty(&self) -> bool {
         self.globs.is_empty()
+    }
+}
+
+impl fmt::Display for PathSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.globs.join(", "))?;
+        self.narrowed_by.as_ref().map_or(Ok(()), |other| write!(f, ", narrowed to {other}"))
     }
 }
 
@@ -78,6 +100,11 @@ fn unbalanced(glob: &str) -> bool {
         }
     }
     class || braces > 0
+}
+
+/// True if a glob names one path and no other.
+pub(crate) fn is_plain(glob: &str) -> bool {
+    !glob.ends_with('/') && !glob.contains(['*', '?', '[', ']', '{', '}', '\\'])
 }
 
 /// A person-written glob in the form it is matched in.
@@ -155,10 +182,20 @@ impl PathRules {
         self.is_protected(path) && !(is_new && is_unit_test())
     }
 
-    /// True if the contract names this very path among those that may change, and not by a glob.
+    /// True if the contract names this very path among those that may change, and not by a glob, and nothing narrows it away.
     pub fn names_literally(&self, path: &[u8]) -> bool {
-        let is_plain = |glob: &&String| !glob.contains(['*', '?', '[', ']', '{', '}', '\\']);
-        self.allowed.globs().iter().filter(is_plain).any(|glob| glob.as_bytes() == path)
+        let is_named = self.allowed.globs().iter().any(|glob| is_plain(glob) && glob.as_bytes() == path);
+        is_named && self.allowed.is_match(path)
+    }
+
+    /// These rules where a target's admission has lists of its own: allowed is what both allow, forbidden what either forbids.
+    pub fn narrowed_by(self, allowed: &[String], forbidden: &[String]) -> Result<Self, ParseGlobError> {
+        let forbidden = [self.forbidden.globs(), forbidden].concat();
+        Ok(Self {
+            allowed: self.allowed.narrowed_by(PathSet::rooted(allowed)?),
+            forbidden: PathSet::any_depth(&forbidden)?,
+            ..self
+        })
     }
 
     /// Forbidden wins over all; a protected path may change only where it is also allowed.
@@ -297,6 +334,38 @@ mod tests {
         ] {
             assert_eq!(rules.judge(path.as_bytes()), verdict, "{path}");
         }
+    }
+
+    #[test]
+    fn an_admission_narrows_what_is_allowed_and_adds_to_what_is_forbidden() {
+        let rules = PathRules {
+            allowed: set(&["src/", "tests/test_a.py", "docs/a.md"], Anchor::Root).unwrap(),
+            forbidden: set(&["*.lock"], Anchor::AnyDepth).unwrap(),
+            exam: crate::exam::exam_sets(crate::Ecosystem::ALL).unwrap(),
+            protected: set(&[], Anchor::AnyDepth).unwrap(),
+            released: set(&[], Anchor::AnyDepth).unwrap(),
+            released_by_name: BTreeSet::new(),
+        };
+        let globs = |list: &[&str]| list.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>();
+        let narrowed = rules.clone().narrowed_by(&globs(&["src/web/", "README"]), &globs(&["keys/"])).unwrap();
+        for (path, before, after) in [
+            ("src/web/a.py", PathVerdict::Allowed, PathVerdict::Allowed),
+            ("src/web/A.py", PathVerdict::Allowed, PathVerdict::Allowed),
+            ("src/Web/a.py", PathVerdict::Allowed, PathVerdict::Outside),
+            ("src/a.py", PathVerdict::Allowed, PathVerdict::Outside),
+            ("README", PathVerdict::Outside, PathVerdict::Outside),
+            ("src/web/keys/a", PathVerdict::Allowed, PathVerdict::Forbidden),
+            ("src/web/a.lock", PathVerdict::Forbidden, PathVerdict::Forbidden),
+            ("tests/test_a.py", PathVerdict::Allowed, PathVerdict::Protected),
+        ] {
+            assert_eq!((rules.judge(path.as_bytes()), narrowed.judge(path.as_bytes())), (before, after), "{path}");
+        }
+        assert_eq!(narrowed.allowed.to_string(), "src/, tests/test_a.py, docs/a.md, narrowed to src/web/, README");
+        assert!(rules.may_be_released_by_name(b"tests/test_a.py"), "control");
+        assert!(!narrowed.may_be_released_by_name(b"tests/test_a.py"));
+        let twice = narrowed.narrowed_by(&globs(&["src/"]), &[]).unwrap();
+        assert_eq!(twice.judge(b"src/a.py"), PathVerdict::Outside, "the first list still narrows");
+        assert!(rules.narrowed_by(&globs(&["../a"]), &[]).is_err());
     }
 
     #[test]

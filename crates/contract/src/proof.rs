@@ -1,5 +1,12 @@
 //! The proofs of stages: what a stage has to show beyond a pass.
 
+mod landed;
+
+pub use landed::{
+    ActionProof, AdmissionProof, ApprovalAnswer, ApprovalProof, CreationKind, CreationSource,
+    DisposableRepositoryProof, LandedCommit, OwnedRepositoryProof, PathProof,
+};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

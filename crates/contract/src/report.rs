@@ -6,12 +6,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::claim::JudgedClaim;
+use crate::collection::{CitedBundle, CollectionKind};
 use crate::coverage::Coverage;
 use crate::decision::{NotPromoted, Profile};
 use crate::digest::Digest;
 use crate::event::EventKind;
-use crate::id::{RunId, TaskId};
-use crate::model::{AdmissionStatus, ModelReport};
+use crate::id::{RunId, TaskId, WorkId};
+use crate::model::{AdmissionStatus, ModelPair, ModelReport};
 use crate::reason::{Reason, verdict};
 use crate::stage::{MutationMode, Stage};
 use crate::status::{Purpose, Status};
@@ -325,6 +326,39 @@ pub struct HostFacts {
     pub harness_sha256: Digest,
 }
 
+/// A tree that no run may change, before the run and after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProtectedRoot {
+    pub path: String,
+    pub before: RootState,
+    /// Absent where the run ended before anybody looked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<RootState>,
+}
+
+impl ProtectedRoot {
+    pub fn is_changed(&self) -> bool {
+        self.after.as_ref().is_some_and(|after| *after != self.before)
+    }
+}
+
+/// State of a protected tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RootState {
+    /// Absent where it is no repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// False where git calls it dirty; absent where it is no repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clean: Option<bool>,
+    /// Of HEAD and of every path, mode and content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// Reason for which it could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
 /// The flat names that tools around the engine `case` read. The admitted pair and what the engine was told are different
 /// things, and the second never becomes the first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -345,12 +379,31 @@ pub struct Report {
     pub renderer_version: String,
     pub case_id: TaskId,
     pub task_id: TaskId,
+    /// Item of the workboard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_id: Option<WorkId>,
     pub title: String,
     pub run_id: RunId,
     pub status: Status,
+    /// Kind of a document about other bundles; absent for a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<CollectionKind>,
+    /// Bundles that such a document read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bundles: Vec<CitedBundle>,
+    /// Model of the engine that such a document is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject_model: Option<ModelPair>,
+    /// The engine; of a document the one that it is about, or `none` where it is about several.
     pub backend: String,
     pub stage: Stage,
     pub purpose: Purpose,
+    /// The status that its case declares, where that is no pass: such a run shows how something fails, and counts on no rung.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_status: Option<Status>,
+    /// The set of built-in cases that its program ships; absent for the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixture_set: Option<String>,
     pub allowed_mutation_mode: MutationMode,
     pub allowed_mutation_scope: String,
     pub contract_digest: Digest,
@@ -379,6 +432,12 @@ pub struct Report {
     pub required_events_passed: bool,
     pub missing_events: Vec<EventKind>,
     pub approval_status: ApprovalStatus,
+    /// The request that the run rests on; absent where it needs none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_digest: Option<Digest>,
+    /// The first of the approvals that it rests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_digest: Option<Digest>,
     pub tests_command: Option<String>,
     pub tests_passed: Option<bool>,
     pub verification: Verification,
@@ -391,6 +450,18 @@ pub struct Report {
     pub claims: Vec<JudgedClaim>,
     pub source_admission_status: SourceAdmissionStatus,
     pub source_repository_mutated: Option<bool>,
+    /// Admission of the repository that the run was to change; absent below stage 5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_repository_admission_status: Option<AdmissionStatus>,
+    /// The one commit that the run put into the admitted target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_commit: Option<String>,
+    /// The branch that names it; of the disposable repository at stage 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_branch: Option<String>,
+    /// Trees that no run may change; absent where none is named or no engine started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protected_roots: Vec<ProtectedRoot>,
     pub engine: EngineFacts,
     pub model: Option<ModelReport>,
     /// What other tools read of a run of the engine `case`; absent for all others.
@@ -451,6 +522,14 @@ fn claims_or_none<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<V
 }
 
 impl Report {
+    /// The model that the engine was to use; of a document that of the engine that it is about.
+    pub fn identity_model(&self) -> Option<&ModelPair> {
+        match self.kind {
+            None => self.model.as_ref().and_then(|model| model.requested.as_ref()),
+            Some(_) => self.subject_model.as_ref(),
+        }
+    }
+
     /// The status that the blockers make, whatever `status` says.
     pub fn judged_status(&self) -> Status {
         verdict(self.blockers.iter().map(|blocker| blocker.reason), self.engine.process_started)

@@ -36,6 +36,20 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::statement::Envelope>("envelope", "attestation.dsse.json"),
     published::<crate::proof::NoTargetInspection>("stage2-no-target-inspection", "stage2-no-target-inspection.json"),
     published::<crate::proof::CopiedRepository>("stage3-copied-repo-proof", "stage3-copied-repo-proof.json"),
+    published::<crate::proof::DisposableRepositoryProof>(
+        "stage4-disposable-sandbox-proof",
+        "stage4-disposable-sandbox-proof.json",
+    ),
+    published::<crate::proof::OwnedRepositoryProof>("stage5-owned-repo-proof", "stage5-owned-repo-proof.json"),
+    published::<crate::proof::OwnedRepositoryProof>("stage6-owned-repo-proof", "stage6-owned-repo-proof.json"),
+    published::<crate::stage6::comparison::CandidateComparison>(
+        "stage6-candidate-default-comparison",
+        "stage6-candidate-default-comparison.json: a candidate beside the other engines",
+    ),
+    published::<crate::stage6::refresh::RefreshComparison>(
+        "stage6-real-governed-refresh-comparison",
+        "stage6-real-governed-refresh-comparison.json",
+    ),
     published::<crate::reverification::ReverificationStatement>(
         "reverification",
         "the in-toto statement of a verification that was held again",

@@ -50,6 +50,8 @@ impl Stage {
     pub const ARTIFICIAL_FIXTURE: Self = Self(2);
     pub const COPIED_REPOSITORY: Self = Self(3);
     pub const DISPOSABLE_REPOSITORY: Self = Self(4);
+    pub const OWNED_REPOSITORY: Self = Self(5);
+    pub const CANDIDATE_DEFAULT: Self = Self(6);
 
     pub const fn number(self) -> u8 {
         self.0
@@ -62,6 +64,18 @@ impl Stage {
             4 => MutationMode::SandboxRepo,
             5 => MutationMode::OwnedNoncriticalRepo,
             _ => MutationMode::CandidateDefault,
+        }
+    }
+
+    /// Name for people.
+    pub const fn name(self) -> &'static str {
+        match self.0 {
+            1 => "gated engine",
+            2 => "artificial fixture",
+            3 => "copied repo fixture",
+            4 => "disposable sandbox repo",
+            5 => "owned noncritical repo",
+            _ => "candidate default",
         }
     }
 

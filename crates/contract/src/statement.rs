@@ -3,18 +3,21 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::collection::{CitedBundle, CollectionKind};
 use crate::coverage::Coverage;
 use crate::decision::Profile;
 use crate::digest::Digest;
-use crate::id::{RunId, TaskId};
+use crate::id::{RunId, TaskId, WorkId};
+use crate::model::{AdmissionStatus, ModelPair};
 use crate::reason::Reason;
-use crate::report::{CheckResult, PassKind, TestComparison};
+use crate::report::{CheckResult, OperatorOutcome, PassKind, TestComparison};
 use crate::stage::Stage;
 use crate::status::{Purpose, Status};
 use crate::time::Stamp;
 
 pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 pub const PREDICATE_TYPE: &str = "urn:x-cto:attestation:run:v1";
+pub const COLLECTION_PREDICATE_TYPE: &str = "urn:x-cto:attestation:collection:v1";
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -72,6 +75,42 @@ pub struct Predicate {
     pub started_at: Stamp,
     pub finished_at: Stamp,
     pub sealed_by: SealedBy,
+    /// Item of the workboard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_id: Option<WorkId>,
+    /// From stage 4 on, as the next five.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_mutation_scope: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch_policy: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disposable_repository_dir: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_repository_admission_status: Option<AdmissionStatus>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_commit: Option<String>,
+    /// Always `pending`: the operator answers after the seal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator_outcome: Option<OperatorOutcome>,
+    /// Kind of a document about other bundles; absent for a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<CollectionKind>,
+    /// Bundles that such a document read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bundles: Vec<CitedBundle>,
+    /// Model of the engine that such a document is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject_model: Option<ModelPair>,
+}
+
+impl Predicate {
+    /// Type of the predicate: that of a run, or of a document about other bundles.
+    pub const fn predicate_type(&self) -> &'static str {
+        match self.kind {
+            None => PREDICATE_TYPE,
+            Some(_) => COLLECTION_PREDICATE_TYPE,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

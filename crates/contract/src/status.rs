@@ -58,6 +58,14 @@ impl Purpose {
     }
 }
 
+/// A constant: nothing the program writes promotes anything.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum NotPromoted {
+    #[default]
+    #[serde(rename = "not-promoted")]
+    NotPromoted,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,11 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use contract::engine::{IdentityCheck, ProgramFound};
-use contract::record::{Found, LicenseStatus, ModelAdmission, SourceAdmission, placeholder};
+use contract::record::{
+    Found, LicenseStatus, ModelAdmission, SourceAdmission, TARGET_ADMISSION_KEYS, TargetAdmission, TargetStatus,
+    placeholder,
+};
+use contract::task::ForbiddenAction;
 use contract::text::shown;
 use contract::{ModelPair, MutationMode, Stamp};
 use untrusted_fs::own_files::{OwnOptions as _, OwnPath as _};
@@ -14,7 +18,18 @@ use untrusted_fs::own_files::{OwnOptions as _, OwnPath as _};
 use crate::places::RecordPlaces;
 
 const DRAFT: &str = "draft";
-const SOURCE_HEAD: &str = "# A draft. Replace every <FILL IN>, resolve the licence, then set status: admitted.\n";
+const SOURCE_HEAD: &str =
+    "# A draft. Replace every <FILL IN>, resolve the licence, set status: admitted, then: cto record sign FILE\n";
+const TARGET_HEAD: &str = "# A draft, which admits nothing. Replace every <FILL IN>, set admission_status: admitted, then: cto record sign FILE\n";
+/// Said before the members that a stage asks more of.
+const SOURCE_NOTES: [(&str, &str); 3] = [
+    (
+        "allowed_execution_modes",
+        "copied-fixture: stage 3; add sandbox-repo: stage 4, owned-noncritical-repo: stage 5, candidate-default: stage 6",
+    ),
+    ("internal_use_note", "needed at stages 3 and 4 while the licence is unresolved, at stage 5 always"),
+    ("license_status", "unresolved: to stage 2, and to stage 4 with an internal_use_note; resolved: every stage"),
+];
 /// Records of one engine that are kept beside the one that counts.
 const MOST_REPLACED: u32 = 999;
 
@@ -97,7 +112,7 @@ pub fn draft_source_admission(
         previous_source_id: previous.cloned(),
         license_note: format!("{license}, as its package says; {}", placeholder("whether it may be used here")),
         license_status: LicenseStatus::Unresolved,
-        internal_use_note: None,
+        internal_use_note: Some(placeholder("whether it may be used inside, and for which work")),
         retrieval_date: now.to_string().chars().take(10).collect(),
         retrieval_command: match &facts.package_name {
             Some(name) => format!("npm install {name}@{version}"),
@@ -125,6 +140,42 @@ pub fn draft_source_admission(
         expires_at: None,
         max_stage: None,
         engine: facts.engine,
+    }
+}
+
+/// Drafts the admission of the repository at a path. Whose it is, how critical, and what may change is a person's to say.
+pub fn draft_target_admission(path: &str) -> TargetAdmission {
+    TargetAdmission {
+        admission_status: TargetStatus::NotAdmitted,
+        target_repository_path: path.to_owned(),
+        repository_owner: placeholder("whose it is"),
+        ownership_evidence: placeholder("where that is written; a reference, never a copy"),
+        risk_classification: placeholder("low_risk_noncritical, if it is that"),
+        noncritical_rationale: placeholder("why nothing else depends on it"),
+        allowed_paths: vec![placeholder("globs that may change, such as src/")],
+        forbidden_paths: vec![".github/".to_owned()],
+        forbidden_actions: ForbiddenAction::ALL.to_vec(),
+        approval_source: placeholder("who approves, and where that is written"),
+        approval_timestamp: placeholder("when, as a date or a time with its offset"),
+        operator_outcome_required: true,
+        review_trigger: placeholder("when this is to be looked at again"),
+    }
+}
+
+/// Writes a target admission under a name. A record that is there is never overwritten.
+pub fn write_target_draft(
+    places: &RecordPlaces,
+    name: &str,
+    record: &TargetAdmission,
+) -> Result<PathBuf, WriteDraftError> {
+    let folder = places.target_admissions().ok_or(WriteDraftError::NoWorkspace)?;
+    let path = folder.join(format!("{}.yaml", plain_name(name)));
+    let fields = serde_json::to_value(record)?;
+    let line = |key: &&str| format!("{key}: {}\n", fields[*key]);
+    let text: String = std::iter::once(TARGET_HEAD.to_owned()).chain(TARGET_ADMISSION_KEYS.iter().map(line)).collect();
+    match write_new(&path, &text) {
+        Ok(()) => Ok(path),
+        Err(error) => Err(WriteDraftError::Write { path, error }),
     }
 }
 
@@ -180,6 +231,8 @@ fn draft_yaml(record: &SourceAdmission) -> Result<String, serde_json::Error> {
     let mut text = SOURCE_HEAD.to_owned();
     if let serde_json::Value::Object(fields) = serde_json::to_value(record)? {
         for (name, value) in fields {
+            let note = SOURCE_NOTES.iter().find(|(about, _)| *about == name);
+            text.push_str(&note.map(|(_, note)| format!("# {note}\n")).unwrap_or_default());
             text.push_str(&format!("{name}: {value}\n"));
         }
     }
@@ -239,6 +292,11 @@ mod tests {
         write_source_draft(&path, &first).unwrap();
         assert_eq!(load().record(), Some(&first));
         assert_eq!((first.previous_source_id.as_deref(), first.executable.as_str()), (None, "."));
+        assert!(first.internal_use_note.as_deref().is_some_and(contract::record::holds_placeholder));
+        let text = own_files::read_to_string(&path).unwrap();
+        for (about, note) in SOURCE_NOTES {
+            assert!(text.contains(&format!("# {note}\n{about}: ")), "{about}: {text}");
+        }
 
         let refused = source_draft_path(&places, "codex", false).unwrap_err();
         assert!(
@@ -250,6 +308,25 @@ mod tests {
         assert_eq!(load().record(), Some(&second));
         let aside = own_files::read_to_string(path.with_extension("yaml.1")).unwrap();
         assert_eq!(aside, draft_yaml(&first).unwrap());
+    }
+
+    #[test]
+    fn a_drafted_target_is_whole_and_admits_nothing() {
+        let workspace = tempfile::tempdir().unwrap();
+        let places = RecordPlaces::new(workspace.path(), Some(workspace.path()));
+        let record = draft_target_admission("/srv/site");
+        let path = write_target_draft(&places, "my site", &record).unwrap();
+        assert!(path.ends_with("admissions/target/my_site.yaml"));
+        let signers = RecordSigners::read_allowed(&places, now());
+        let (file, found) = crate::load_target_admission(&places, None, Some("/srv/site"), &signers);
+        assert_eq!((file, found.record()), (Some(path.clone()), Some(&record)));
+        assert!(record.problems().is_empty() && record.defects().len() > 5);
+        assert!(write_target_draft(&places, "my site", &record).is_err());
+        // Nobody admits it by one word.
+        let text = own_files::read_to_string(&path).unwrap().replace("\"not_admitted\"", "admitted");
+        own_files::write(&path, text).unwrap();
+        let (_, found) = crate::load_target_admission(&places, None, Some("/srv/site"), &signers);
+        assert!(matches!(found, Found::Invalid { why } if why.contains("placeholder")));
     }
 
     #[test]

@@ -38,6 +38,36 @@ pub(crate) enum LoadRecordError {
     Signature(#[from] CheckSignatureError),
 }
 
+/// Checks that a record could be signed: whole, without contradictions, and with nothing left for a person to fill in.
+pub(crate) fn check_unsigned<T: Serialize + DeserializeOwned + JsonSchema + 'static>(
+    name: &str,
+    bytes: &[u8],
+    problems: fn(&T) -> Vec<String>,
+) -> Result<T, LoadRecordError> {
+    let record = parse_record(name, bytes, problems)?;
+    let document = serde_json::to_value(&record).ok();
+    match document.as_ref().and_then(find_placeholder) {
+        Some(member) => Err(LoadRecordError::Placeholder(member)),
+        None => Ok(record),
+    }
+}
+
+fn parse_record<T: Serialize + DeserializeOwned + JsonSchema + 'static>(
+    name: &str,
+    bytes: &[u8],
+    problems: fn(&T) -> Vec<String>,
+) -> Result<T, LoadRecordError> {
+    if let Some(hit) = Scanner::new(&[], RuleSet::standard()).scan(bytes).first() {
+        return Err(LoadRecordError::SecretShaped { rule: Arc::clone(&hit.rule), offset: hit.offset });
+    }
+    let loaded = contract::source::load::<T>(name, bytes);
+    let record = loaded.map_err(|found| LoadRecordError::Shape(Box::new(found)))?.value;
+    match problems(&record).into_iter().next() {
+        Some(problem) => Err(LoadRecordError::Content(problem)),
+        None => Ok(record),
+    }
+}
+
 /// Loads a record as a fact for the gates. `problems` tells what is wrong beyond the shape.
 pub(crate) fn load_record<T: Serialize + DeserializeOwned + JsonSchema + 'static>(
     file: &Path,
@@ -60,14 +90,7 @@ fn check_record_bytes<T: Serialize + DeserializeOwned + JsonSchema + 'static>(
     problems: fn(&T) -> Vec<String>,
     signers: &RecordSigners,
 ) -> Result<Found<T>, LoadRecordError> {
-    if let Some(hit) = Scanner::new(&[], RuleSet::standard()).scan(bytes).first() {
-        return Err(LoadRecordError::SecretShaped { rule: Arc::clone(&hit.rule), offset: hit.offset });
-    }
-    let loaded = contract::source::load::<T>(name, bytes);
-    let record = loaded.map_err(|found| LoadRecordError::Shape(Box::new(found)))?.value;
-    if let Some(problem) = problems(&record).into_iter().next() {
-        return Err(LoadRecordError::Content(problem));
-    }
+    let record = parse_record(name, bytes, problems)?;
     if let Some(member) = find_unfilled_member(&record) {
         return Err(LoadRecordError::Placeholder(member));
     }
@@ -78,7 +101,8 @@ fn check_record_bytes<T: Serialize + DeserializeOwned + JsonSchema + 'static>(
 /// Member that a person has yet to fill in, in a record that calls itself more than a draft.
 fn find_unfilled_member(record: &impl Serialize) -> Option<String> {
     let document = serde_json::to_value(record).ok()?;
-    if document["status"] == "draft" { None } else { find_placeholder(&document) }
+    let is_draft = document["status"] == "draft" || document["admission_status"] == "not_admitted";
+    if is_draft { None } else { find_placeholder(&document) }
 }
 
 fn first_line(text: &str) -> String {

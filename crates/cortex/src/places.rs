@@ -1,4 +1,4 @@
-//! The places of records: a workspace holds admissions and decisions, the home holds the list of allowed signers.
+//! The places of records: a workspace holds admissions and decisions, the home holds the lists of keys and the approval policy.
 
 use std::path::{Path, PathBuf};
 
@@ -34,9 +34,33 @@ impl RecordPlaces {
         self.in_workspace("decisions/provider.yaml")
     }
 
+    /// Folder of target admissions.
+    pub(crate) fn target_admissions(&self) -> Option<PathBuf> {
+        self.in_workspace("admissions/target")
+    }
+
+    /// File of the workspace's approval policy, which tightens the home's.
+    pub(crate) fn workspace_policy(&self) -> Option<PathBuf> {
+        self.in_workspace("approval-policy.yaml")
+    }
+
+    /// File of the home's approval policy.
+    pub(crate) fn home_policy(&self) -> Option<PathBuf> {
+        self.in_home("trust/approval-policy.yaml")
+    }
+
+    /// File of the keys that somebody else has had.
+    pub(crate) fn compromised_keys(&self) -> Option<PathBuf> {
+        self.in_home("trust/compromised.json")
+    }
+
     /// File of the keys whose signatures count.
     pub(crate) fn allowed_signers(&self) -> Option<PathBuf> {
-        Some(self.home.as_ref()?.join("trust/allowed_signers"))
+        self.in_home("trust/allowed_signers")
+    }
+
+    fn in_home(&self, below: &str) -> Option<PathBuf> {
+        Some(self.home.as_ref()?.join(below))
     }
 
     fn in_workspace(&self, below: &str) -> Option<PathBuf> {

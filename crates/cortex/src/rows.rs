@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use contract::record::Found;
+use contract::record::{Found, TargetStatus};
 use contract::{Digest, Stamp};
 use untrusted_fs::own_files::OwnPath as _;
 
@@ -11,12 +11,14 @@ use crate::model::{list_model_files, load_decision_file, load_model_file};
 use crate::places::RecordPlaces;
 use crate::signers::RecordSigners;
 use crate::source::{list_source_files, load_source_file};
+use crate::target::{list_target_files, load_target_file};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordKind {
     ModelAdmission,
     ProviderDecision,
     SourceAdmission,
+    TargetAdmission,
 }
 
 impl RecordKind {
@@ -25,6 +27,7 @@ impl RecordKind {
             Self::ModelAdmission => "model",
             Self::ProviderDecision => "provider decision",
             Self::SourceAdmission => "engine source",
+            Self::TargetAdmission => "target",
         }
     }
 }
@@ -34,7 +37,7 @@ impl RecordKind {
 pub struct RecordRow {
     pub kind: RecordKind,
     pub file: PathBuf,
-    /// Pair or source that the record is about.
+    /// Pair, source or path that the record is about.
     pub subject: Option<String>,
     pub status: Option<String>,
     /// Reason why it cannot be used.
@@ -61,6 +64,9 @@ pub fn list_records(places: &RecordPlaces, now: Stamp) -> io::Result<Vec<RecordR
     if let Some(folder) = places.source_admissions().filter(|folder| folder.own_is_dir()) {
         rows.extend(list_source_files(&folder)?.iter().map(|file| source_row(file, &signers)));
     }
+    if let Some(folder) = places.target_admissions().filter(|folder| folder.own_is_dir()) {
+        rows.extend(list_target_files(&folder)?.iter().map(|file| target_row(file, &signers)));
+    }
     Ok(rows)
 }
 
@@ -74,7 +80,12 @@ pub fn check_source_admission(places: &RecordPlaces, file: &Path, now: Stamp) ->
     source_row(file, &RecordSigners::read_allowed(places, now))
 }
 
-fn model_row(file: &Path, signers: &RecordSigners) -> RecordRow {
+/// Checks one file as a target admission. One that says `admitted` and lacks something is a problem.
+pub fn check_target_admission(places: &RecordPlaces, file: &Path, now: Stamp) -> RecordRow {
+    target_row(file, &RecordSigners::read_allowed(places, now))
+}
+
+pub(crate) fn model_row(file: &Path, signers: &RecordSigners) -> RecordRow {
     let found = load_model_file(file, signers);
     let record = found.record();
     let subject = record.map(|record| format!("{}/{}", record.provider, record.model));
@@ -82,7 +93,7 @@ fn model_row(file: &Path, signers: &RecordSigners) -> RecordRow {
     RecordRow { subject, status, ..bare_row(RecordKind::ModelAdmission, file, &found) }
 }
 
-fn decision_row(file: &Path, signers: &RecordSigners) -> RecordRow {
+pub(crate) fn decision_row(file: &Path, signers: &RecordSigners) -> RecordRow {
     let found = load_decision_file(file, signers);
     let record = found.record();
     let subject = record.map(|record| format!("{}/{}", record.provider, record.model)).filter(|pair| pair.len() > 1);
@@ -90,12 +101,23 @@ fn decision_row(file: &Path, signers: &RecordSigners) -> RecordRow {
     RecordRow { subject, status, ..bare_row(RecordKind::ProviderDecision, file, &found) }
 }
 
-fn source_row(file: &Path, signers: &RecordSigners) -> RecordRow {
+pub(crate) fn source_row(file: &Path, signers: &RecordSigners) -> RecordRow {
     let found = load_source_file(file, signers);
     let record = found.record();
     let subject = record.map(|record| record.source_id.clone());
     let status = record.map(|record| record.status.clone());
     RecordRow { subject, status, ..bare_row(RecordKind::SourceAdmission, file, &found) }
+}
+
+pub(crate) fn target_row(file: &Path, signers: &RecordSigners) -> RecordRow {
+    let found = load_target_file(file, signers);
+    let record = found.record();
+    let subject = record.map(|record| record.target_repository_path.clone()).filter(|path| !path.is_empty());
+    let status = record.map(|record| record.admission_status.as_str().to_owned());
+    let admits = record.filter(|record| record.admission_status == TargetStatus::Admitted);
+    let defect = admits.and_then(|record| record.defects().into_iter().next()).map(|defect| defect.text);
+    let bare = bare_row(RecordKind::TargetAdmission, file, &found);
+    RecordRow { subject, status, problem: bare.problem.clone().or(defect), ..bare }
 }
 
 /// Row without what only the kind of record knows.

@@ -7,19 +7,19 @@ use std::sync::Arc;
 use contract::Stamp;
 use contract::signer::SignerStanding;
 use contract::text::shown;
-use evidence::signers::AllowedSigners;
 use evidence::sshsig::{VerifySignatureError, verify_signature};
 
 use crate::load::read_bounded;
+use crate::people::PersonSigners;
 use crate::places::RecordPlaces;
 
 /// Namespace of signatures of records: `ssh-keygen -Y sign -n cto-record@v1`.
-const RECORD_NAMESPACE: &str = "cto-record@v1";
+pub const RECORD_NAMESPACE: &str = "cto-record@v1";
 
 /// Keys whose signatures of records count at a given time.
 #[derive(Debug)]
 pub struct RecordSigners {
-    allowed: Result<AllowedSigners, Arc<io::Error>>,
+    people: Result<PersonSigners, Arc<io::Error>>,
     now: Stamp,
 }
 
@@ -35,22 +35,16 @@ pub(crate) enum CheckSignatureError {
         /// Command that makes one that counts, where the record itself may be good.
         remedy: String,
     },
-    #[error("allowed_signers cannot be read: {0}")]
+    #[error("the keys that may sign cannot be read: {0}")]
     ReadAllowed(#[source] Arc<io::Error>),
-    #[error("it is signed by {0}, whom allowed_signers does not allow")]
-    NotAllowed(String),
+    #[error("it is signed by {signer}, whom allowed_signers does not allow: the key {}", .standing.sentence())]
+    NotAllowed { signer: String, standing: SignerStanding },
 }
 
 impl RecordSigners {
     /// Reads the list of allowed signers. A list that cannot be read allows nobody, and says so where a signature is met.
     pub fn read_allowed(places: &RecordPlaces, now: Stamp) -> Self {
-        let text = places.allowed_signers().map_or(Ok(Vec::new()), |file| read_bounded(&file));
-        let allowed = match text {
-            Ok(bytes) => Ok(AllowedSigners::parse(&String::from_utf8_lossy(&bytes))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(AllowedSigners::default()),
-            Err(error) => Err(Arc::new(error)),
-        };
-        Self { allowed, now }
+        Self { people: PersonSigners::read(places).map_err(Arc::new), now }
     }
 
     /// Finds the key that signed these bytes of a file; none if there is no signature. A signature that is there and does not
@@ -65,11 +59,11 @@ impl RecordSigners {
         };
         let signature = verify_signature(&String::from_utf8_lossy(&signature), bytes, RECORD_NAMESPACE)
             .map_err(|error| CheckSignatureError::Invalid { error, remedy: signing_remedy(error, file) })?;
-        let allowed = self.allowed.as_ref().map_err(|error| CheckSignatureError::ReadAllowed(Arc::clone(error)))?;
+        let people = self.people.as_ref().map_err(|error| CheckSignatureError::ReadAllowed(Arc::clone(error)))?;
         let signer = signature.fingerprint();
-        match allowed.judge_key(signature.key(), RECORD_NAMESPACE, self.now) {
+        match people.judge_undated(signature.key(), RECORD_NAMESPACE, self.now) {
             SignerStanding::Allowed => Ok(Some(signer)),
-            _ => Err(CheckSignatureError::NotAllowed(signer)),
+            standing => Err(CheckSignatureError::NotAllowed { signer, standing }),
         }
     }
 }

@@ -1,25 +1,38 @@
 //! The command line, as clap sees it. Dumb on purpose: it is resolved once, in `context`.
 
+mod approvals;
 mod bridge;
 mod engine;
+mod ladder;
 mod lanes;
 mod nouns;
+mod outcome;
+mod refresh;
 mod take;
+mod trust;
+mod validate;
 mod values;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use contract::ModelPair;
+use contract::decision::Profile;
+use contract::{ModelPair, Stage, WorkId};
 use evidence::verify::Expectation;
 
+pub(crate) use approvals::{ApprovalsArgs, ApproveArgs, HoldArgs, RefuseArgs, RequestArgs};
 pub(crate) use bridge::BridgeArgs;
 pub(crate) use engine::EngineCommand;
+pub(crate) use ladder::{LadderArgs, LadderCommand};
 pub(crate) use lanes::{MatrixArgs, RaceArgs, RepeatArgs};
 pub(crate) use nouns::{CaseCommand, EnvironmentCommand, KeyCommand, LedgerCommand};
+pub(crate) use outcome::{OutcomeArgs, OutcomeWord, RollbackArgs};
+pub(crate) use refresh::RefreshArgs;
 pub(crate) use take::TakeArgs;
+pub(crate) use trust::{RecordCommand, TrustCommand, TrustKeyCommand, TrustWorkspaceArgs, TrustWorkspaceCommand};
+pub(crate) use validate::{HealthArgs, ValidateCommand};
 pub(crate) use values::{Age, ProfileName, StatusFilter};
-use values::{age, speed};
+use values::{age, speed, work_id};
 
 /// Let coding agents change real code without handing over authority.
 #[derive(Debug, Parser)]
@@ -83,11 +96,14 @@ pub(crate) enum Command {
         #[arg(long)]
         paths: bool,
     },
-    /// Whether this build does what it says, by real runs in a temporary home
+    /// Whether this build does what it says, and Case has earned its stages; for CI
     #[command(
-        after_help = "Everything runs in a temporary home, with a stand-in for Case and a model server that answers from a script. Nothing counts for\na stage.\n\nExamples:\n  cto health\n  cto health --json\n\nExit codes: 0 everything holds, 1 something does not."
+        after_help = "The program is tried by real runs in temporary homes, with a stand-in for Case and a model server that answers from a script. That\nCase passes is shown by nothing but the verified bundles of this home. Nothing here counts for a stage.\n\nExamples:\n  cto health\n  cto health --json\n  cto health --only provider_timeout_fail_closed\n\nExit codes: 0 everything holds, 1 something does not, 2 wrong usage, 3 something could not be shown."
     )]
-    Health,
+    Health(HealthArgs),
+    /// The validators of a stage
+    #[command(subcommand)]
+    Validate(ValidateCommand),
     /// Any command in the sandbox that engines get
     #[command(
         after_help = "The folder is shown as it is and not written to: what the command writes is gone afterwards. There is no terminal inside; what is\npiped in is handed on. The exit code is the command's own.\n\nExamples:\n  cto sandbox -- ls -la / /home/user\n  cto sandbox --contract task.yaml -- npm test\n  echo 'id; mount' | cto sandbox -- sh"
@@ -122,6 +138,9 @@ pub(crate) enum Command {
         /// Keep the work area under CTO_HOME/work
         #[arg(long)]
         keep_workspace: bool,
+        /// What to say of a run that passes, unsigned; it counts for nothing until `cto outcome` signs it
+        #[arg(long, value_name = "WORD")]
+        outcome: Option<OutcomeWord>,
         /// Keep what the engine and its model say to each other, redacted, in the bundle
         #[arg(long)]
         record_model_traffic: bool,
@@ -129,6 +148,36 @@ pub(crate) enum Command {
         #[arg(long, value_name = "RUN", conflicts_with = "record_model_traffic")]
         replay_model_traffic: Option<String>,
     },
+    /// Put the plan of a run up for approval; nothing runs and nothing is allowed by it
+    #[command(
+        after_help = "Stages 4 and up need an approval. The same request again, for an unchanged plan, gives the same one.\n\nExamples:\n  cto request r1-string-slugify --stage 4\n  cto request task.yaml --stage 5 --target admissions/target/site.yaml --work CTO-WORK-012\n\nExit codes: 0 requested or there already, 2 wrong usage, 3 there is nothing to approve yet."
+    )]
+    Request(RequestArgs),
+    /// What is approved, byte for byte, and how the request stands
+    #[command(after_help = "Examples:\n  cto packet req-143\n  cto packet req-143 | mail -s approval op1")]
+    Packet {
+        /// A request: req-N, apr-N of one of its approvals, or a unique beginning of its digest
+        request: String,
+    },
+    /// Approve a request with its exact sentence, signed, for one run
+    #[command(
+        after_help = "On a terminal the sentence is asked for, up to three times; on a pipe one line is read.\n\nExamples:\n  cto approve req-143\n  cto approve req-143 --ttl 3600 --key ~/.ssh/id_ed25519_sk\n  cto approve req-143 --break-glass --reason \"the site is down\"\n\nExit codes: 0 signed, 2 wrong usage, 3 refused."
+    )]
+    Approve(ApproveArgs),
+    /// Deny a request, for good
+    #[command(after_help = "Examples:\n  cto deny req-143 --reason \"the contract is too wide\"")]
+    Deny(RefuseArgs),
+    /// Let a request wait, or wait no longer
+    #[command(
+        after_help = "Examples:\n  cto hold req-143 --reason \"after the release\"\n  cto hold req-143 --release --reason \"released\""
+    )]
+    Hold(HoldArgs),
+    /// Take back what was approved, for good
+    #[command(after_help = "Examples:\n  cto revoke req-143 --reason \"HEAD moved\"")]
+    Revoke(RefuseArgs),
+    /// Requests with their state and age, newest first
+    #[command(after_help = "Examples:\n  cto approvals --open\n  cto approvals --task CTO-143 --json")]
+    Approvals(ApprovalsArgs),
     /// Every case; a table, JUnit with --junit
     #[command(after_help = "Examples:\n  cto matrix --jobs 4\n  cto matrix --cheats --junit cases.xml")]
     Matrix(MatrixArgs),
@@ -143,17 +192,50 @@ pub(crate) enum Command {
     )]
     Repeat(RepeatArgs),
     /// Any runs side by side: verdict, why, time, requests, tokens, cost, claims
-    #[command(after_help = "Examples:\n  cto compare @ @-1\n  cto compare b9tc k7q2 m4xd --json")]
+    #[command(
+        after_help = "With --candidate the comparison is the one that stage 6 asks for: it is made from the verified bundles of this home alone, starts nothing\nand is sealed. It counts once it is accepted with `cto outcome`, and never activates a default.\n\nExamples:\n  cto compare @ @-1\n  cto compare b9tc k7q2 m4xd --json\n  cto compare --candidate codex\n\nExit codes with --candidate: 0 pass, 1 a fact is wrong, 2 wrong usage, 3 something is missing."
+    )]
     Compare {
         /// Runs, or paths of bundles
-        #[arg(required = true, value_name = "RUN|PATH")]
+        #[arg(required_unless_present = "candidate", value_name = "RUN|PATH")]
         runs: Vec<String>,
+        /// Compare this engine with fake, codex and pi, for stage 6
+        #[arg(long, value_name = "ENGINE", conflicts_with = "runs")]
+        candidate: Option<String>,
+        /// The candidate's model, where it was run with several
+        #[arg(long, value_name = "PROVIDER/MODEL", requires = "candidate")]
+        model: Option<ModelPair>,
     },
     /// Put a verified patch on a new branch of your own repository
     #[command(
         after_help = "From stage 3 on, of runs that passed. The bundle is verified and the result built anew first. Nothing but the new branch and its\nobjects is written; no hook runs. That you took it is signed and recorded.\n\nExamples:\n  cto take @\n  cto take b9tc --branch fix/slugify\n\nExit codes: 0 taken or there already, 1 the bundle does not verify, 2 wrong usage, 3 refused."
     )]
     Take(TakeArgs),
+    /// Accept or reject what came of a run, signed; a run of stage 5 counts only then
+    #[command(
+        after_help = "The bundle is verified first and never touched: the answer is a signed statement beside it and an entry of the ledger. A rejection\nprints the commands that take the change back.\n\nExamples:\n  cto outcome @ accept --reason \"read and tried\"\n  cto outcome b9tc reject --reason \"slower than before\"\n\nExit codes: 0 recorded, 1 the bundle does not verify, 2 wrong usage, 3 refused."
+    )]
+    Outcome(OutcomeArgs),
+    /// Take back what a run landed in its target
+    #[command(
+        after_help = "The branch is deleted if it still names the run's commit. Where somebody built on it, the revert is printed, and made only with\n--revert. The mark of the used approval is never removed.\n\nExamples:\n  cto rollback @ --reason \"slower than before\"\n  cto rollback b9tc --revert --reason \"it was merged already\"\n\nExit codes: 0 taken back, 1 the bundle does not verify, 2 wrong usage, 3 refused."
+    )]
+    Rollback(RollbackArgs),
+    /// One screen: what waits for you, what runs, how far each engine is proven
+    #[command(
+        after_help = "Looks only: nothing is recovered and nothing is sealed.\n\nExamples:\n  cto status\n  cto status --json\n\nExit code: 0, whatever waits."
+    )]
+    Status,
+    /// How far each engine is proven, computed from verified bundles, and what is missing
+    #[command(
+        after_help = "No rung is stored and none can be set. A later run that did not pass ends a rung until there is a newer pass.\n\nExamples:\n  cto ladder\n  cto ladder --engine codex --json\n  cto ladder explain 3 --engine codex\n  cto ladder --svg ladder.svg\n\nExit code: 0; printing a ladder is not a verdict."
+    )]
+    Ladder(LadderArgs),
+    /// Look again at real passes of stage 5 and their targets, read only, and seal the comparison
+    #[command(
+        after_help = "Reads the bundles of accepted passes (two or more, different cases and commits), their signed outcomes and the newest comparison of\nstage 6, and holds each verification on a copy of its target's HEAD. Starts no engine, changes no repository, activates nothing.\n\nExamples:\n  cto refresh\n  cto refresh --engine case --json\n  cto refresh b9tc k7q2\n\nExit codes: 0 everything holds, 1 rejected, 2 wrong usage, 3 something is missing."
+    )]
+    Refresh(RefreshArgs),
     /// The runs in the ledger, newest first
     #[command(after_help = "Examples:\n  cto runs --status fail --limit 10\n  cto runs --since today --json")]
     Runs {
@@ -342,6 +424,12 @@ pub(crate) enum Command {
     Admit(AdmitCommand),
     /// The records of the workspace: what they are for, and whether they can be used
     Records,
+    /// One record: sign it, check it
+    #[command(subcommand)]
+    Record(RecordCommand),
+    /// Whom this home trusts: workspaces, keys of people
+    #[command(subcommand)]
+    Trust(TrustCommand),
     /// The model bridge on its own, until it is interrupted
     #[command(
         after_help = "What crosses it is shown as it happens: a line a request on a pipe, a JSON object a line with --json.\nThe token is what clients present as their key; without one it is made and printed.\n\nExamples:\n  cto bridge --upstream http://127.0.0.1:8000/v1 --admit qwen-local/qwen3\n  cto bridge --upstream https://api.openai.com/v1 --admit openai/gpt-5.5 --credential env:KEY"
@@ -382,6 +470,32 @@ pub(crate) struct Asked {
     /// The owned local repository to copy and work on
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<PathBuf>,
+    /// The admission of the repository that would be changed, for stages 5 and 6
+    #[arg(long, value_name = "ADMISSION")]
+    pub(crate) target: Option<PathBuf>,
+    /// The item of the workboard, such as CTO-WORK-012; instead of the contract's own
+    #[arg(long, value_name = "ID", value_parser = work_id)]
+    pub(crate) work: Option<WorkId>,
+}
+
+impl Asked {
+    /// The command line that asks for the same of another command.
+    pub(crate) fn words(&self, command: &str, stage: Stage, timeout: Option<u64>) -> String {
+        let mut words = vec!["cto".to_owned(), command.to_owned(), self.task.clone()];
+        let mut add = |flag: &str, value: Option<String>| {
+            words.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
+        };
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        add("--engine", (self.engine != "fake").then(|| self.engine.clone()));
+        add("--stage", Some(stage.to_string()));
+        add("--sandbox", self.sandbox.map(|name| Profile::from(name).to_string()));
+        add("--model", self.model.as_ref().map(ToString::to_string));
+        add("--repo", path(&self.repo));
+        add("--target", path(&self.target));
+        add("--work", self.work.as_ref().map(ToString::to_string));
+        add("--timeout", timeout.map(|seconds| seconds.to_string()));
+        shell_words::join(words)
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -399,6 +513,21 @@ pub(crate) enum AdmitCommand {
         replace: bool,
         /// Check this record instead
         #[arg(long, value_name = "FILE", conflicts_with = "engine")]
+        check: Option<PathBuf>,
+    },
+    /// Draft the admission of a target repository into the workspace, or check one with --check
+    #[command(
+        after_help = "A draft admits nothing: a person fills in every placeholder, sets admission_status to admitted and signs it.\n\nExamples:\n  cto admit target ~/src/site\n  cto admit target ~/src/site --name site\n  cto admit target --check admissions/target/site.yaml\n\nExit codes: 0 drafted or usable, 1 it cannot be used, 2 wrong usage."
+    )]
+    Target {
+        /// The repository
+        #[arg(value_name = "REPO", required_unless_present = "check")]
+        repository: Option<PathBuf>,
+        /// The record's name; that of the repository's folder unless said
+        #[arg(long, value_name = "N")]
+        name: Option<String>,
+        /// Check this record instead
+        #[arg(long, value_name = "FILE", conflicts_with = "repository")]
         check: Option<PathBuf>,
     },
     /// Draft the admission of a model into the workspace, or check one with --check

@@ -12,6 +12,8 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use bridge::{Limits, NetworkClass};
+use contract::Digest;
+use contract::approval::PlannedSetting;
 use contract::decision::Profile;
 use contract::engine::variable_name;
 use contract::source::{Loaded, Spans};
@@ -46,13 +48,22 @@ pub(crate) struct ConfigFile {
     pub(crate) engines: BTreeMap<String, EngineFile>,
     /// Trees that no run may change. What an engine is given is searched for their paths before it starts.
     pub(crate) protected_roots: Vec<PathBuf>,
+    /// Passes since the last failure that a rung of the ladder takes, 1 unless said; the highest number of all layers counts.
+    #[schemars(range(min = 1, max = 1000))]
+    pub(crate) passes_required: Option<u32>,
     /// How this machine reaches a model, by PROVIDER/MODEL. Not in a workspace's file.
     pub(crate) models: BTreeMap<String, ModelFile>,
     /// What all runs of a day (UTC) may use of all models together. Not in a workspace's file.
     pub(crate) limits_per_day: Limits,
     /// The ledger, where it is not the home's own. Not in a workspace's file.
     pub(crate) store: StoreFile,
+    /// The key that the operator signs with, where it is not the home's own: a private key, or a public one whose other half an
+    /// agent has. Not in a workspace's file.
+    pub(crate) signing_key: Option<PathBuf>,
 }
+
+/// More than anybody waits for.
+const MOST_PASSES: u32 = 1000;
 
 /// One effective setting and the layer it came from.
 #[derive(Debug, Clone, Serialize)]
@@ -76,6 +87,10 @@ pub(crate) struct Config {
     pub(crate) engines: Engines,
     pub(crate) named_repositories: NamedRepositories,
     pub(crate) store: StoreSettings,
+    /// Passes since the last failure that a rung takes.
+    pub(crate) passes_required: u32,
+    /// Key that the operator signs with, where it is not the home's own.
+    pub(crate) signing_key: Option<PathBuf>,
     pub(crate) settings: Vec<Setting>,
 }
 
@@ -105,6 +120,8 @@ impl Config {
         let engines = engines::resolve(&layers, &mut settings)?;
         let store = store::resolve(&layers, &mut settings)?;
         let named_repositories = named_repositories(&layers, workspace.as_deref(), &engines, &mut settings);
+        let signing_key = signing_key(&layers, &mut settings)?;
+        let passes_required = passes_required(&layers, &mut settings)?;
         let records = RecordPlaces::new(&home, workspace.as_deref());
         Ok(Self {
             home,
@@ -117,8 +134,44 @@ impl Config {
             engines,
             named_repositories,
             store,
+            passes_required,
+            signing_key,
             settings,
         })
+    }
+
+    /// Settings of a home that nobody keeps: no record, model or repository of the operator's has a say there.
+    pub(crate) fn for_trial(&self, home: PathBuf, engines: Engines) -> Self {
+        Self {
+            records: RecordPlaces::new(&home, None),
+            home,
+            home_named: true,
+            workspace: None,
+            sandbox_floor: self.sandbox_floor,
+            tools: self.tools.clone(),
+            models: ModelSettings::default(),
+            engines,
+            named_repositories: NamedRepositories::default(),
+            store: StoreSettings::default(),
+            passes_required: 1,
+            signing_key: None,
+            settings: Vec::new(),
+        }
+    }
+
+    /// Settings as plans repeat them: what tells hosts or a store's address is there by its digest alone.
+    pub(crate) fn planned_settings(&self) -> Vec<PlannedSetting> {
+        let is_address = |name: &str| name.starts_with("network_classes.") || name == "store.url";
+        // Who signs is no part of what runs.
+        let of_runs = self.settings.iter().filter(|setting| setting.name != "signing_key");
+        let planned = of_runs.map(|Setting { name, value, source }| {
+            let value = match is_address(name) {
+                true => format!("sha256:{}", Digest::of(value.as_bytes())),
+                false => value.clone(),
+            };
+            PlannedSetting { name: name.clone(), value, source: source.clone() }
+        });
+        planned.collect()
     }
 
     /// The configured home, with its ledger.
@@ -247,7 +300,43 @@ fn sandbox_floor(layers: &[Layer], settings: &mut Vec<Setting>) -> Option<Profil
     floor
 }
 
-/// Every layer may name further trees; the environment may name the target admission of each engine.
+/// The highest number that any layer asks for.
+fn passes_required(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<u32, CommandError> {
+    let mut required = 1;
+    for Layer { path, file, .. } in layers {
+        let Some(asked) = file.passes_required else { continue };
+        if !(1..=MOST_PASSES).contains(&asked) {
+            let message = format!("{}: `passes_required` is 1 to {MOST_PASSES}, found {asked}", path.display());
+            return Err(CommandError::usage(message).hint("cto schema config     every field"));
+        }
+        if asked >= required {
+            required = asked;
+            let (name, value) = ("passes_required".to_owned(), asked.to_string());
+            settings.retain(|setting| setting.name != name);
+            settings.push(Setting { name, value, source: path.display().to_string() });
+        }
+    }
+    Ok(required)
+}
+
+/// The operator's key as the environment names it, else the last layer. A workspace does not choose who signs.
+fn signing_key(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<Option<PathBuf>, CommandError> {
+    let mut found = None;
+    for Layer { path, file, of, .. } in layers {
+        let Some(key) = &file.signing_key else { continue };
+        if *of == LayerOf::Workspace {
+            let message = format!("{}: a workspace's file may not have `signing_key`", path.display());
+            return Err(CommandError::usage(message).hint("put it into your own config.yaml"));
+        }
+        found = Some((path.parent().unwrap_or(Path::new("/")).join(key), path.display().to_string()));
+    }
+    let found = path_variable("CTO_SIGNING_KEY").map(|key| (key, "CTO_SIGNING_KEY".to_owned())).or(found);
+    let Some((key, source)) = found else { return Ok(None) };
+    settings.push(Setting { name: "signing_key".to_owned(), value: key.display().to_string(), source });
+    Ok(Some(key))
+}
+
+/// Every layer may name further trees, and the target admission of each engine.
 fn named_repositories(
     layers: &[Layer],
     workspace: Option<&Path>,
@@ -266,15 +355,15 @@ fn named_repositories(
             named.protected_roots.push(root);
         }
     }
-    for id in engines.ids() {
-        let variable = format!("CTO_HARNESS_{}_STAGE5_TARGET_ADMISSION_FILE", variable_name(&id));
-        if let Some(file) = path_variable(&variable) {
-            let (name, value) = (format!("engines.{id}.target_admission_file"), file.display().to_string());
-            settings.push(Setting { name, value, source: "environment".to_owned() });
-            named.admission_files.push(file);
-        }
-    }
+    named.admission_files.extend(engines.configured.values().filter_map(|engine| engine.target_admission.clone()));
     named
+}
+
+/// Outcome that the environment names for an engine's runs, with the variable that names it.
+pub(crate) fn operator_outcome(engine: &str) -> Option<(String, String)> {
+    let name = format!("CTO_HARNESS_{}_STAGE5_OPERATOR_OUTCOME", variable_name(engine));
+    let word = variable(&name)?.to_string_lossy().into_owned();
+    Some((name, word))
 }
 
 fn tools() -> Tools {

@@ -14,6 +14,7 @@ use views::{FoundRun, ViewedHome, Views};
 use crate::args::Asked;
 use crate::config::{Config, model_ask};
 use crate::error::CommandError;
+use crate::operator::git_configuration;
 use crate::output::Output;
 use crate::seek::trusted;
 
@@ -44,7 +45,10 @@ impl Context {
             .with_records(self.config.records.clone())
             .with_models(self.config.models.clone())
             .with_engines(self.config.engines.clone())
-            .with_named_repositories(self.config.named_repositories.clone()))
+            .with_named_repositories(self.config.named_repositories.clone())
+            .with_git_configuration(git_configuration())
+            .with_settings(self.config.planned_settings())
+            .with_passes_required(self.config.passes_required))
     }
 
     /// For commands that show what runs do in a home that nobody keeps: they have no place for the bundle of a refusal.
@@ -59,6 +63,9 @@ impl Context {
         let done = harness::recover(harness)?;
         for report in done.sealed {
             self.output.note(&format!("sealed {} ({}), which was interrupted\n", report.run_id, report.status));
+        }
+        for landing in done.landings {
+            self.output.note(&format!("{}\n  next {}\n", landing.sentence(), landing.way_on()));
         }
         for (_, error) in done.failed {
             self.output.note(&format!("{}\n", contract::text::shown(&error)));
@@ -88,7 +95,15 @@ impl Context {
 
     /// Views of the home after a recovery, and the moment to ask them for. Without a home there is nothing to see.
     pub(crate) fn look(&self) -> Result<(Views, Stamp), CommandError> {
-        let home = self.recover_interrupted()?;
+        self.views_of(self.recover_interrupted()?)
+    }
+
+    /// The same of the home as it is: a dead run stays as it lies.
+    pub(crate) fn look_only(&self) -> Result<(Views, Stamp), CommandError> {
+        self.views_of(self.home_as_it_is()?)
+    }
+
+    fn views_of(&self, home: Option<Home>) -> Result<(Views, Stamp), CommandError> {
         let now = RunClock::start().map_err(CommandError::blocked)?.started();
         let viewed = match home {
             Some(home) => ViewedHome {
@@ -116,6 +131,15 @@ impl Context {
         let found = self.find_run(reference)?;
         let bound = found.bind(&trusted(self, &[])?.of(&found))?;
         Ok((found, bound))
+    }
+
+    /// The task that a command asks for, linked to the item of the workboard that it names.
+    pub(crate) fn load_asked(&self, asked: &Asked) -> Result<Task, CommandError> {
+        let mut task = self.load_task(&asked.task, asked.repo.as_deref())?;
+        if let Some(work) = &asked.work {
+            task.contract.work_id = Some(work.clone());
+        }
+        Ok(task)
     }
 
     /// A task by case id or path.
@@ -168,7 +192,23 @@ impl Context {
         }
         let engine = asked.engine.clone();
         let timeout_seconds = self.config.engines.configured.get(&engine).and_then(|config| config.timeout_seconds);
-        Ok(Ask { engine, stage, purpose, sandbox, timeout_seconds, keep_workspace: false, model })
+        let named = self.config.engines.configured.get(&engine).and_then(|config| config.target_admission.as_ref());
+        let target = asked.target.as_ref().or(named).map(std::path::absolute).transpose()?;
+        let work = asked.work.clone();
+        let request_command = asked.words("request", stage, None);
+        let keep_workspace = false;
+        Ok(Ask {
+            engine,
+            stage,
+            purpose,
+            sandbox,
+            timeout_seconds,
+            keep_workspace,
+            model,
+            target,
+            request_command,
+            work,
+        })
     }
 
     /// What is asked for by commands that ask nothing special.
@@ -183,6 +223,9 @@ impl Context {
             timeout_seconds: None,
             keep_workspace: false,
             model: model_ask(engine, self.config.engines.configured.get(engine))?,
+            target: None,
+            request_command: String::new(),
+            work: None,
         })
     }
 

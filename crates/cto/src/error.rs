@@ -5,7 +5,7 @@ use std::path::Path;
 
 use contract::source::Problems;
 use evidence::verify::{OpenBundleError, VerifyBundleError};
-use views::{BindRunError, FindRunError, ListRunsError, ViewRunError};
+use views::{BindRunError, FindRequestError, FindRunError, ListRequestsError, ListRunsError, ViewRunError};
 
 /// The exit code of a run that a signal ended.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -133,6 +133,19 @@ impl From<harness::GovernError> for CommandError {
     }
 }
 
+impl From<harness::CompareCandidateError> for CommandError {
+    fn from(error: harness::CompareCandidateError) -> Self {
+        match error {
+            harness::CompareCandidateError::Home(error) => error.into(),
+            harness::CompareCandidateError::Seal(error) => error.into(),
+            harness::CompareCandidateError::NoLedger => Self::blocked(error).hint("cto demo"),
+            harness::CompareCandidateError::Clock(_) | harness::CompareCandidateError::Ledger(_) => {
+                Self::blocked(error).hint("cto doctor")
+            }
+        }
+    }
+}
+
 impl From<harness::WorkerPanicked> for CommandError {
     fn from(error: harness::WorkerPanicked) -> Self {
         Self::fail(error)
@@ -148,6 +161,78 @@ impl From<harness::RecoverError> for CommandError {
 impl From<harness::DecideError> for CommandError {
     fn from(error: harness::DecideError) -> Self {
         Self::blocked(&error).hint("cto doctor")
+    }
+}
+
+impl From<harness::RecordStatementError> for CommandError {
+    fn from(error: harness::RecordStatementError) -> Self {
+        Self::blocked(&error).hint("free disk space or mend what is named, then run the same command again")
+    }
+}
+
+impl From<harness::ReadTrustError> for CommandError {
+    fn from(error: harness::ReadTrustError) -> Self {
+        Self::blocked(&error).hint("mend the file that is named; until then nothing is approved")
+    }
+}
+
+impl From<harness::OpenRequestError> for CommandError {
+    fn from(error: harness::OpenRequestError) -> Self {
+        match error {
+            harness::OpenRequestError::Find(FindRequestError::Ledger(error)) => error.into(),
+            harness::OpenRequestError::Find(error) => Self::usage(&error).hint("cto approvals"),
+            harness::OpenRequestError::Ledger(error) => error.into(),
+            harness::OpenRequestError::Trust(error) => error.into(),
+            harness::OpenRequestError::Unreadable(_) => Self::blocked(&error).hint("cto request TASK     again"),
+            harness::OpenRequestError::Clock(_) => Self::blocked(&error).hint("cto doctor"),
+        }
+    }
+}
+
+/// The way on where an entry of the ledger is dated ahead of the clock.
+const CLOCK_WAS_WRONG: &str =
+    "cto ledger continue --time-went-back --reason \"...\"     if the clock is right now; then cto request TASK";
+
+impl From<harness::RecordDecisionError> for CommandError {
+    fn from(error: harness::RecordDecisionError) -> Self {
+        use harness::RecordDecisionError as E;
+        let hint = match &error {
+            E::NotAllowed { .. } => "cto trust key add KEY.pub --name NAME",
+            E::OwnRequest(_) => "ask somebody else to approve: cto approvals --open",
+            E::Twice(_) => "another key has to approve as well",
+            E::NoHardware(_) => "sign with a security key: --key ~/.ssh/id_ed25519_sk",
+            E::NoBreakGlass => "break_glass: true in trust/approval-policy.yaml of the home allows it",
+            E::EmptySpan(..) => "name a later --expires, or an earlier --not-before",
+            E::Closed { .. } => "cto approvals",
+            E::LedgerAhead { .. } => CLOCK_WAS_WRONG,
+            _ => "cto doctor",
+        };
+        Self::blocked(&error).hint(hint)
+    }
+}
+
+impl From<harness::RecordRequestError> for CommandError {
+    fn from(error: harness::RecordRequestError) -> Self {
+        Self::blocked(&error).hint("cto doctor")
+    }
+}
+
+impl From<harness::ProposeRequestError> for CommandError {
+    fn from(error: harness::ProposeRequestError) -> Self {
+        match &error {
+            harness::ProposeRequestError::NotNeeded(_) => Self::usage(&error).hint("cto run TASK"),
+            harness::ProposeRequestError::LedgerAhead { .. } => Self::blocked(&error).hint(CLOCK_WAS_WRONG),
+            _ => Self::blocked(&error).hint("cto doctor"),
+        }
+    }
+}
+
+impl From<ListRequestsError> for CommandError {
+    fn from(error: ListRequestsError) -> Self {
+        match error {
+            ListRequestsError::Cursor(_) => Self::usage(&error).hint("cto approvals"),
+            ListRequestsError::Ledger(error) => error.into(),
+        }
     }
 }
 

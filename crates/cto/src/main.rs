@@ -3,6 +3,7 @@
 //! The edge of the program: arguments, configuration, output, exit codes. What is decided, run and proven is decided, run
 //! and proven in the other crates.
 
+mod approvals_view;
 mod args;
 mod bridge_view;
 mod commands;
@@ -11,12 +12,14 @@ mod context;
 mod credential_source;
 mod error;
 mod junit;
+mod ladder_view;
 mod lane_table;
 mod operator;
 mod output;
 mod progress;
 mod run_view;
 mod seek;
+mod signing;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

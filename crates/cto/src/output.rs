@@ -9,6 +9,9 @@ use serde::Serialize;
 
 use crate::error::{CommandError, ErrorKind};
 
+/// Narrower than this no text is wrapped.
+const MIN_WRAP: usize = 20;
+
 /// How a command speaks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
@@ -63,6 +66,11 @@ impl Paint {
 
     pub(crate) fn error(self, text: &str) -> String {
         self.with("1;31", text)
+    }
+
+    /// Proof that is for something else.
+    pub(crate) fn stale(self, text: &str) -> String {
+        self.with("35", text)
     }
 
     pub(crate) fn dim(self, text: &str) -> String {
@@ -141,6 +149,21 @@ impl Output {
         if self.json {
             print_error_document(error);
         }
+    }
+
+    /// Sentences after `indent` columns, each further line under the first. The first line's indent is the caller's.
+    pub(crate) fn hang(self, indent: usize, text: &str) -> String {
+        wrap(text, self.width.saturating_sub(indent).max(MIN_WRAP)).join(&format!("\n{}", " ".repeat(indent)))
+    }
+
+    /// The line with a command: after an arrow, and continued as a shell reads it where it is longer than the line.
+    pub(crate) fn command_line(self, indent: usize, command: &str) -> String {
+        let (arrow, pad) = (self.paint.arrow(), " ".repeat(indent));
+        let inner = indent + arrow.chars().count() + 1;
+        let fits = inner + command.chars().count() <= self.width;
+        let room = if fits { usize::MAX } else { self.width.saturating_sub(inner + 2).max(MIN_WRAP) };
+        let lines: Vec<String> = wrap(command, room).iter().map(|line| self.paint.command(line)).collect();
+        format!("{pad}{arrow} {}\n", lines.join(&format!(" \\\n{}", " ".repeat(inner))))
     }
 
     /// A first line with its right-hand column, at most as wide as the terminal.

@@ -26,8 +26,9 @@ pub(crate) fn view(output: Output, report: &Report, bundle: &Path) -> String {
 fn people(output: Output, report: &Report) -> String {
     let paint = output.paint;
     let status = report.status;
-    let left = format!("{}  {}  {}  stage {}", status, report.task_id, report.backend, report.stage);
-    let painted = format!("{}  {}  {}  stage {}", paint.status(status), report.task_id, report.backend, report.stage);
+    let what = subject_text(report);
+    let left = format!("{}  {}  {what}", status, report.task_id);
+    let painted = format!("{}  {}  {what}", paint.status(status), report.task_id);
     let mut out = output.headline(&painted, left.chars().count(), &millis(report.duration_ms));
     out.push('\n');
     if output.quiet {
@@ -49,6 +50,14 @@ fn people(output: Output, report: &Report) -> String {
     out
 }
 
+/// Engine and stage of a run; kind and number of bundles of a document about others.
+fn subject_text(report: &Report) -> String {
+    match report.kind {
+        None => format!("{}  stage {}", report.backend, report.stage),
+        Some(kind) => format!("{kind} of {}", count(report.bundles.len(), "bundle", "bundles")),
+    }
+}
+
 /// A remedy speaks of `RUN`; here it is this one.
 fn command(report: &Report, remedy: &str) -> String {
     remedy.replace("RUN", report.run_id.suffix()).replace("TASK", report.task_id.as_str())
@@ -68,6 +77,7 @@ fn reason(out: &mut String, output: Output, status: Status, reason: Reason, text
 fn refusal_sentence(report: &Report) -> String {
     let missing = report.blockers.len();
     match report.status {
+        _ if report.kind.is_some() => verdict_sentence(report),
         Status::Blocked if !report.engine.process_started => {
             let subject = if missing == 1 {
                 "1 reason stands against it".to_owned()
@@ -106,6 +116,9 @@ fn facts(out: &mut String, output: Output, report: &Report) {
                 report.backend_exit_code.map_or("–".to_owned(), |code| code.to_string())
             ),
         );
+    }
+    if let (Some(branch), Some(commit)) = (&report.result_branch, &report.result_commit) {
+        line("landed", &format!("{} on branch {}", commit.get(..12).unwrap_or(commit), shown(branch)));
     }
     if let Some(model) = &report.model {
         line("model", &shown(&model_text(model)));
@@ -190,6 +203,10 @@ fn next(report: &Report) -> String {
     let run = report.run_id.suffix();
     match report.status {
         Status::Pass if report.changed_files.is_empty() => format!("cto verify {run}"),
+        Status::Pass if report.target_commit.is_some() => {
+            format!("cto outcome {run} accept|reject --reason \"...\"     stage 5 does not count without it")
+        }
+        Status::Pass if report.stage == Stage::DISPOSABLE_REPOSITORY => format!("cto diff {run}"),
         Status::Pass if report.stage >= Stage::COPIED_REPOSITORY => format!("cto diff {run}     then cto take {run}"),
         Status::Pass => format!("cto diff {run}"),
         Status::Fail => format!("cto show {run} -v"),
@@ -203,11 +220,20 @@ fn next(report: &Report) -> String {
 /// The piped form: `key value`, the first line `<status> <run_id>`.
 fn lines(report: &Report, bundle: &Path) -> String {
     let mut out = format!("{} {}\n", report.status, report.run_id);
-    let _ = writeln!(
-        out,
-        "engine {} {} stage {} took {}ms",
-        report.backend, report.engine.version, report.stage, report.duration_ms
-    );
+    let _ = match report.kind {
+        None => writeln!(
+            out,
+            "engine {} {} stage {} took {}ms",
+            report.backend, report.engine.version, report.stage, report.duration_ms
+        ),
+        Some(kind) => writeln!(
+            out,
+            "kind {kind} bundles {} about {} took {}ms",
+            report.bundles.len(),
+            report.backend,
+            report.duration_ms
+        ),
+    };
     if let Some(model) = &report.model {
         let _ = writeln!(out, "model {}", shown(&model_text(model)));
     }
@@ -252,6 +278,9 @@ fn lines(report: &Report, bundle: &Path) -> String {
     }
     if report.artifact_paths.contains_key(names::SETUP_LOG) {
         let _ = writeln!(out, "setup cto logs {} --setup", report.run_id.suffix());
+    }
+    if let (Some(branch), Some(commit)) = (&report.result_branch, &report.result_commit) {
+        let _ = writeln!(out, "landed {commit} {}", shown(branch));
     }
     let _ = writeln!(out, "sandbox {}", report.sandbox.profile);
     for coverage in &report.coverage {

@@ -7,6 +7,7 @@ use std::fmt;
 
 use contract::canonical_bytes;
 use contract::report::{HitClass, ScanStatus, SecretHit, SecretScan};
+use contract::text::shown;
 use secrets::{Allowance, Baseline, Class, Hit, Keep, Known, RuleSet, Scanner, Suspects};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -39,6 +40,8 @@ pub struct Censor {
     left_out: u64,
     patch_redacted: bool,
     secret_allowed: bool,
+    /// Texts that are no secret and stand nowhere all the same, each with what is written instead; the longest first.
+    concealed: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 /// What was printed before on one stream.
@@ -63,7 +66,26 @@ impl Censor {
             left_out: 0,
             patch_redacted: false,
             secret_allowed: false,
+            concealed: Vec::new(),
         }
+    }
+
+    /// From here on another text is written in the place of this one. It is no finding.
+    /// The text is also looked for as people are shown it, as JSON writes it, and as JSON writes that inside of a text.
+    pub fn conceal(&mut self, text: &str, instead: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let plain = [text.to_owned(), shown(text)];
+        let quoted = plain.iter().map(|form| quote(form));
+        let forms: BTreeSet<String> =
+            plain.iter().cloned().chain(quoted.clone()).chain(quoted.map(|form| quote(&form))).collect();
+        self.concealed.extend(forms.into_iter().map(|form| (form.into_bytes(), instead.as_bytes().to_vec())));
+        self.concealed.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+    }
+
+    fn is_concealing(&self, bytes: &[u8]) -> bool {
+        self.concealed.iter().any(|(text, _)| find(bytes, text).is_some())
     }
 
     /// From here on these values are looked for as well.
@@ -125,6 +147,16 @@ impl Censor {
         if file == names::PATCH {
             return self.patch(bytes);
         }
+        if self.is_concealing(bytes) {
+            let bytes =
+                self.concealed.iter().fold(bytes.to_vec(), |bytes, (text, instead)| replace(&bytes, text, instead));
+            let clean = self.scanned(file, at, &bytes).into_owned();
+            return Cow::Owned(clean);
+        }
+        self.scanned(file, at, bytes)
+    }
+
+    fn scanned<'a>(&mut self, file: &str, at: u64, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         if self.scanner.scan(bytes).is_empty() {
             return Cow::Borrowed(bytes);
         }
@@ -151,7 +183,7 @@ impl Censor {
 
     /// Whether nothing in these bytes would be redacted.
     pub fn is_clean(&self, bytes: &[u8]) -> bool {
-        self.scanner.scan(bytes).is_empty()
+        self.scanner.scan(bytes).is_empty() && !self.is_concealing(bytes)
     }
 
     /// A document as it may be written, string by string, so that it stays one. None where there is nothing to redact.
@@ -278,6 +310,27 @@ impl Censor {
     }
 }
 
+/// A text as it stands inside of a JSON string.
+fn quote(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+fn find(bytes: &[u8], text: &[u8]) -> Option<usize> {
+    bytes.windows(text.len()).position(|window| window == text)
+}
+
+fn replace(bytes: &[u8], text: &[u8], instead: &[u8]) -> Vec<u8> {
+    let (mut out, mut rest) = (Vec::with_capacity(bytes.len()), bytes);
+    while let Some(at) = find(rest, text) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(instead);
+        rest = &rest[at + text.len()..];
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
 /// The first of a class is listed however many there are of others: the verdict rests on it.
 fn class_is_new(hits: &BTreeSet<SecretHit>, found: &SecretHit) -> bool {
     !hits.iter().any(|hit| hit.class == found.class)
@@ -295,5 +348,37 @@ impl Lines {
 impl fmt::Debug for Censor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Censor").field("known", &self.known.len()).field("hits", &self.hits).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_concealed_text_stands_nowhere_and_is_no_finding() {
+        let mut censor = Censor::new(Vec::new());
+        let document = serde_json::json!({"at": "/srv/site/a, /srv/site and /srv", "list": ["/srv/site"]});
+        assert_eq!(censor.document("x.json", &document).unwrap(), None, "control");
+        censor.conceal("/srv/site", "redacted:1");
+        censor.conceal("", "nothing");
+        let expected = serde_json::json!({"at": "redacted:1/a, redacted:1 and /srv", "list": ["redacted:1"]});
+        assert_eq!(censor.document("x.json", &document).unwrap(), Some(expected));
+        assert_eq!(censor.bytes("x.log", b"in /srv/site\n").as_ref(), b"in redacted:1\n");
+        assert_eq!(censor.result(1).status, ScanStatus::Clean);
+    }
+
+    #[test]
+    fn a_concealed_text_stands_in_no_form_of_it() {
+        let path = "/srv/a \"b\"\\c\n\u{e4}";
+        let mut censor = Censor::new(Vec::new());
+        let inner = serde_json::json!({"path": path}).to_string();
+        let document = serde_json::json!({"at": path, "shown": shown(path), "inside": inner});
+        censor.conceal(path, "redacted:1");
+        let expected =
+            serde_json::json!({"at": "redacted:1", "shown": "redacted:1", "inside": "{\"path\":\"redacted:1\"}"});
+        assert_eq!(censor.document("x.json", &document).unwrap(), Some(expected));
+        let line = document.to_string();
+        assert!(!String::from_utf8_lossy(&censor.bytes("x.log", line.as_bytes())).contains("/srv/a"), "{line}");
     }
 }

@@ -14,6 +14,7 @@ pub mod patch;
 pub mod private;
 pub mod render;
 pub mod seal;
+pub mod signer_file;
 pub mod signer_key;
 pub mod signers;
 pub mod sshsig;
@@ -43,7 +44,16 @@ pub mod names {
     pub const MODEL_USAGE: &str = "model-usage.jsonl";
     pub const STAGE_2: &str = "stage2-no-target-inspection.json";
     pub const STAGE_3: &str = "stage3-copied-repo-proof.json";
+    pub const STAGE_4: &str = "stage4-disposable-sandbox-proof.json";
+    pub const STAGE_5: &str = "stage5-owned-repo-proof.json";
+    /// The same of a run as candidate default.
+    pub const STAGE_6: &str = "stage6-owned-repo-proof.json";
     pub const BACKEND: &str = "backend";
+
+    /// The proof of a run that changed an admitted target.
+    pub fn owned_proof(stage: contract::Stage) -> &'static str {
+        if stage == contract::Stage::CANDIDATE_DEFAULT { STAGE_6 } else { STAGE_5 }
+    }
 
     /// The files every bundle has, whatever became of the run.
     pub const ALWAYS: &[&str] =

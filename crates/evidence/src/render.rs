@@ -17,8 +17,12 @@ pub fn report_md(report: &Report) -> String {
     let mut out = String::new();
     heading(&mut out, report);
     blockers(&mut out, report);
-    change(&mut out, report);
-    verification::section(&mut out, report);
+    if report.kind.is_some() {
+        bundles(&mut out, report);
+    } else {
+        change(&mut out, report);
+        verification::section(&mut out, report);
+    }
     claims(&mut out, report);
     proof(&mut out, report);
     identity(&mut out, report);
@@ -27,6 +31,9 @@ pub fn report_md(report: &Report) -> String {
 
 /// One sentence that says what the verdict means.
 pub fn verdict_sentence(report: &Report) -> String {
+    if report.kind.is_some() {
+        return document_sentence(report);
+    }
     match report.status {
         Status::Pass if report.changed_files.is_empty() => "The proof holds; nothing had to change.".to_owned(),
         Status::Pass => {
@@ -38,6 +45,16 @@ pub fn verdict_sentence(report: &Report) -> String {
         Status::Fail => "It ran and the proof does not hold.".to_owned(),
         Status::Blocked if report.engine.process_started => "Something stopped the run before a verdict.".to_owned(),
         Status::Blocked => "The engine did not start and nothing was touched.".to_owned(),
+    }
+}
+
+/// The same of a document about other bundles.
+fn document_sentence(report: &Report) -> String {
+    let bundles = count(report.bundles.len(), "bundle", "bundles");
+    match report.status {
+        Status::Pass => format!("It holds by {bundles}; nothing was started for it."),
+        Status::Fail => format!("It does not hold by {bundles}; nothing was started for it."),
+        Status::Blocked => format!("Something is missing from {bundles}; nothing was started for it."),
     }
 }
 
@@ -53,14 +70,14 @@ fn heading(out: &mut String, report: &Report) {
     let _ = writeln!(out, "| | |\n| --- | --- |");
     row(out, "run", &code(report.run_id.as_str()));
     row(out, "task", &code(report.task_id.as_str()));
-    row(
-        out,
-        "engine",
-        &format!(
-            "{} {}, stage {} ({})",
-            report.backend, report.engine.version, report.stage, report.allowed_mutation_scope
-        ),
-    );
+    let engine = format!("{} {}", report.backend, report.engine.version);
+    match report.kind {
+        None => row(out, "engine", &format!("{engine}, stage {} ({})", report.stage, report.allowed_mutation_scope)),
+        Some(kind) => {
+            row(out, "kind", &format!("{kind}, a document about other bundles"));
+            row(out, "about", &engine);
+        }
+    }
     if let Some(model) = &report.model {
         row(out, "model", &inline(&model_text(model)));
     }
@@ -118,6 +135,20 @@ fn change(out: &mut String, report: &Report) {
                 let _ = writeln!(out, "- {}", code(path));
             });
         }
+    }
+}
+
+/// Bundles that a document read.
+fn bundles(out: &mut String, report: &Report) {
+    let _ = writeln!(out, "\n## Bundles\n");
+    if report.bundles.is_empty() {
+        let _ = writeln!(out, "None.");
+        return;
+    }
+    let _ = writeln!(out, "| run | attestation |\n| --- | --- |");
+    for bundle in &report.bundles {
+        let _ =
+            writeln!(out, "| {} | {} |", code(bundle.run_id.as_str()), code(&bundle.attestation_sha256.to_string()));
     }
 }
 

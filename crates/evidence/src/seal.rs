@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use contract::report::{Freshness, Report};
 use contract::statement::{
-    PREDICATE_TYPE, Predicate, STATEMENT_TYPE, SealedBy, SignedCheck, SignedEngine, SignedEvents, SignedHarness,
-    SignedLedger, SignedModel, SignedSandbox, Statement, Subject, SubjectDigest,
+    Predicate, STATEMENT_TYPE, SealedBy, SignedCheck, SignedEngine, SignedEvents, SignedHarness, SignedLedger,
+    SignedModel, SignedSandbox, Statement, Subject, SubjectDigest,
 };
-use contract::{BUNDLE_VERSION, Digest, EventKind, RunId, canonical_bytes, canonical_digest};
+use contract::{BUNDLE_VERSION, Digest, EventKind, RunId, Stage, canonical_bytes, canonical_digest};
 
 use crate::artifact::{Draft, WriteArtifactError};
 use crate::key::HarnessKey;
@@ -122,16 +122,19 @@ fn statement(report: &Report, draft: &Draft, signing: &Signing<'_>) -> Result<St
         .files()
         .iter()
         .map(|(name, written)| Subject { name: name.clone(), digest: SubjectDigest { sha256: written.sha256 } });
+    let predicate = predicate(report, draft, signing)?;
     Ok(Statement {
         kind: STATEMENT_TYPE.to_owned(),
         subject: subject.collect(),
-        predicate_type: PREDICATE_TYPE.to_owned(),
-        predicate: predicate(report, draft, signing)?,
+        predicate_type: predicate.predicate_type().to_owned(),
+        predicate,
     })
 }
 
 fn predicate(report: &Report, draft: &Draft, signing: &Signing<'_>) -> Result<Predicate, serde_json::Error> {
     let head = draft.head();
+    // Keys of later versions stand only in statements that say something by them.
+    let is_changing = report.stage >= Stage::DISPOSABLE_REPOSITORY;
     let facts = signed_facts(report);
     let patch = draft.files().get(names::PATCH).map_or(Digest::of(b""), |written| written.sha256);
     Ok(Predicate {
@@ -141,9 +144,9 @@ fn predicate(report: &Report, draft: &Draft, signing: &Signing<'_>) -> Result<Pr
         stage: report.stage,
         purpose: report.purpose,
         contract_digest: report.contract_digest,
-        request_digest: None,
+        request_digest: report.request_digest,
         decision_id: report.decision_id,
-        approval_digest: None,
+        approval_digest: report.approval_digest,
         harness: facts.harness,
         baseline_commit: report.baseline_commit.clone(),
         baseline_tree: report.baseline_tree.clone(),
@@ -162,6 +165,16 @@ fn predicate(report: &Report, draft: &Draft, signing: &Signing<'_>) -> Result<Pr
         started_at: report.run_started_at,
         finished_at: report.run_finished_at,
         sealed_by: signing.sealed_by,
+        work_id: report.work_id.clone(),
+        allowed_mutation_scope: is_changing.then(|| report.allowed_mutation_scope.clone()),
+        branch_policy: is_changing.then(|| report.branch_policy.clone()),
+        disposable_repository_dir: report.disposable_repository_dir.clone(),
+        target_repository_admission_status: report.target_repository_admission_status,
+        target_commit: report.target_commit.clone(),
+        operator_outcome: is_changing.then_some(report.operator_outcome),
+        kind: report.kind,
+        bundles: report.bundles.clone(),
+        subject_model: report.subject_model.clone(),
     })
 }
 

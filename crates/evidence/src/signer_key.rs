@@ -20,6 +20,8 @@ pub const LEAST_RSA_BITS: usize = 3072;
 pub const MOST_RSA_BITS: usize = 8192;
 /// Flags and counter behind the signature of a security key.
 const TRAILER_BYTES: usize = 5;
+/// Ends the kind of every certificate.
+const CERTIFICATE: &str = "-cert-v01@openssh.com";
 const USER_PRESENT: u8 = 1;
 const USER_VERIFIED: u8 = 4;
 
@@ -46,6 +48,9 @@ impl SignerKey {
     pub fn parse_line(line: &str) -> Result<Self, ReadSignerKeyError> {
         let mut words = line.split_ascii_whitespace();
         let (Some(kind), Some(base64)) = (words.next(), words.next()) else { return Err(ReadSignerKeyError::Shape) };
+        if kind.ends_with(CERTIFICATE) {
+            return Err(ReadSignerKeyError::Kind);
+        }
         let key = ssh_key::PublicKey::from_openssh(&format!("{kind} {base64}"));
         Self::from_key_data(key.map_err(|_| ReadSignerKeyError::Shape)?.key_data().clone())
     }

@@ -2,6 +2,10 @@
 //!
 //! A line that cannot be read in full allows nobody.
 
+mod edit;
+
+pub use edit::{NewSigner, retire_key};
+
 use contract::Stamp;
 use contract::signer::{SignerKeyKind, SignerStanding};
 
@@ -13,8 +17,9 @@ pub struct AllowedSigners {
     lines: Vec<SignerLine>,
 }
 
+/// One line: a key, and what it may sign when.
 #[derive(Debug, Clone)]
-struct SignerLine {
+pub struct SignerLine {
     key: SignerKey,
     principals: String,
     /// Patterns; nothing allows every namespace.
@@ -26,8 +31,17 @@ struct SignerLine {
 
 impl AllowedSigners {
     pub fn parse(text: &str) -> Self {
-        let meant = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-        Self { lines: meant.filter_map(SignerLine::parse).collect() }
+        Self { lines: meant_lines(text).filter_map(SignerLine::parse).collect() }
+    }
+
+    /// Lines that could be read, in their order.
+    pub fn lines(&self) -> &[SignerLine] {
+        &self.lines
+    }
+
+    /// Number of lines that are meant to allow somebody and cannot be read.
+    pub fn count_unreadable(text: &str) -> usize {
+        meant_lines(text).filter(|line| SignerLine::parse(line).is_none()).count()
     }
 
     /// Judges a key for a namespace at a time. Of several lines for one key the kindest counts.
@@ -43,7 +57,34 @@ impl AllowedSigners {
     }
 }
 
+fn meant_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
 impl SignerLine {
+    pub fn key(&self) -> &SignerKey {
+        &self.key
+    }
+
+    pub fn principals(&self) -> &str {
+        &self.principals
+    }
+
+    /// Patterns of namespaces; none allows every namespace.
+    pub fn namespaces(&self) -> Option<&str> {
+        self.namespaces.as_deref()
+    }
+
+    /// First second in which it counts, as `yyyymmddhhmmss` in UTC.
+    pub fn valid_after(&self) -> Option<&str> {
+        self.valid_after.as_deref()
+    }
+
+    /// Second from which on it counts no more, as `yyyymmddhhmmss` in UTC.
+    pub fn valid_before(&self) -> Option<&str> {
+        self.valid_before.as_deref()
+    }
+
     /// `PRINCIPALS [OPTIONS] TYPE BASE64 [COMMENT]`.
     fn parse(line: &str) -> Option<Self> {
         let (principals, rest) = split_word(line)?;

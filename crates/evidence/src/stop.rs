@@ -2,21 +2,37 @@
 //! other build nothing is here.
 //!
 //! `CTO_STOP_LIST=FILE` writes down the places as they are passed, `CTO_STOP_AT=PLACE` and `CTO_STOP_DO` say what happens at
-//! one of them: `kill`, or `fill:FOLDER`, which fills the file system of the folder.
+//! one of them: `kill`, or `fill:FOLDER`, which fills the file system of the folder. `CTO_CLOCK_OFFSET=SECONDS` sets the wall clock
+//! off, back where it is negative. `CTO_DEFECT=NAME` plants one named defect, so that a test sees who notices it.
 
 /// Passes a place.
 #[cfg(not(feature = "stop-points"))]
 #[inline]
 pub fn here(_: &str) {}
 
+/// The wall clock, since 1970.
+#[cfg(not(feature = "stop-points"))]
+#[inline]
+pub fn set_off(clock: std::time::Duration) -> std::time::Duration {
+    clock
+}
+
+/// True if a test build has been given this defect.
+#[cfg(not(feature = "stop-points"))]
+#[inline]
+pub fn has_defect(_: &str) -> bool {
+    false
+}
+
 #[cfg(feature = "stop-points")]
-pub use stoppable::here;
+pub use stoppable::{has_defect, here, set_off};
 
 #[cfg(feature = "stop-points")]
 mod stoppable {
     use std::fs::{File, OpenOptions};
     use std::io::Write as _;
     use std::path::Path;
+    use std::time::Duration;
 
     use rustix::process::{Signal, getpid, kill_process};
 
@@ -34,6 +50,18 @@ mod stoppable {
             Some(("fill", folder)) => fill(Path::new(folder)),
             _ => drop(kill_process(getpid(), Signal::KILL)),
         }
+    }
+
+    /// The wall clock, since 1970, as far off as the test wants it.
+    pub fn set_off(clock: Duration) -> Duration {
+        let offset: i64 = variable("CTO_CLOCK_OFFSET").and_then(|text| text.parse().ok()).unwrap_or(0);
+        let by = Duration::from_secs(offset.unsigned_abs());
+        if offset < 0 { clock.saturating_sub(by) } else { clock.saturating_add(by) }
+    }
+
+    /// True if the environment plants this defect.
+    pub fn has_defect(name: &str) -> bool {
+        variable("CTO_DEFECT").as_deref() == Some(name)
     }
 
     /// Writes until nothing more fits, not even a byte.

@@ -5,12 +5,12 @@
 mod tests;
 
 use contract::decision::{Inputs, Refusal};
-use contract::engine::{EngineSetting, GateSaid, ProgramFact, RungFact, variable_name};
-use contract::record::{Found, LicenseStatus, SourceAdmission};
+use contract::engine::{EngineSetting, GateSaid, ProgramFact, RungFact, climb_command, gate_command, variable_name};
+use contract::record::{Found, LicenseStatus, SourceAdmission, holds_placeholder};
 use contract::report::SourceAdmissionStatus;
-use contract::{Gate, Reason, Stage, Stamp, canonical_digest, text};
+use contract::{Digest, Gate, Reason, Stage, Stamp, canonical_digest, text};
 
-use crate::rules::refuse;
+use crate::rules::{refuse, rests_on_signed_records};
 
 /// The gate itself: everybody who speaks of it must open it, and for this very stage.
 pub(crate) fn gate(inputs: &Inputs) -> Vec<Refusal> {
@@ -54,13 +54,32 @@ pub(crate) fn earned(inputs: &Inputs) -> Vec<Refusal> {
     let not_earned =
         |stage: Stage, text: String| refuse(Gate::Stage, Reason::StageNotEarned, text, climb(&inputs.engine, stage));
     match &engine.below {
+        Some(RungFact::Validated { stage, .. }) if !is_below(*stage, inputs.stage) => {
+            not_earned(*stage, format!("a pass at stage {stage} does not earn stage {}", inputs.stage))
+        }
+        None if inputs.stage >= Stage::DISPOSABLE_REPOSITORY => {
+            let below = Stage::try_from(inputs.stage.number() - 1).unwrap_or(Stage::COPIED_REPOSITORY);
+            not_earned(
+                below,
+                format!("nobody looked whether engine `{}` has earned stage {}", inputs.engine, inputs.stage),
+            )
+        }
         None | Some(RungFact::Validated { .. }) => Vec::new(),
+        Some(RungFact::NotStarted { stage }) if inputs.stage == Stage::CANDIDATE_DEFAULT => not_earned(
+            *stage,
+            format!("stage 6 rests on an accepted comparison of engine `{}`, and there is none", inputs.engine),
+        ),
         Some(RungFact::NotStarted { stage }) => not_earned(
             *stage,
             format!("engine `{}` has no pass at stage {stage}, on which stage {} rests", inputs.engine, inputs.stage),
         ),
-        Some(RungFact::Blocked { stage, run_id }) => {
+        Some(RungFact::Blocked { stage, run_id, lack: None }) => {
             not_earned(*stage, format!("the latest run at stage {stage} did not pass: {run_id}"))
+        }
+        Some(RungFact::Blocked { stage, run_id, lack: Some(lack) }) => {
+            let text = format!("stage {stage} is not earned: {}", lack.sentence(run_id));
+            let remedy = lack.remedy(run_id).unwrap_or_else(|| climb(&inputs.engine, *stage));
+            refuse(Gate::Stage, Reason::StageNotEarned, text, remedy)
         }
         Some(RungFact::Stale { stage, run_id, why }) => {
             not_earned(*stage, format!("the pass at stage {stage} ({run_id}) is for {}", text::shown(why)))
@@ -68,16 +87,20 @@ pub(crate) fn earned(inputs: &Inputs) -> Vec<Refusal> {
     }
 }
 
+/// True below stage 4 as well, where the rung is taken as it is told. Stage 6 rests on its own rung, which a comparison earns.
+fn is_below(rung: Stage, wanted: Stage) -> bool {
+    match wanted {
+        Stage::CANDIDATE_DEFAULT => rung == wanted,
+        wanted => wanted < Stage::DISPOSABLE_REPOSITORY || rung.number() + 1 == wanted.number(),
+    }
+}
+
 /// The one command that earns a rung.
 fn climb(engine: &str, stage: Stage) -> String {
-    match stage.number() {
-        1 | 2 => format!(
-            "cto engine enable {engine} --stage {stage} && cto run r1-string-slugify --engine {engine} --stage {stage}"
-        ),
-        _ => format!(
-            "cto engine enable {engine} --stage {stage} && cto run TASK --repo DIR --engine {engine} --stage {stage}"
-        ),
+    if stage == Stage::CANDIDATE_DEFAULT {
+        return climb_command(engine, stage);
     }
+    format!("{} && {}", gate_command(engine, stage), climb_command(engine, stage))
 }
 
 /// How the admission of the engine's source stands.
@@ -85,28 +108,62 @@ pub fn source_status(engine: Option<&EngineSetting>, stage: Stage, time: Stamp) 
     let Some(engine) = engine else { return SourceAdmissionStatus::BuiltIn };
     let Some(record) = engine.admission.record() else { return SourceAdmissionStatus::NotAdmitted };
     match engine.found() {
-        _ if shortcoming(record, stage, time).is_some() => SourceAdmissionStatus::NotAdmitted,
+        _ if find_shortcoming(record, stage, time).is_some() => SourceAdmissionStatus::NotAdmitted,
         Some(found) if found.tree_sha256 != record.source_tree_sha256 => SourceAdmissionStatus::Stale,
         _ => SourceAdmissionStatus::Admitted,
     }
 }
 
-/// Why a record does not admit its source now.
-fn shortcoming(record: &SourceAdmission, stage: Stage, time: Stamp) -> Option<String> {
+/// Fault for which a record does not admit its source now, and the edit that mends it.
+struct Shortcoming {
+    why: String,
+    edit: String,
+}
+
+fn find_shortcoming(record: &SourceAdmission, stage: Stage, time: Stamp) -> Option<Shortcoming> {
+    let found = |why: String, edit: &str| Some(Shortcoming { why, edit: edit.to_owned() });
     if record.status != SourceAdmission::ADMITTED {
-        return Some(format!("its status is `{}`", text::shown(&record.status)));
+        let why = format!("its status is `{}`", text::shown(&record.status));
+        return found(why, "replace each <FILL IN> and set status: admitted");
     }
     if record.expires_at.is_some_and(|expires| time >= expires) {
-        return Some("it has expired".to_owned());
+        return found("it has expired".to_owned(), "look at it again and set a later expires_at");
     }
-    if record.max_stage.is_some_and(|highest| stage > highest) {
-        return Some(format!("it is good to stage {}", record.max_stage.map_or(0, Stage::number)));
+    if let Some(highest) = record.max_stage.filter(|highest| stage > *highest) {
+        return found(format!("it is good to stage {highest}"), &format!("set max_stage: {stage}"));
     }
     let mode = stage.mutation_mode();
     if stage > Stage::GATED_ENGINE && !record.allowed_execution_modes.contains(&mode) {
-        return Some(format!("its allowed_execution_modes do not name `{mode}`"));
+        let why = format!("its allowed_execution_modes do not name `{mode}`");
+        return found(why, &format!("add {mode} to allowed_execution_modes"));
     }
     None
+}
+
+/// Why an admission does not stand now for the source that bundles of a stage were made by; none where it does.
+pub fn find_staleness(
+    admission: &Found<SourceAdmission>,
+    stage: Stage,
+    time: Stamp,
+    source_id: &str,
+    tree_sha256: Option<Digest>,
+) -> Option<String> {
+    let record = match admission {
+        Found::Missing => return Some("its source is not admitted".to_owned()),
+        Found::Invalid { why } => return Some(format!("its source admission cannot be used: {}", text::shown(why))),
+        Found::Record { record, .. } => record,
+    };
+    if rests_on_signed_records(stage) && admission.is_unsigned() {
+        return Some("its source admission is not signed".to_owned());
+    }
+    if record.source_id != source_id || Some(record.source_tree_sha256) != tree_sha256 {
+        return Some(format!(
+            "the admitted source is {}, and the passes are of another",
+            text::shown(&record.source_id)
+        ));
+    }
+    let shortcoming = find_shortcoming(record, stage, time)?;
+    Some(format!("its source admission does not hold: {}", shortcoming.why))
 }
 
 /// From stage 3 on the source is admitted; below, what is admitted must at least be what is there.
@@ -129,15 +186,26 @@ pub(crate) fn source_admission(inputs: &Inputs) -> Option<Vec<Refusal>> {
     if record.engine != inputs.engine {
         return not_admitted(format!("its source admission is for engine `{}`", text::shown(&record.engine)));
     }
-    if let Some(why) = shortcoming(record, inputs.stage, inputs.time) {
-        return if needed {
-            not_admitted(format!("its source admission does not hold: {why}"))
-        } else {
-            Some(Vec::new())
+    if let Some(Shortcoming { why, edit }) = find_shortcoming(record, inputs.stage, inputs.time) {
+        let text = format!("its source admission does not hold: {why}");
+        return match inputs.stage {
+            _ if !needed => Some(Vec::new()),
+            Stage::COPIED_REPOSITORY => not_admitted(text),
+            _ => {
+                let file = format!("admissions/source/{}.yaml", inputs.engine);
+                let remedy = format!("{edit} in {file}, then: cto record sign {file}");
+                Some(refuse(gate, Reason::SourceNotAdmitted, text, remedy))
+            }
         };
     }
     let mut refusals = differences(engine, record, &inputs.engine);
     refusals.extend(licence(record, inputs.stage));
+    if rests_on_signed_records(inputs.stage) && engine.admission.is_unsigned() {
+        let text =
+            format!("its source admission is not signed, and stage {} rests on signed records only", inputs.stage);
+        let remedy = format!("cto record sign admissions/source/{}.yaml", inputs.engine);
+        refusals.extend(refuse(gate, Reason::SourceNotAdmitted, text, remedy));
+    }
     Some(refusals)
 }
 
@@ -163,12 +231,23 @@ fn differences(engine: &EngineSetting, record: &SourceAdmission, id: &str) -> Ve
 }
 
 fn licence(record: &SourceAdmission, stage: Stage) -> Vec<Refusal> {
-    let may = match (record.license_status, stage.number()) {
-        (LicenseStatus::Resolved, _) | (LicenseStatus::Unresolved, 1 | 2) => true,
-        (LicenseStatus::Unresolved, 3 | 4) => {
-            record.internal_use_note.as_ref().is_some_and(|note| !note.trim().is_empty())
-        }
-        (LicenseStatus::Unresolved, _) => false,
+    let is_said = |note: &str| !note.trim().is_empty();
+    let is_written = |note: &str| is_said(note) && !holds_placeholder(note);
+    let internal_use = record.internal_use_note.as_deref();
+    let (may, remedy) = match (record.license_status, stage.number()) {
+        (LicenseStatus::Resolved, 1..=4) | (LicenseStatus::Unresolved, 1 | 2) => (true, ""),
+        (LicenseStatus::Unresolved, 3 | 4) => (
+            internal_use.is_some_and(is_said),
+            "resolve license_note in its admission, or state an internal_use_note for stages 3 and 4",
+        ),
+        (LicenseStatus::Resolved, _) => (
+            is_written(&record.license_note) && internal_use.is_some_and(is_written),
+            "write license_note and internal_use_note in its admission, and sign it",
+        ),
+        (LicenseStatus::Unresolved, _) => (
+            false,
+            "write license_note and internal_use_note in its admission, set license_status: resolved, and sign it",
+        ),
     };
     if may {
         return Vec::new();
@@ -177,7 +256,7 @@ fn licence(record: &SourceAdmission, stage: Stage) -> Vec<Refusal> {
         Gate::SourceAdmissionAndTreeDigest,
         Reason::LicenseUnresolved,
         format!("the licence of {} is not resolved for stage {stage}", text::shown(&record.source_id)),
-        "resolve license_note in its admission, or state an internal_use_note for stages 3 and 4",
+        remedy,
     )
 }
 

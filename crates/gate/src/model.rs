@@ -10,7 +10,7 @@ use contract::model::{AdmissionStatus, AnswerFact, CredentialFact, EndpointFact,
 use contract::record::{DecisionStatus, Found, ModelAdmission};
 use contract::{Gate, Reason, Stage, Stamp, text};
 
-use crate::rules::refuse;
+use crate::rules::{refuse, rests_on_signed_records};
 
 /// Judges records and settings; nothing where what it would look at is not known yet.
 pub(crate) type ModelRule = fn(&ModelFacts, &Inputs) -> Option<Vec<Refusal>>;
@@ -60,7 +60,27 @@ fn shortcoming(record: &ModelAdmission, stage: Stage, time: Stamp) -> Option<Str
 fn decision_and_admission(model: &ModelFacts, inputs: &Inputs) -> Option<Vec<Refusal>> {
     let mut refusals = admission(model, inputs);
     refusals.extend(decision(model));
+    if rests_on_signed_records(inputs.stage) {
+        refusals.extend(signatures(model, inputs.stage));
+    }
     Some(refusals)
+}
+
+/// Records that nobody signed, at a stage that takes none of them.
+fn signatures(model: &ModelFacts, stage: Stage) -> Vec<Refusal> {
+    let unsigned = |what: &str, remedy: String| {
+        not_admitted(format!("{what} is not signed, and stage {stage} rests on signed records only"), remedy)
+    };
+    let mut refusals = Vec::new();
+    if let Some(record) = model.admission.record().filter(|_| model.admission.is_unsigned()) {
+        let pair = format!("{}/{}", text::shown(&record.provider), text::shown(&record.model));
+        let remedy = format!("cto record sign FILE     the file that `cto records` lists for {pair}");
+        refusals.extend(unsigned(&format!("the admission of {pair}"), remedy));
+    }
+    if model.decision.is_unsigned() {
+        refusals.extend(unsigned("the provider decision", "cto record sign decisions/provider.yaml".to_owned()));
+    }
+    refusals
 }
 
 fn not_admitted(text: impl Into<String>, remedy: impl Into<String>) -> Vec<Refusal> {

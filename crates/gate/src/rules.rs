@@ -4,15 +4,8 @@ use contract::decision::{HiddenProgram, Inputs, Profile, Refusal, SettingFacts, 
 use contract::task::RiskClass;
 use contract::{Gate, MutationMode, Reason, Stage, Status, TaskContract, text};
 
-use crate::{baseline_exam, engine, model};
-
-pub(crate) struct Outcome {
-    pub(crate) required: Vec<Gate>,
-    pub(crate) passed: Vec<Gate>,
-    pub(crate) missing: Vec<Gate>,
-    pub(crate) not_evaluated: Vec<Gate>,
-    pub(crate) refusals: Vec<Refusal>,
-}
+use crate::outcome::Outcome;
+use crate::{approval, baseline_exam, engine, model, target};
 
 type Rule = fn(&TaskContract, &Inputs) -> Vec<Refusal>;
 type TargetRule = fn(&TaskContract, &Inputs, &TargetFacts) -> Vec<Refusal>;
@@ -24,8 +17,7 @@ const PHASE_A: &[(Gate, Rule)] = &[
     (Gate::Contract, scope),
     (Gate::VerificationCommandPresent, verification_command_present),
     (Gate::Identity, identity),
-    (Gate::TargetAdmission, target_admission),
-    (Gate::Approval, approval),
+    (Gate::TargetAdmission, target::judge_admission),
     (Gate::SandboxAvailable, sandbox_available),
 ];
 
@@ -37,13 +29,10 @@ const PHASE_B: &[(Gate, TargetRule)] = &[
 ];
 
 pub(crate) fn evaluate(contract: &TaskContract, inputs: &Inputs) -> Outcome {
-    let mut outcome = Outcome {
-        required: Vec::new(),
-        passed: Vec::new(),
-        missing: Vec::new(),
-        not_evaluated: Vec::new(),
-        refusals: Vec::new(),
-    };
+    if inputs.kind.is_some() {
+        return evaluate_document(contract, inputs);
+    }
+    let mut outcome = Outcome::default();
     for (gate, rule) in PHASE_A {
         if *gate == Gate::Identity {
             outcome.judge_source(inputs);
@@ -57,8 +46,12 @@ pub(crate) fn evaluate(contract: &TaskContract, inputs: &Inputs) -> Outcome {
         if *gate == Gate::Identity {
             outcome.judge_model(inputs);
         }
+        // Its place in the order; what it rests on is known only after phase B.
+        if *gate == Gate::TargetAdmission {
+            outcome.judge_approval_early(contract, inputs);
+        }
     }
-    let reached = outcome.missing.is_empty();
+    let reached = outcome.has_none_missing();
     // Stage 1 touches no tree, so there is none to look at.
     let phase_b = if inputs.stage == Stage::GATED_ENGINE { &[][..] } else { PHASE_B };
     for (gate, rule) in phase_b {
@@ -66,6 +59,9 @@ pub(crate) fn evaluate(contract: &TaskContract, inputs: &Inputs) -> Outcome {
             Some(target) if reached => outcome.record(*gate, rule(contract, inputs, target)),
             _ => outcome.pass_over(*gate),
         }
+    }
+    if reached && (inputs.target.is_some() || inputs.stage == Stage::GATED_ENGINE) {
+        outcome.judge_approval_late(contract, inputs);
     }
     if inputs.settings.model.is_some() && inputs.stage > Stage::GATED_ENGINE {
         outcome.judge_answer(inputs);
@@ -76,7 +72,38 @@ pub(crate) fn evaluate(contract: &TaskContract, inputs: &Inputs) -> Outcome {
     outcome
 }
 
+/// A document about other bundles rests on the kill switch and on a contract that lets it start and change nothing.
+fn evaluate_document(contract: &TaskContract, inputs: &Inputs) -> Outcome {
+    let mut outcome = Outcome::default();
+    outcome.record(Gate::KillSwitch, kill_switch(contract, inputs));
+    outcome.record(Gate::Contract, document_scope(contract));
+    outcome
+}
+
+fn document_scope(contract: &TaskContract) -> Vec<Refusal> {
+    let is_idle = contract.mutation_mode == MutationMode::None
+        && contract.allowed_paths.is_empty()
+        && contract.verification_commands.is_empty();
+    let text = "a document about other bundles changes and runs nothing, and its contract would";
+    let remedy = "leave allowed_paths and verification_commands out, with mutation_mode: none";
+    if is_idle { Vec::new() } else { refuse(Gate::Contract, Reason::GateMissing, text, remedy) }
+}
+
 impl Outcome {
+    /// A run that needs no approval, and one for which nobody looked for any, are judged at once.
+    fn judge_approval_early(&mut self, contract: &TaskContract, inputs: &Inputs) {
+        match &inputs.approval {
+            Some(_) if contract.needs_approval_at(inputs.stage) => self.pass_over(Gate::Approval),
+            _ => self.push(Gate::Approval, approval::judge_approval(contract, inputs)),
+        }
+    }
+
+    /// The approval of a plan, which names the target's HEAD: judged once everything before it in phase A has passed and the target was
+    /// looked at, whatever was found there.
+    fn judge_approval_late(&mut self, contract: &TaskContract, inputs: &Inputs) {
+        self.settle(Gate::Approval, approval::judge_approval(contract, inputs));
+    }
+
     /// An engine that is part of the harness has no source of its own.
     fn judge_source(&mut self, inputs: &Inputs) {
         if let Some(refusals) = engine::source_admission(inputs) {
@@ -97,7 +124,7 @@ impl Outcome {
 
     /// Phase C, which only a run reaches whose every other gate has passed.
     fn judge_answer(&mut self, inputs: &Inputs) {
-        let reached = self.missing.is_empty() && self.not_evaluated.is_empty();
+        let reached = self.has_all_passed();
         for (gate, rule) in model::ANSWER {
             match inputs.answer.as_ref().filter(|_| reached).and_then(rule) {
                 Some(refusals) => self.record(*gate, refusals),
@@ -108,27 +135,17 @@ impl Outcome {
 
     /// Phase D, the last one: it costs time, so that every other gate has passed before.
     fn judge_baseline_exam(&mut self, contract: &TaskContract, inputs: &Inputs) {
-        let reached = self.missing.is_empty() && self.not_evaluated.is_empty();
+        let reached = self.has_all_passed();
         match inputs.baseline_exam.as_ref().filter(|_| reached) {
             Some(facts) => self.record(Gate::BaselineExam, baseline_exam::judge(contract, facts)),
             None => self.pass_over(Gate::BaselineExam),
         }
     }
+}
 
-    fn pass_over(&mut self, gate: Gate) {
-        self.required.push(gate);
-        self.not_evaluated.push(gate);
-    }
-
-    fn record(&mut self, gate: Gate, refusals: Vec<Refusal>) {
-        self.required.push(gate);
-        if refusals.is_empty() {
-            self.passed.push(gate)
-        } else {
-            self.missing.push(gate)
-        }
-        self.refusals.extend(refusals);
-    }
+/// Stages whose records count only if somebody signed them.
+pub(crate) fn rests_on_signed_records(stage: Stage) -> bool {
+    stage.number() >= 5
 }
 
 pub(crate) fn refuse(gate: Gate, reason: Reason, text: impl Into<String>, remedy: impl Into<String>) -> Vec<Refusal> {
@@ -149,12 +166,13 @@ fn stage(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
             format!("ask for a lower --stage, or set mutation_mode: {mode} in the contract"),
         );
     }
-    if inputs.stage >= Stage::DISPOSABLE_REPOSITORY {
+    // The engine that is part of the harness is what candidates are compared with, and never one.
+    if inputs.stage == Stage::CANDIDATE_DEFAULT && inputs.settings.engine.is_none() {
         return refuse(
             Gate::Stage,
             Reason::StageNotEarned,
             format!("stage {} is not earned by engine `{}`", inputs.stage, inputs.engine),
-            "run at --stage 2 (a case) or --stage 3 (a copied repository)",
+            "ask for --stage 5, which changes an admitted target",
         );
     }
     engine::earned(inputs)
@@ -186,10 +204,35 @@ fn scope(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
     if contract.risk_class == RiskClass::Critical {
         refusals.extend(missing("a task of risk class `critical` is always blocked", "split off a part of lower risk"));
     }
+    refusals.extend(risk(contract, inputs.stage));
     refusals
 }
 
-fn verification_command_present(contract: &TaskContract, _: &Inputs) -> Vec<Refusal> {
+/// The risk that a stage takes; a critical task is refused at every one.
+fn risk(contract: &TaskContract, stage: Stage) -> Vec<Refusal> {
+    let (text, remedy) = match contract.risk_class {
+        RiskClass::High if stage.mutation_mode() > MutationMode::CopiedFixture => (
+            format!("a task of risk class `high` never goes beyond stage 3, and stage {stage} is wanted"),
+            "ask for --stage 3",
+        ),
+        RiskClass::Medium if target::changes_target(stage) => (
+            format!("stage {stage} takes only tasks of risk class `low`, and this one is `medium`"),
+            "ask for --stage 4",
+        ),
+        RiskClass::Low | RiskClass::Medium | RiskClass::High | RiskClass::Critical => return Vec::new(),
+    };
+    refuse(Gate::Contract, Reason::GateMissing, text, remedy)
+}
+
+fn verification_command_present(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
+    if contract.verification_commands.is_empty() && target::changes_target(inputs.stage) {
+        return refuse(
+            Gate::VerificationCommandPresent,
+            Reason::MissingTestCommand,
+            format!("stage {} takes no contract without a verification command, whatever its rationale", inputs.stage),
+            "add verification_commands to the contract",
+        );
+    }
     if contract.verification_commands.is_empty() && contract.no_test_rationale.is_none() {
         let remedy = Reason::MissingTestCommand.remedy();
         return refuse(
@@ -232,30 +275,6 @@ fn identity(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
         ));
     }
     refusals
-}
-
-fn target_admission(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
-    if contract.target_repository.is_some() || inputs.stage.number() >= 5 {
-        return refuse(
-            Gate::TargetAdmission,
-            Reason::TargetNotAdmitted,
-            "no admission record for the target repository",
-            "use source_repository (--repo DIR) at stage 3, which changes a copy",
-        );
-    }
-    Vec::new()
-}
-
-fn approval(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
-    if contract.approval_required || inputs.stage.mutation_mode().needs_approval() {
-        return refuse(
-            Gate::Approval,
-            Reason::ApprovalMissing,
-            "no signed approval for this contract",
-            Reason::ApprovalMissing.remedy(),
-        );
-    }
-    Vec::new()
 }
 
 fn sandbox_available(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
@@ -325,10 +344,10 @@ fn ownership(_: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal>
             remedy,
         );
     }
-    Vec::new()
+    target.landing.iter().flat_map(target::judge_owner).collect()
 }
 
-fn head(_: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
+fn head(contract: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
     if target.unreadable.is_none() && target.baseline_commit.is_none() {
         return refuse(
             Gate::Head,
@@ -337,16 +356,24 @@ fn head(_: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
             "commit something first",
         );
     }
-    let absent = target.absent_allowed.iter();
-    absent
-        .flat_map(|path| {
-            let text = format!("`{}` may change, but git does not hold its content", text::shown(path));
-            refuse(Gate::Head, Reason::SourceMissing, text, "leave it out of allowed_paths")
-        })
-        .collect()
+    let absent = target.absent_allowed.iter().flat_map(|path| {
+        let text = format!("`{}` may change, but git does not hold its content", text::shown(path));
+        refuse(Gate::Head, Reason::SourceMissing, text, "leave it out of allowed_paths")
+    });
+    let landing = target.landing.iter().flat_map(|landing| {
+        let identity = target::judge_identity(landing);
+        target::judge_checked_out(contract, landing).into_iter().chain(identity)
+    });
+    absent.chain(landing).collect()
 }
 
 fn clean_start(_: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
+    let mut refusals = dirty_paths(target);
+    refusals.extend(target.landing.iter().flat_map(target::judge_in_the_way));
+    refusals
+}
+
+fn dirty_paths(target: &TargetFacts) -> Vec<Refusal> {
     let Some(first) = target.dirty_paths.first() else { return Vec::new() };
     let more = match target.dirty_paths.len() {
         1 => String::new(),

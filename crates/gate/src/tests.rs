@@ -1,5 +1,7 @@
 //! Every gate, open and closed.
 
+mod governed;
+
 use contract::baseline_exam::BaselineExamFacts;
 use contract::decision::{Inputs, Profile, SettingFacts, TargetFacts};
 use contract::task::{ForbiddenAction, RiskClass, TaskContract};
@@ -38,6 +40,7 @@ pub(crate) fn inputs() -> Inputs {
         engine: "fake".to_owned(),
         stage: Stage::ARTIFICIAL_FIXTURE,
         purpose: Purpose::Governed,
+        kind: None,
         time: Stamp::from_unix(std::time::Duration::ZERO).unwrap(),
         settings: SettingFacts {
             gated: false,
@@ -52,6 +55,7 @@ pub(crate) fn inputs() -> Inputs {
             environment_problems: Vec::new(),
             engine: None,
             model: None,
+            target_admission: None,
         },
         target: Some(TargetFacts {
             repository: false,
@@ -65,9 +69,11 @@ pub(crate) fn inputs() -> Inputs {
             absent_allowed: Vec::new(),
             baseline_run: None,
             ecosystems: Vec::new(),
+            landing: None,
         }),
         answer: None,
         baseline_exam: Some(BaselineExamFacts::default()),
+        approval: None,
     }
 }
 
@@ -112,27 +118,6 @@ const CLOSED: &[(&str, Edit, &[&str])] = &[
         &["sandbox_available sandbox_unavailable"],
     ),
     ("beyond the contract", |c, _| c.mutation_mode = MutationMode::None, &["stage gate_missing"]),
-    (
-        "stage 4",
-        |c, i| {
-            c.mutation_mode = MutationMode::SandboxRepo;
-            i.stage = stage(4);
-        },
-        &["stage stage_not_earned", "approval approval_missing", "sandbox_available sandbox_unavailable"],
-    ),
-    (
-        "stage 5",
-        |c, i| {
-            c.mutation_mode = MutationMode::OwnedNoncriticalRepo;
-            i.stage = stage(5);
-        },
-        &[
-            "stage stage_not_earned",
-            "target_admission target_not_admitted",
-            "approval approval_missing",
-            "sandbox_available sandbox_unavailable",
-        ],
-    ),
     (
         "unreadable, as told before",
         |_, i| target(i).unreadable = Some("why".to_owned()),

@@ -24,13 +24,29 @@ pub use after::lanes::{
     Matrix, MatrixRow, PassHat, RepeatMeasures, Repetition, WorkerPanicked, run_case, run_in_parallel, run_lane,
     seal_matrix, seal_race, seal_repetition,
 };
+pub use after::person_statements::{
+    PersonSignature, RecordStatementError, draft_outcome, draft_rollback, find_outcome_problem, record_outcome,
+    record_rollback,
+};
 pub use after::recover::{Recovered, left_work, recover};
 pub use after::reverify::{FindBaselineError, Reverified, ReverifyError, reverify};
+pub use after::rollback::{LandedChange, RollBackError, RolledBack, roll_back};
 pub use after::scan_files::{FileSecret, ScannedFiles, UnreadFile, scan_files};
+pub use after::stage6::comparison::{Candidate, CompareCandidateError, compare_candidate};
+pub use after::stage6::refresh::{RefreshAsk, RefreshError, Refreshed, refresh};
 pub use after::take::{TakeAsk, TakeError, TookPatch, take};
+pub use gather::approval::FindApprovalError;
 pub use gather::decide::{Answer, DecideError, ExamFiles, decide};
+pub use gather::decisions_on_requests::{
+    ApprovalWish, OpenRequestError, OpenedRequest, RecordDecisionError, SignedStep, open_request, record_decision,
+};
 pub use gather::engine::admit::draft_source;
 pub use gather::engine::equip::find_engine;
+pub use gather::people::{People, Policies, ReadTrustError};
+pub use gather::plan::BuildPlanError;
+pub use gather::requests::{
+    ProposeRequestError, ProposedRequest, RecordRequestError, propose_request, record_request, requests_folder,
+};
 pub use home::ask::Ask;
 pub use home::cause::ErrorCause;
 pub use home::clock::{ReadClockError, RunClock};
@@ -43,14 +59,20 @@ pub use home::recorder::execution_rules;
 pub use home::replay::{ReadStepsError, recorded_steps};
 pub use home::task::{BaselineFile, LoadTaskError, Origin, Task};
 pub use home::token::random_token;
+pub use home::trust::{
+    ChangeTrustError, FindTrustError, TrustEdit, TrustFile, TrustLog, change_trust, find_unlogged_trust,
+};
 pub use home::watch::{Quiet, Step, StepState, Told, Watch, WatchRun};
+pub use run::about::DocumentSubject;
 pub use run::availability::availability;
+pub use run::continuity::{ContinueLedgerError, LedgerVouch, continue_ledger};
 pub use run::file::OpenRunError;
 pub use run::halt::{Halt, HaltError, HaltSet, Halted, Resumed, halt, halted, resume};
 pub use run::harness::{Harness, OpenHarnessError};
 pub use run::look::{Look, LookError, Looked, Shown, look_around};
 pub use run::scan::ContractSecret;
 pub use seal::dead::RecoverError;
+pub use seal::landing::{LandingEnd, RecoveredLanding};
 pub use spine::{GovernError, Outcome, govern};
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use gate::{Admission, Refused};
 use crate::gather::decide::{AdmittedRun, PreflightRun, Preparation, RefusedRun};
 use crate::gather::target::Target;
 use crate::run::file::RunFile;
+use crate::seal::landing::{Landed, LandedResult};
 use crate::seal::report::{Evidence, Reported};
 use crate::seal::verification::{CheckedResult, Verified};
 use crate::work::engines::{EngineRun, Worked, WorkedIn, Workspace};
@@ -38,7 +39,12 @@ mod literals {
 
     fn forge_verified<'a>(captured: Captured<'a>, checked: CheckedResult) -> Verified<'a> {
         let (run, admission, preparation, engine, taken, _material) = captured.into_parts();
-        Verified { run, admission, preparation, engine, taken, checked } //~ E0451
+        Verified { run, admission, preparation, engine, taken, checked, landing: None } //~ E0451
+    }
+
+    fn forge_landed<'a>(verified: Verified<'a>, landing: LandedResult) -> Landed<'a> {
+        let (run, admission, preparation, engine, taken, checked, _material) = verified.into_parts();
+        Landed { run, admission, preparation, engine, taken, checked, landing } //~ E0451
     }
 
     fn forge_reported(run: RunFile<'_>, report: Report) -> Reported<'_> {
@@ -69,6 +75,14 @@ mod steps {
 
     fn report_unverified(captured: Captured<'_>) -> Evidence<'_> {
         captured.into() //~ E0277
+    }
+
+    fn report_unlanded(verified: Verified<'_>) -> Evidence<'_> {
+        verified.into() //~ E0277
+    }
+
+    fn land_unverified(captured: Captured<'_>) {
+        drop(captured.land()); //~ E0599
     }
 
     fn improve_result(mut taken: TakenResult) {

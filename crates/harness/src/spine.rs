@@ -17,7 +17,7 @@ use crate::run::harness::Harness;
 use crate::run::lease::is_lost;
 use crate::seal::dead::{RecoverError, seal_stopped};
 use crate::seal::report::{Evidence, remove_work};
-use crate::work::engines::Prepared;
+use crate::work::engines::{Attempted, Prepared};
 
 /// A governed run. Each step consumes the one before it and is the only constructor of the next, so that neither an
 /// ungated run nor a report without evidence can be written down.
@@ -27,11 +27,14 @@ fn follow(run: RunFile<'_>) -> Result<Sealed, Stopped> {
         Decided::Preflight(admitted) => admitted.into(),
         Decided::Admitted(admitted, target) => match admitted.prepare(*target)? {
             Prepared::Blocked(blocked) => (*blocked).into(),
-            Prepared::Ready(workspace) => {
-                let worked = workspace.work()?;
-                let captured = worked.capture()?;
-                captured.verify()?.into()
-            }
+            Prepared::Ready(workspace) => match workspace.work()? {
+                Attempted::Blocked(blocked) => (*blocked).into(),
+                Attempted::Worked(worked) => {
+                    let captured = worked.capture()?;
+                    let verified = captured.verify()?;
+                    verified.land()?.into()
+                }
+            },
         },
     };
     evidence.report()?.seal(SealedBy::Run)

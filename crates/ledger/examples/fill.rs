@@ -1,25 +1,85 @@
-//! `fill LEDGER N`: appends N made-up runs, started and sealed in 2020, so that any real run is newer.
-//! For `cargo xtask bench ledger`.
+//! `fill LEDGER N [SHAPE]`: appends N made-up runs, started and sealed in 2020, so that any real run is newer.
+//! For `cargo xtask bench ledger` and `cargo xtask bench ladder`.
 
 use std::error::Error;
 use std::path::Path;
 
-use contract::{Digest, Purpose, Reason, RunId, Stage, Stamp, Status};
-use ledger::{Ledger, RunIntent, RunSeal, RunSealed, RunStarted};
+use contract::{Digest, ModelPair, Purpose, Reason, RunId, Stage, Stamp, Status};
+use ledger::{Collection, EngineIdentity, EntryKind, Ledger, RunCollected, RunIntent, RunSeal, RunSealed, RunStarted};
+use serde_json::json;
+
+/// The kind of runs that a ledger is filled with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// Runs of three engines at stage 2, passed, failed and blocked.
+    Mixed,
+    /// Failed runs of one engine at stage 2.
+    Failed,
+    /// Passes at stage 2 whose bundles were collected.
+    Collected,
+    /// Passes at stage 5 that nobody answered.
+    Waiting,
+    /// Passes at stage 5 that somebody answered.
+    Answered,
+    /// Passes at stage 2, each of another source.
+    Sources,
+}
+
+impl Shape {
+    const ALL: [(&'static str, Self); 6] = [
+        ("mixed", Self::Mixed),
+        ("failed", Self::Failed),
+        ("collected", Self::Collected),
+        ("waiting", Self::Waiting),
+        ("answered", Self::Answered),
+        ("sources", Self::Sources),
+    ];
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, shape)| *shape)
+    }
+
+    fn engine(self, number: u32) -> &'static str {
+        if self == Self::Mixed { ["fake", "case", "codex"][(number % 3) as usize] } else { "codex" }
+    }
+
+    fn stage(self) -> Stage {
+        match self {
+            Self::Waiting | Self::Answered => Stage::OWNED_REPOSITORY,
+            _ => Stage::ARTIFICIAL_FIXTURE,
+        }
+    }
+
+    fn status(self, number: u32) -> Status {
+        match self {
+            Self::Mixed => [Status::Pass, Status::Pass, Status::Fail, Status::Blocked][(number % 4) as usize],
+            Self::Failed => Status::Fail,
+            _ => Status::Pass,
+        }
+    }
+
+    fn source(self, number: u32) -> String {
+        let engine = self.engine(number);
+        if self == Self::Sources { format!("{engine}@made-up-{number}") } else { format!("{engine}@made-up") }
+    }
+}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [path, number] = arguments.as_slice() else {
-        return Err("usage: fill LEDGER N".into());
+    let (path, number, shape) = match arguments.as_slice() {
+        [path, number] => (path, number, Some(Shape::Mixed)),
+        [path, number, shape] => (path, number, Shape::named(shape)),
+        _ => return Err("usage: fill LEDGER N [SHAPE]".into()),
     };
+    let shape = shape.ok_or("there is no such shape")?;
     let ledger = Ledger::open(Path::new(path))?;
     for number in 0..number.parse()? {
-        add(&ledger, number)?;
+        add(&ledger, number, shape)?;
     }
     Ok(())
 }
 
-fn add(ledger: &Ledger, number: u32) -> Result<(), Box<dyn Error>> {
+fn add(ledger: &Ledger, number: u32, shape: Shape) -> Result<(), Box<dyn Error>> {
     let (day, hour, minute, second) = (number / 86_400 + 1, number / 3600 % 24, number / 60 % 60, number % 60);
     let time = format!("2020-01-{day:02}T{hour:02}:{minute:02}:{second:02}.000000Z");
     // An odd multiplier gives every number a suffix of its own that looks random.
@@ -32,14 +92,14 @@ fn add(ledger: &Ledger, number: u32) -> Result<(), Box<dyn Error>> {
         lease_until: None,
         intent: RunIntent {
             task_id: format!("made-up-{}", number % 50).try_into()?,
-            engine: ["fake", "case", "codex"][(number % 3) as usize].to_owned(),
-            stage: Stage::ARTIFICIAL_FIXTURE,
+            engine: shape.engine(number).to_owned(),
+            stage: shape.stage(),
             purpose: Purpose::Governed,
             owner: None,
             detail: serde_json::Value::Null,
         },
     })?;
-    let status = [Status::Pass, Status::Pass, Status::Fail, Status::Blocked][(number % 4) as usize];
+    let (status, attestation_sha256) = (shape.status(number), Digest::of(&number.to_le_bytes()));
     let seal = RunSeal {
         status,
         finished_at: time,
@@ -47,10 +107,25 @@ fn add(ledger: &Ledger, number: u32) -> Result<(), Box<dyn Error>> {
         reasons: if status == Status::Pass { vec![] } else { vec![Reason::NoDiff] },
         tests_passed: Some(7),
         tests_executed: Some(7),
-        attestation_sha256: Digest::of(&number.to_le_bytes()),
+        attestation_sha256,
         bundle: format!("harness-runs/{run_id}"),
         owner: None,
+        identity: Some(EngineIdentity {
+            source_id: shape.source(number),
+            model: Some("made/up".parse::<ModelPair>()?),
+        }),
     };
-    ledger.run_sealed(&RunSealed { run_id, time, epoch: None, seal })?;
+    ledger.run_sealed(&RunSealed { run_id: run_id.clone(), time, epoch: None, seal })?;
+    match shape {
+        Shape::Collected => {
+            let collection = Collection { attestation_sha256, reason: "made up".to_owned(), bytes: 1 };
+            ledger.runs_collected(&[RunCollected { run_id, time, collection }])?;
+        }
+        Shape::Answered => {
+            let body = json!({"operator_outcome": "accepted", "signature": "made up"});
+            ledger.append(EntryKind::OutcomeRecorded, Some(&run_id), time, &body)?;
+        }
+        Shape::Mixed | Shape::Failed | Shape::Waiting | Shape::Sources => {}
+    }
     Ok(())
 }

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use contract::{Digest, RunId, Stamp};
-use rusqlite::OptionalExtension as _;
 use serde::{Deserialize, Serialize};
 
-use crate::Ledger;
 use crate::entry::Position;
 use crate::kind::{EntryKind, KindRole};
-use crate::runs::{ReadLedgerError, RunRow, from_row};
-use crate::write::{AppendEntryError, push, started_run};
+use crate::read::ReadLedgerError;
+use crate::runs::RunRow;
+use crate::store::{Change, Ledger};
+use crate::write::AppendEntryError;
 
 /// A bundle that is about to be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,32 +34,20 @@ impl Ledger {
     /// Records that these bundles are removed, all or none. A run that was recorded before is passed over; gives the place
     /// of the last entry.
     pub fn runs_collected(&self, collected: &[RunCollected]) -> Result<Position, AppendEntryError> {
-        let transaction = self.begin()?;
-        for one in collected {
-            let run = started_run(&transaction, &one.run_id)?;
-            match run.attestation_sha256 {
-                None => return Err(AppendEntryError::NotSealed { run_id: run.run_id }),
-                Some(recorded) if recorded != one.collection.attestation_sha256 => {
-                    return Err(AppendEntryError::AlreadySealed { run_id: run.run_id, recorded });
-                }
-                Some(_) => {}
+        self.store.change(|change| {
+            for one in collected {
+                change.collect(one)?;
             }
-            if collection(&transaction, &one.run_id)?.is_none() {
-                let body = serde_json::to_value(&one.collection)?;
-                push(&transaction, EntryKind::EvidenceCollected, Some(&one.run_id), one.time, &body)?;
-            }
-        }
-        let head = crate::entry::head(&transaction)?;
-        transaction.commit()?;
-        Ok(head)
+            Ok(change.store.read_head()?)
+        })
     }
 
     /// When and why the bundle of this run was removed, if it was.
     pub fn run_collection(&self, run_id: &RunId) -> Result<Option<RunCollected>, ReadLedgerError> {
-        let Some((seq, time, body)) = collection(&self.connection, run_id)? else { return Ok(None) };
-        let unreadable = || ReadLedgerError::Entry { seq };
-        let collection: Collection = serde_json::from_str(&body).map_err(|_| unreadable())?;
-        let time = time.parse().map_err(|_| unreadable())?;
+        let Some(stored) = self.store.first_entry(run_id, EntryKind::EvidenceCollected)? else { return Ok(None) };
+        let unreadable = || ReadLedgerError::Entry { seq: stored.entry.seq };
+        let collection: Collection = serde_json::from_str(&stored.body).map_err(|_| unreadable())?;
+        let time = stored.entry.time.parse().map_err(|_| unreadable())?;
         Ok(Some(RunCollected { run_id: run_id.clone(), time, collection }))
     }
 
@@ -70,33 +58,32 @@ impl Ledger {
     }
 
     /// Shows every run, oldest first. One at a time: there may be very many.
-    pub fn runs_each(&self, mut show: impl FnMut(RunRow)) -> Result<(), ReadLedgerError> {
-        let mut statement =
-            self.connection.prepare(&format!("SELECT {} FROM runs ORDER BY started_at, seq", self.columns()))?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            show(from_row(row)?);
-        }
-        Ok(())
+    pub fn runs_each(&self, show: impl FnMut(RunRow)) -> Result<(), ReadLedgerError> {
+        Ok(self.store.each_run(show)?)
     }
 
     /// Runs that an entry speaks of which is not part of every run's life: something rests on them.
     pub fn runs_spoken_of(&self) -> Result<BTreeSet<String>, ReadLedgerError> {
-        let own: Vec<String> = EntryKind::of_role(KindRole::Life).map(|kind| format!("'{kind}'")).collect();
-        let own = own.join(", ");
-        let sql = format!("SELECT DISTINCT run_id FROM entries WHERE run_id IS NOT NULL AND kind NOT IN ({own})");
-        let mut statement = self.connection.prepare(&sql)?;
-        let runs = statement.query_map([], |row| row.get(0))?;
-        Ok(runs.collect::<Result<_, _>>()?)
+        let own: Vec<EntryKind> = EntryKind::of_role(KindRole::Life).collect();
+        Ok(self.store.runs_named_beside(&own)?)
     }
 }
 
-fn collection(connection: &rusqlite::Connection, run_id: &RunId) -> rusqlite::Result<Option<(u64, String, String)>> {
-    let sql = "SELECT seq, time, body FROM entries WHERE run_id = ?1 AND kind = ?2 ORDER BY seq LIMIT 1";
-    let mut statement = connection.prepare_cached(sql)?;
-    statement
-        .query_row([run_id.as_str(), EntryKind::EvidenceCollected.name()], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-        })
-        .optional()
+impl Change<'_> {
+    fn collect(&self, one: &RunCollected) -> Result<(), AppendEntryError> {
+        let run = self.started_run(&one.run_id)?;
+        match run.attestation_sha256 {
+            None => return Err(AppendEntryError::NotSealed { run_id: run.run_id }),
+            Some(recorded) if recorded != one.collection.attestation_sha256 => {
+                return Err(AppendEntryError::AlreadySealed { run_id: run.run_id, recorded });
+            }
+            Some(_) => {}
+        }
+        if run.collected_seq.is_none() {
+            let body = serde_json::to_value(&one.collection)?;
+            let position = self.push(EntryKind::EvidenceCollected, Some(&one.run_id), one.time, &body)?;
+            self.put_run(&run.collected(position.seq))?;
+        }
+        Ok(())
+    }
 }

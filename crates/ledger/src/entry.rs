@@ -1,13 +1,10 @@
-//! One entry of the chain: what its digest covers, and reading entries back.
+//! One entry of the chain, and what its digest covers.
 
-use contract::{Digest, RunId};
-use rusqlite::{Connection, OptionalExtension as _, Row};
+use contract::Digest;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::Ledger;
 use crate::kind::EntryKind;
-use crate::runs::{ReadLedgerError, typed};
 
 /// A place in the chain. Recorded elsewhere (in a signed statement), it pins every entry up to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -73,23 +70,6 @@ pub(crate) struct StoredEntry {
     pub(crate) body: String,
 }
 
-pub(crate) const COLUMNS: &str = "seq, time, kind, run_id, body, prev, hash";
-
-pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<StoredEntry> {
-    Ok(StoredEntry {
-        body: row.get(4)?,
-        entry: Entry {
-            seq: row.get(0)?,
-            time: row.get(1)?,
-            kind: row.get(2)?,
-            run_id: row.get(3)?,
-            body: Value::Null,
-            prev: row.get(5)?,
-            hash: row.get(6)?,
-        },
-    })
-}
-
 impl StoredEntry {
     pub(crate) fn hashed(&self) -> Hashed<'_> {
         let Entry { seq, time, kind, run_id, prev, .. } = &self.entry;
@@ -99,49 +79,6 @@ impl StoredEntry {
     pub(crate) fn parse(mut self) -> serde_json::Result<Entry> {
         self.entry.body = serde_json::from_str(&self.body)?;
         Ok(self.entry)
-    }
-}
-
-pub(crate) fn head(connection: &Connection) -> rusqlite::Result<Position> {
-    let mut statement = connection.prepare_cached("SELECT seq, hash FROM entries ORDER BY seq DESC LIMIT 1")?;
-    let mut rows = statement.query([])?;
-    match rows.next()? {
-        Some(row) => position_from_row(row),
-        None => Ok(Position::GENESIS),
-    }
-}
-
-pub(crate) fn position_from_row(row: &Row<'_>) -> rusqlite::Result<Position> {
-    Ok(Position { seq: row.get(0)?, hash: typed(row, 1, "hash")? })
-}
-
-impl Ledger {
-    /// The last entry's place; [`Position::GENESIS`] when there is none.
-    pub fn head(&self) -> Result<Position, ReadLedgerError> {
-        Ok(head(&self.connection)?)
-    }
-
-    /// The hash of the entry at this place, to be held against one recorded elsewhere; that of genesis before the first.
-    pub fn hash_at(&self, seq: u64) -> Result<Option<Digest>, ReadLedgerError> {
-        if seq == 0 {
-            return Ok(Some(Position::GENESIS.hash));
-        }
-        let mut statement = self.connection.prepare_cached("SELECT seq, hash FROM entries WHERE seq = ?1")?;
-        Ok(statement.query_row([seq], position_from_row).optional()?.map(|position| position.hash))
-    }
-
-    /// Every entry that names this run, in order.
-    pub fn run_entries(&self, run_id: &RunId) -> Result<Vec<Entry>, ReadLedgerError> {
-        let sql = format!("SELECT {COLUMNS} FROM entries WHERE run_id = ?1 ORDER BY seq");
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        let mut rows = statement.query([run_id.as_str()])?;
-        let mut entries = Vec::new();
-        while let Some(row) = rows.next()? {
-            let stored = from_row(row)?;
-            let seq = stored.entry.seq;
-            entries.push(stored.parse().map_err(|_| ReadLedgerError::Entry { seq })?);
-        }
-        Ok(entries)
     }
 }
 

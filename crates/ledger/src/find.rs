@@ -1,11 +1,11 @@
 //! Finding the run a person means: a full id, a unique beginning of one, its last part or the beginning of that, `@` for
 //! the newest governed run and `@-N` for the one N before it.
 
-use contract::RunId;
-use rusqlite::ToSql;
+use contract::{Purpose, RunId};
 
-use crate::Ledger;
-use crate::runs::{ReadLedgerError, RunRow};
+use crate::read::ReadLedgerError;
+use crate::runs::{RunMatch, RunRow};
+use crate::store::Ledger;
 
 /// Enough to tell a person what else they may have meant.
 const MANY: usize = 20;
@@ -31,40 +31,30 @@ impl Ledger {
         if reference.is_empty() {
             return Ok(Found::None);
         }
-        let exact = self.matching("run_id = ?1", &[&reference])?;
+        let matching = |wanted: RunMatch<'_>| self.store.matching_runs(&wanted, MANY);
+        let exact = matching(RunMatch::Id(reference))?;
         if !exact.is_empty() {
             return Ok(found(exact));
         }
-        let whole = self.matching("suffix = ?1", &[&reference])?;
+        let whole = matching(RunMatch::Suffix(reference))?;
         if !whole.is_empty() {
             return Ok(found(whole));
         }
-        let end = format!("{reference}\u{10FFFF}");
-        let mut runs = self.matching("run_id >= ?1 AND run_id < ?2", &[&reference, &end])?;
-        runs.extend(self.matching("suffix >= ?1 AND suffix < ?2", &[&reference, &end])?);
+        let mut runs = matching(RunMatch::IdStart(reference))?;
+        runs.extend(matching(RunMatch::SuffixStart(reference))?);
         Ok(found(runs))
     }
 
     /// Counts back over governed runs: a run that another is compared with and a summary of runs are not what a person means.
     /// Falls back on all runs where none is governed.
     fn run_back(&self, steps: u32) -> Result<Found, ReadLedgerError> {
-        let back = |of: &str| {
-            let sql =
-                format!("SELECT {} FROM runs{of} ORDER BY started_at DESC, seq DESC LIMIT 1 OFFSET ?1", self.columns());
-            self.rows(&sql, &[&steps])
+        let governed = self.store.run_back(Some(Purpose::Governed), steps)?;
+        let none = || self.store.matching_runs(&RunMatch::Purpose(Purpose::Governed), 1);
+        let run = match governed.is_none() && none()?.is_empty() {
+            true => self.store.run_back(None, steps)?,
+            false => governed,
         };
-        let governed = back(" WHERE purpose = 'governed'")?;
-        let none = || self.matching("purpose = 'governed'", &[]);
-        match governed.is_empty() && none()?.is_empty() {
-            true => Ok(found(back("")?)),
-            false => Ok(found(governed)),
-        }
-    }
-
-    fn matching(&self, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<RunRow>, ReadLedgerError> {
-        // No order asked for: sorting would read every match, and there may be as many as there are runs.
-        let sql = format!("SELECT {} FROM runs WHERE {condition} LIMIT {MANY}", self.columns());
-        self.rows(&sql, values)
+        Ok(run.map_or(Found::None, |run| Found::One(Box::new(run))))
     }
 }
 

@@ -55,6 +55,7 @@ kinds! {
     ApprovalRevoked "approval.revoked" Request "What was approved is approved no longer, for good.",
     ApprovalUsed "approval.used" Request "A run used the request up, in the transaction that starts its engine.",
     TrustChanged "trust.changed" Home "The keys or workspaces that count were changed.",
+    RecordSigned "record.signed" Home "A person signed a record.",
     LedgerContinued "ledger.continued" Home "The operator vouched for a copied or restored home.",
     HaltSet "halt.set" Home "The kill switch was set.",
     HaltLifted "halt.lifted" Home "The kill switch was lifted.",

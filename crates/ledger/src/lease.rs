@@ -5,11 +5,10 @@
 //! are renewed all the time and mean nothing once a run is sealed.
 
 use contract::{Digest, RunId, Stamp};
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use crate::Ledger;
-use crate::runs::{ReadLedgerError, RunRow, typed};
-use crate::schema::WITH_LEASES;
+use crate::read::ReadLedgerError;
+use crate::runs::RunRow;
+use crate::store::Ledger;
 use crate::write::AppendEntryError;
 
 /// The claim of an instance on a live run.
@@ -33,24 +32,18 @@ pub struct OpenRun {
 impl Ledger {
     /// Runs that were started and not sealed, oldest first.
     pub fn runs_open(&self) -> Result<Vec<OpenRun>, ReadLedgerError> {
-        let of_runs = format!("SELECT {} FROM runs WHERE status = 'running' ORDER BY started_at, seq", self.columns());
-        let rows = self.rows(&of_runs, &[])?;
+        let rows = self.store.open_runs()?;
         rows.into_iter().map(|row| Ok(OpenRun { lease: self.lease(&row.run_id)?, row })).collect()
     }
 
     /// The lease of a live run.
     pub fn lease(&self, run_id: &RunId) -> Result<Option<Lease>, ReadLedgerError> {
-        match self.version < WITH_LEASES {
-            true => Ok(None),
-            false => Ok(lease_of(&self.connection, run_id)?),
-        }
+        Ok(self.store.read_lease(run_id)?)
     }
 
     /// Prolongs a lease; false where it belongs to somebody else by now, or the run is sealed.
     pub fn lease_renewed(&self, run_id: &RunId, epoch: u64, until: Stamp) -> Result<bool, AppendEntryError> {
-        let sql = "UPDATE leases SET lease_until = ?1 WHERE run_id = ?2 AND epoch = ?3";
-        let changed = self.connection.execute(sql, params![until.to_string(), run_id.as_str(), epoch])?;
-        Ok(changed == 1)
+        self.store.change(|change| Ok(change.renew_lease(run_id, epoch, until)?))
     }
 
     /// Takes a live run over from another instance whose lease has lapsed; gives the new epoch, or `None` where it has not, or
@@ -62,34 +55,13 @@ impl Ledger {
         now: Stamp,
         until: Stamp,
     ) -> Result<Option<u64>, AppendEntryError> {
-        let transaction = self.begin()?;
-        let taken = match lease_of(&transaction, run_id)? {
+        self.store.change(|change| match change.store.read_lease(run_id)? {
             Some(lease) if lease.until <= now => {
-                put(&transaction, run_id, &Lease { owner, epoch: lease.epoch + 1, until })?;
-                Some(lease.epoch + 1)
+                let epoch = lease.epoch + 1;
+                change.put_lease(run_id, &Lease { owner, epoch, until })?;
+                Ok(Some(epoch))
             }
-            _ => None,
-        };
-        transaction.commit()?;
-        Ok(taken)
+            _ => Ok(None),
+        })
     }
-}
-
-pub(crate) fn put(connection: &Connection, run_id: &RunId, lease: &Lease) -> rusqlite::Result<()> {
-    let sql = "INSERT OR REPLACE INTO leases (run_id, owner, epoch, lease_until) VALUES (?1, ?2, ?3, ?4)";
-    let values = params![run_id.as_str(), lease.owner.to_string(), lease.epoch, lease.until.to_string()];
-    connection.prepare_cached(sql)?.execute(values).map(|_| ())
-}
-
-pub(crate) fn remove(connection: &Connection, run_id: &RunId) -> rusqlite::Result<()> {
-    connection.prepare_cached("DELETE FROM leases WHERE run_id = ?1")?.execute([run_id.as_str()]).map(|_| ())
-}
-
-pub(crate) fn lease_of(connection: &Connection, run_id: &RunId) -> rusqlite::Result<Option<Lease>> {
-    let sql = "SELECT owner, epoch, lease_until FROM leases WHERE run_id = ?1";
-    connection.prepare_cached(sql)?.query_row([run_id.as_str()], lease_from_row).optional()
-}
-
-fn lease_from_row(row: &Row<'_>) -> rusqlite::Result<Lease> {
-    Ok(Lease { owner: typed(row, 0, "owner")?, epoch: row.get(1)?, until: typed(row, 2, "lease_until")? })
 }

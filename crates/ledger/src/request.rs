@@ -4,16 +4,14 @@
 //! runs that start at the same instant, on any number of processes, use it once.
 
 use contract::{Digest, RunId, Stage, Stamp, TaskId};
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Ledger;
-use crate::entry::{self, Entry, Position};
+use crate::entry::{Entry, Position};
 use crate::kind::EntryKind;
-use crate::runs::{ReadLedgerError, typed, typed_or_null};
-use crate::schema::WITH_REQUESTS;
-use crate::write::{AppendEntryError, push};
+use crate::read::{ReadLedgerError, parse_entries};
+use crate::store::{Change, Ledger};
+use crate::write::AppendEntryError;
 
 /// Body of the entry that puts a plan up for approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +63,9 @@ pub struct RequestRow {
     pub revoked_seq: Option<u64>,
     pub used_seq: Option<u64>,
     pub used_by: Option<RunId>,
+    /// The entry by which time went back since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub void_seq: Option<u64>,
 }
 
 impl RequestRow {
@@ -81,6 +82,7 @@ impl RequestRow {
             revoked_seq: None,
             used_seq: None,
             used_by: None,
+            void_seq: None,
         }
     }
 
@@ -104,11 +106,12 @@ impl RequestRow {
             return Some(UnusableRequest::Used { by: run_id.clone() });
         }
         let closed = [
-            (self.denied_seq, UnusableRequest::Denied),
-            (self.revoked_seq, UnusableRequest::Revoked),
-            (self.held_seq, UnusableRequest::Held),
+            self.denied_seq.map(|_| UnusableRequest::Denied),
+            self.revoked_seq.map(|_| UnusableRequest::Revoked),
+            self.void_seq.map(|by| UnusableRequest::Void { by }),
+            self.held_seq.map(|_| UnusableRequest::Held),
         ];
-        closed.into_iter().find_map(|(seq, why)| seq.map(|_| why))
+        closed.into_iter().flatten().next()
     }
 }
 
@@ -123,6 +126,9 @@ pub enum UnusableRequest {
     Denied,
     #[error("it was revoked")]
     Revoked,
+    /// By this entry.
+    #[error("it is older than entry {by}, by which the ledger's time went back")]
+    Void { by: u64 },
     #[error("it is held")]
     Held,
     #[error("it expired at {at}")]
@@ -140,25 +146,18 @@ pub struct ApprovalUse {
     pub expires_at: Stamp,
 }
 
-/// The kinds of entries about requests, as the index of them has it.
-const KINDS: &str = "'approval.requested', 'approval.granted', 'approval.denied', 'approval.held', 'approval.released', \
-     'approval.revoked', 'approval.used'";
-
-const COLUMNS: &str =
-    "request, seq, task_id, stage, requested_at, grants, held_seq, denied_seq, revoked_seq, used_seq, used_by";
-
 impl Ledger {
     /// Puts a plan up for approval. Saying the same again changes nothing and gives the first entry's place.
     pub fn request_recorded(&self, time: Stamp, intent: &RequestIntent) -> Result<Position, AppendEntryError> {
         let body = serde_json::to_value(intent)?;
-        let transaction = self.begin()?;
-        if let Some(row) = get(&transaction, intent.request)? {
-            return Ok(crate::write::position_of(&transaction, Some(row.seq))?);
-        }
-        let position = push(&transaction, EntryKind::ApprovalRequested, None, time, &body)?;
-        put(&transaction, &RequestRow::requested(position.seq, time, intent.clone()))?;
-        transaction.commit()?;
-        Ok(position)
+        self.store.change(|change| {
+            if let Some(row) = change.store.read_request(intent.request)? {
+                return change.position_of(Some(row.seq));
+            }
+            let position = change.push(EntryKind::ApprovalRequested, None, time, &body)?;
+            change.put_request(&RequestRow::requested(position.seq, time, intent.clone()))?;
+            Ok(position)
+        })
     }
 
     /// Records a later step of a request, with `detail` of the caller's own. A request that was used, denied or revoked takes none.
@@ -169,91 +168,80 @@ impl Ledger {
         time: Stamp,
         detail: &Value,
     ) -> Result<Position, AppendEntryError> {
-        let transaction = self.begin()?;
-        let unusable = |why| AppendEntryError::RequestUnusable { request, why };
-        let row = get(&transaction, request)?.ok_or(unusable(UnusableRequest::Unknown))?;
-        match row.closed() {
-            None | Some(UnusableRequest::Held) => {}
-            Some(why) => return Err(unusable(why)),
-        }
         let body = body_of(request, detail);
-        let position = push(&transaction, step.kind(), None, time, &body)?;
-        put(&transaction, &row.stepped(step.kind(), position.seq, None))?;
-        transaction.commit()?;
-        Ok(position)
+        self.store.change(|change| {
+            let row = change.known_request(request)?;
+            match row.closed() {
+                None | Some(UnusableRequest::Held) => {}
+                Some(why) => return Err(AppendEntryError::RequestUnusable { request, why }),
+            }
+            let position = change.push(step.kind(), None, time, &body)?;
+            change.put_request(&row.stepped(step.kind(), position.seq, None))?;
+            Ok(position)
+        })
     }
 
     /// One request.
     pub fn request(&self, request: Digest) -> Result<Option<RequestRow>, ReadLedgerError> {
-        if self.version < WITH_REQUESTS {
-            return Ok(None);
-        }
-        Ok(get(&self.connection, request)?)
+        Ok(self.store.read_request(request)?)
     }
 
     /// Requests, newest first; those of one task where one is named.
     pub fn requests_recent(&self, task_id: Option<&TaskId>, limit: usize) -> Result<Vec<RequestRow>, ReadLedgerError> {
-        if self.version < WITH_REQUESTS {
-            return Ok(Vec::new());
-        }
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let sql = format!("SELECT {COLUMNS} FROM requests WHERE ?1 IS NULL OR task_id = ?1 ORDER BY seq DESC LIMIT ?2");
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        let rows = statement.query_map(params![task_id.map(TaskId::as_str), limit], from_row)?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        Ok(self.store.recent_requests(task_id, limit)?)
+    }
+
+    /// Requests that nobody used, denied or revoked, newest first, held ones among them; `before` is the number of an entry.
+    pub fn requests_undecided(&self, before: Option<u64>, limit: usize) -> Result<Vec<RequestRow>, ReadLedgerError> {
+        Ok(self.store.undecided_requests(before, limit)?)
+    }
+
+    /// The number of all requests.
+    pub fn requests_total(&self) -> Result<u64, ReadLedgerError> {
+        Ok(self.store.count_requests()?)
     }
 
     /// Every entry about this request, in order.
     pub fn request_entries(&self, request: Digest) -> Result<Vec<Entry>, ReadLedgerError> {
-        let sql = format!(
-            "SELECT {} FROM entries WHERE kind IN ({KINDS}) AND json_extract(body, '$.request') = ?1 ORDER BY seq",
-            entry::COLUMNS
-        );
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        let stored = statement.query_map([request.to_string()], entry::from_row)?;
-        stored
-            .map(|stored| {
-                let stored = stored?;
-                let seq = stored.entry.seq;
-                stored.parse().map_err(|_| ReadLedgerError::Entry { seq })
-            })
-            .collect()
-    }
-
-    /// The latest time that any entry has; `None` before the first.
-    pub fn latest_time(&self) -> Result<Option<Stamp>, ReadLedgerError> {
-        Ok(latest_time(&self.connection)?)
+        parse_entries(self.store.request_entries(request)?)
     }
 }
 
-/// Uses a request up, inside the transaction that records the start of a run's engine. The run is the key: the same run uses
-/// it again without effect.
-pub(crate) fn use_up(
-    transaction: &Connection,
-    used: &ApprovalUse,
-    run_id: &RunId,
-    time: Stamp,
-) -> Result<(), AppendEntryError> {
-    let unusable = |why| AppendEntryError::RequestUnusable { request: used.request, why };
-    let row = get(transaction, used.request)?.ok_or(unusable(UnusableRequest::Unknown))?;
-    if row.used_by.as_ref() == Some(run_id) {
-        return Ok(());
+impl ApprovalUse {
+    /// The reason why this run cannot use the request; `latest` is the time that the ledger has reached.
+    fn refusal(&self, row: &RequestRow, time: Stamp, latest: Option<Stamp>) -> Option<UnusableRequest> {
+        // A clock that was set back does not bring an approval back to life.
+        let now = latest.map_or(time, |latest| latest.max(time));
+        match row.closed() {
+            Some(why) => Some(why),
+            None if now >= self.expires_at => Some(UnusableRequest::Expired { at: self.expires_at }),
+            None if time < self.not_before => Some(UnusableRequest::NotYetValid { at: self.not_before }),
+            None => None,
+        }
     }
-    if let Some(why) = row.closed() {
-        return Err(unusable(why));
+}
+
+impl Change<'_> {
+    fn known_request(&self, request: Digest) -> Result<RequestRow, AppendEntryError> {
+        let row = self.store.read_request(request)?;
+        row.ok_or(AppendEntryError::RequestUnusable { request, why: UnusableRequest::Unknown })
     }
-    // A clock that was set back does not bring an approval back to life.
-    let now = latest_time(transaction)?.map_or(time, |latest| latest.max(time));
-    if now >= used.expires_at {
-        return Err(unusable(UnusableRequest::Expired { at: used.expires_at }));
+
+    /// Uses a request up, inside the change that records the start of a run's engine. The run is the key: the same run uses
+    /// it again without effect.
+    pub(crate) fn use_up(&self, used: &ApprovalUse, run_id: &RunId, time: Stamp) -> Result<(), AppendEntryError> {
+        let row = self.known_request(used.request)?;
+        if row.used_by.as_ref() == Some(run_id) {
+            return Ok(());
+        }
+        if let Some(why) = used.refusal(&row, time, self.store.latest_time()?) {
+            return Err(AppendEntryError::RequestUnusable { request: used.request, why });
+        }
+        let body = body_of(used.request, &Value::Null);
+        let position = self.push(EntryKind::ApprovalUsed, Some(run_id), time, &body)?;
+        self.put_request(&row.stepped(EntryKind::ApprovalUsed, position.seq, Some(run_id.clone())))?;
+        Ok(())
     }
-    if time < used.not_before {
-        return Err(unusable(UnusableRequest::NotYetValid { at: used.not_before }));
-    }
-    let body = body_of(used.request, &Value::Null);
-    let position = push(transaction, EntryKind::ApprovalUsed, Some(run_id), time, &body)?;
-    put(transaction, &row.stepped(EntryKind::ApprovalUsed, position.seq, Some(run_id.clone())))?;
-    Ok(())
 }
 
 /// The request that the body of an entry is about.
@@ -265,72 +253,5 @@ fn body_of(request: Digest, detail: &Value) -> Value {
     match detail {
         Value::Null => serde_json::json!({"request": request}),
         detail => serde_json::json!({"detail": detail, "request": request}),
-    }
-}
-
-fn latest_time(connection: &Connection) -> rusqlite::Result<Option<Stamp>> {
-    let sql = "SELECT time FROM entries ORDER BY time DESC LIMIT 1";
-    connection.prepare_cached(sql)?.query_row([], |row| typed(row, 0, "time")).optional()
-}
-
-fn get(connection: &Connection, request: Digest) -> rusqlite::Result<Option<RequestRow>> {
-    let sql = format!("SELECT {COLUMNS} FROM requests WHERE request = ?1");
-    connection.prepare_cached(&sql)?.query_row([request.to_string()], from_row).optional()
-}
-
-/// Every row, for the check of the whole ledger.
-pub(crate) fn each(connection: &Connection) -> rusqlite::Result<Vec<RequestRow>> {
-    let mut statement = connection.prepare(&format!("SELECT {COLUMNS} FROM requests ORDER BY seq"))?;
-    statement.query_map([], from_row)?.collect()
-}
-
-fn from_row(row: &Row<'_>) -> rusqlite::Result<RequestRow> {
-    let stage: u8 = row.get(3)?;
-    Ok(RequestRow {
-        request: typed(row, 0, "request")?,
-        seq: row.get(1)?,
-        task_id: typed(row, 2, "task_id")?,
-        stage: Stage::try_from(stage).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(3, stage.into()))?,
-        requested_at: typed(row, 4, "requested_at")?,
-        grants: row.get(5)?,
-        held_seq: row.get(6)?,
-        denied_seq: row.get(7)?,
-        revoked_seq: row.get(8)?,
-        used_seq: row.get(9)?,
-        used_by: typed_or_null(row, 10, "used_by")?,
-    })
-}
-
-fn put(connection: &Connection, row: &RequestRow) -> rusqlite::Result<()> {
-    let sql = format!(
-        "INSERT INTO requests ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
-         ON CONFLICT (request) DO UPDATE SET grants = ?6, held_seq = ?7, denied_seq = ?8, revoked_seq = ?9, used_seq = ?10,
-         used_by = ?11"
-    );
-    let values = params![
-        row.request.to_string(),
-        row.seq,
-        row.task_id.as_str(),
-        row.stage.number(),
-        row.requested_at.to_string(),
-        row.grants,
-        row.held_seq,
-        row.denied_seq,
-        row.revoked_seq,
-        row.used_seq,
-        row.used_by.as_ref().map(RunId::as_str),
-    ];
-    connection.prepare_cached(&sql)?.execute(values).map(|_| ())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::kind::KindRole;
-
-    #[test]
-    fn the_index_of_requests_knows_every_kind_of_entry_about_them() {
-        let names: Vec<String> = EntryKind::of_role(KindRole::Request).map(|kind| format!("'{kind}'")).collect();
-        assert_eq!(KINDS, names.join(", "));
     }
 }

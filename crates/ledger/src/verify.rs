@@ -1,25 +1,19 @@
 //! Checking a ledger: the chain is computed again from the first entry, and so is every row of `runs` and of `requests`.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use contract::{Digest, RunId};
-use rusqlite::{Transaction, TransactionBehavior};
 use serde::Serialize;
 
-use crate::Ledger;
 use crate::collect::Collection;
-use crate::entry::{self, Entry, Position, StoredEntry};
+use crate::entry::{Entry, Position, StoredEntry};
 use crate::kind::{EntryKind, KindRole};
-use crate::request::{self, RequestIntent, RequestRow, UnusableRequest, request_of};
-use crate::runs::{self, ReadLedgerError, RunRow};
-use crate::schema::WITH_REQUESTS;
-use crate::write::{RunIntent, RunSeal};
-
-/// As much as SQLite is asked to tell of a damaged file.
-const MOST_TOLD: u32 = 20;
-
-/// The column of `suffix` in a row of `runs`, which is no part of [`RunRow`].
-const SUFFIX: usize = 2;
+use crate::read::ReadLedgerError;
+use crate::request::{RequestIntent, RequestRow, UnusableRequest, request_of};
+use crate::runs::{RunIntent, RunRow, RunSeal};
+use crate::store::Ledger;
+use crate::time_base::sets_time_back;
 
 /// What checking found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -46,80 +40,19 @@ impl Ledger {
     /// Reads the whole ledger as of one moment. A cut tail shows only against a [`Position`] recorded elsewhere, or
     /// where rows of `runs` speak of entries that are gone.
     pub fn verify(&self) -> Result<LedgerCheck, ReadLedgerError> {
-        let snapshot = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)?;
         let mut replay = Replay::new();
-        let sql = format!("SELECT {} FROM entries ORDER BY seq", entry::COLUMNS);
-        let mut statement = snapshot.prepare(&sql)?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            match entry::from_row(row) {
-                Ok(stored) => replay.take(stored),
-                Err(error) => replay.skip(row.get(0)?, &error),
-            }
-        }
-        self.compare_runs(&mut replay)?;
-        self.compare_requests(&mut replay)?;
-        self.check_indexes(&mut replay)?;
+        self.store.tell_replay(&mut replay)?;
         Ok(LedgerCheck { entries: replay.entries, problems: replay.problems, head: replay.head })
-    }
-
-    /// Entries and rows were read in order; what finds one of them by name is looked at by SQLite itself.
-    fn check_indexes(&self, replay: &mut Replay) -> Result<(), ReadLedgerError> {
-        let mut statement = self.connection.prepare(&format!("PRAGMA integrity_check({MOST_TOLD})"))?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let said: String = row.get(0)?;
-            if said != "ok" {
-                replay.problem(replay.head.seq, format!("the file is damaged: {said}"));
-            }
-        }
-        Ok(())
-    }
-
-    fn compare_requests(&self, replay: &mut Replay) -> Result<(), ReadLedgerError> {
-        if self.version < WITH_REQUESTS {
-            return Ok(());
-        }
-        let mut told = std::mem::take(&mut replay.requests);
-        for row in request::each(&self.connection)? {
-            if told.remove(&row.request).as_ref() != Some(&row) {
-                replay.problem(row.seq, format!("the row of request {} is not what the entries say", row.request));
-            }
-        }
-        for (request, row) in told {
-            replay.problem(row.seq, format!("request {request} has no row in requests"));
-        }
-        Ok(())
-    }
-
-    fn compare_runs(&self, replay: &mut Replay) -> Result<(), ReadLedgerError> {
-        let total = runs::total(&self.connection)?;
-        let expected = replay.runs.len();
-        if usize::try_from(total).ok() != Some(expected) {
-            replay.problem(replay.head.seq, format!("the counter says {total} runs, the entries say {expected}"));
-        }
-        let sql = format!("SELECT {} FROM runs ORDER BY seq", self.columns());
-        let mut statement = self.connection.prepare(&sql)?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let seq = row.get(0)?;
-            let suffix: Option<String> = row.get(SUFFIX).ok();
-            match runs::from_row(row) {
-                Ok(run) => replay.compare(&run, suffix.as_deref()),
-                Err(error) => replay.problem(seq, format!("the row in runs cannot be read: {error}")),
-            }
-        }
-        replay.missing_rows();
-        Ok(())
     }
 }
 
-/// The state of a ledger as its entries tell it.
-struct Replay {
+/// The state of a ledger as its entries tell it. A store tells it every entry in order, then the rows that it keeps of them.
+pub(crate) struct Replay {
     entries: u64,
     head: Position,
     runs: BTreeMap<RunId, RunRow>,
     requests: BTreeMap<Digest, RequestRow>,
+    time_base: u64,
     /// The hash of the last entry as it stands there, which need not be a digest.
     last: String,
     seen: u64,
@@ -127,29 +60,46 @@ struct Replay {
 }
 
 impl Replay {
-    fn new() -> Replay {
+    pub(crate) fn new() -> Replay {
         Replay {
             entries: 0,
             head: Position::GENESIS,
             last: Digest::ZERO.to_string(),
             runs: BTreeMap::new(),
             requests: BTreeMap::new(),
+            time_base: 0,
             seen: 0,
             problems: Vec::new(),
         }
     }
 
-    fn problem(&mut self, seq: u64, what: impl Into<String>) {
+    pub(crate) fn first_problem(&self) -> Option<&LedgerProblem> {
+        self.problems.first()
+    }
+
+    /// Rows of runs as the entries tell them.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = &RunRow> {
+        self.runs.values()
+    }
+
+    /// Rows of requests as the entries tell them.
+    pub(crate) fn requests(&self) -> impl Iterator<Item = &RequestRow> {
+        self.requests.values()
+    }
+
+    pub(crate) fn problem(&mut self, seq: u64, what: impl Into<String>) {
         self.problems.push(LedgerProblem { seq, what: what.into() });
     }
 
-    fn skip(&mut self, seq: u64, error: &rusqlite::Error) {
+    /// Passes over an entry that the store cannot read.
+    pub(crate) fn skip(&mut self, seq: u64, error: &dyn Display) {
         self.entries += 1;
         self.head.seq = seq;
         self.problem(seq, format!("the entry cannot be read: {error}"));
     }
 
-    fn take(&mut self, stored: StoredEntry) {
+    /// Takes the next entry.
+    pub(crate) fn take(&mut self, stored: StoredEntry) {
         let seq = stored.entry.seq;
         self.entries += 1;
         self.check_place(&stored.entry);
@@ -183,8 +133,10 @@ impl Replay {
             EntryKind::RunStarted => self.project_started(entry),
             EntryKind::EvidenceSealed => self.project_sealed(entry),
             EntryKind::EvidenceCollected => self.project_collected(entry),
+            EntryKind::OutcomeRecorded => self.project_outcome(entry),
             EntryKind::ApprovalRequested => self.project_requested(entry),
             kind if kind.role() == KindRole::Request => self.project_request_step(kind, entry),
+            kind if sets_time_back(kind, &entry.body) => self.project_time_base(entry.seq),
             _ => return,
         };
         if done.is_none() {
@@ -210,10 +162,23 @@ impl Replay {
         Some(())
     }
 
-    fn project_collected(&self, entry: Entry) -> Option<()> {
+    fn project_collected(&mut self, entry: Entry) -> Option<()> {
         let collection: Collection = serde_json::from_value(entry.body).ok()?;
-        let run = self.runs.get(&RunId::try_from(entry.run_id?).ok()?)?;
-        (run.attestation_sha256 == Some(collection.attestation_sha256)).then_some(())
+        let run = self.runs.get_mut(&RunId::try_from(entry.run_id?).ok()?)?;
+        if run.attestation_sha256 != Some(collection.attestation_sha256) {
+            return None;
+        }
+        *run = run.clone().collected(entry.seq);
+        Some(())
+    }
+
+    /// An outcome of a run of another ledger is a statement and no more.
+    fn project_outcome(&mut self, entry: Entry) -> Option<()> {
+        let run_id = entry.run_id.and_then(|run_id| RunId::try_from(run_id).ok());
+        if let Some(run) = run_id.and_then(|run_id| self.runs.get_mut(&run_id)) {
+            *run = run.clone().answered(entry.seq, &entry.body);
+        }
+        Some(())
     }
 
     fn project_requested(&mut self, entry: Entry) -> Option<()> {
@@ -232,7 +197,31 @@ impl Replay {
         fits.then_some(())
     }
 
-    fn compare(&mut self, row: &RunRow, suffix: Option<&str>) {
+    /// Every request from before is void.
+    fn project_time_base(&mut self, seq: u64) -> Option<()> {
+        self.time_base = seq;
+        self.requests.values_mut().for_each(|row| row.void_seq = Some(seq));
+        Some(())
+    }
+
+    /// Compares the entry by which the store says that time went back.
+    pub(crate) fn compare_time_base(&mut self, found: u64) {
+        let expected = self.time_base;
+        if found != expected {
+            self.problem(expected, format!("time is counted from entry {found}, the entries say from {expected}"));
+        }
+    }
+
+    /// Compares what the store counts.
+    pub(crate) fn compare_total(&mut self, total: u64) {
+        let expected = self.runs.len();
+        if usize::try_from(total).ok() != Some(expected) {
+            self.problem(self.head.seq, format!("the counter says {total} runs, the entries say {expected}"));
+        }
+    }
+
+    /// Compares one row of a run; `suffix` is what finds it by the end of its id.
+    pub(crate) fn compare_run(&mut self, row: &RunRow, suffix: Option<&str>) {
         let Some(run) = self.runs.get(&row.run_id) else {
             return self.problem(row.seq, format!("runs has {}, which no entry started", row.run_id));
         };
@@ -242,10 +231,29 @@ impl Replay {
         }
     }
 
-    fn missing_rows(&mut self) {
+    /// Tells of runs that were never compared, once all rows were.
+    pub(crate) fn miss_runs(&mut self) {
         let missing = u64::try_from(self.runs.len()).unwrap_or(u64::MAX).saturating_sub(self.seen);
         if missing > 0 {
             self.problem(self.head.seq, format!("{missing} runs have no row in runs"));
         }
+    }
+
+    /// Compares every row of a request.
+    pub(crate) fn compare_requests(&mut self, rows: &[RequestRow]) {
+        let mut told = std::mem::take(&mut self.requests);
+        for row in rows {
+            if told.remove(&row.request).as_ref() != Some(row) {
+                self.problem(row.seq, format!("the row of request {} is not what the entries say", row.request));
+            }
+        }
+        for (request, row) in told {
+            self.problem(row.seq, format!("request {request} has no row in requests"));
+        }
+    }
+
+    /// Notes what the database says of its own damage.
+    pub(crate) fn note_damage(&mut self, said: &str) {
+        self.problem(self.head.seq, format!("the file is damaged: {said}"));
     }
 }

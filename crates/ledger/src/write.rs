@@ -1,18 +1,19 @@
-//! Appending: every write is one immediate transaction, so that the head an entry is chained to is still the head when it
+//! Appending: every write is one change of the store, so that the head an entry is chained to is still the head when it
 //! is committed, and an entry and its row in `runs` are there together or not at all.
 
-use contract::{Digest, Purpose, Reason, RunId, Stage, Stamp, Status, TaskId};
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
-use serde::{Deserialize, Serialize};
+use std::error::Error;
+
+use contract::{Digest, RunId, Stamp};
 use serde_json::Value;
 
-use crate::Ledger;
-use crate::entry::{Hashed, Position, head, position_from_row};
+use crate::entry::{Hashed, Position};
+use crate::fault::{FaultKind, StoreFault};
 use crate::kind::{EntryKind, KindRole};
-use crate::lease::{self, Lease};
-use crate::open::is_busy;
-use crate::request::{self, ApprovalUse, UnusableRequest};
-use crate::runs::{self, RunRow};
+use crate::lease::Lease;
+use crate::request::{ApprovalUse, UnusableRequest};
+use crate::runs::{RunIntent, RunRow, RunSeal};
+use crate::store::{Change, Ledger};
+use crate::time_base::sets_time_back;
 
 /// A run that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,21 +23,6 @@ pub struct RunStarted {
     /// The end of the owner's first lease.
     pub lease_until: Option<Stamp>,
     pub intent: RunIntent,
-}
-
-/// The body of its entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunIntent {
-    pub task_id: TaskId,
-    pub engine: String,
-    pub stage: Stage,
-    pub purpose: Purpose,
-    /// The instance that runs it; older programs named none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner: Option<Digest>,
-    /// What recovery needs to account for the run should it die: the caller's own.
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub detail: Value,
 }
 
 /// A run whose bundle is in its final place.
@@ -50,23 +36,6 @@ pub struct RunSealed {
     pub seal: RunSeal,
 }
 
-/// The body of its entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunSeal {
-    pub status: Status,
-    pub finished_at: Stamp,
-    pub duration_ms: u64,
-    pub reasons: Vec<Reason>,
-    pub tests_passed: Option<u64>,
-    pub tests_executed: Option<u64>,
-    pub attestation_sha256: Digest,
-    /// Relative to the home folder of the instance that sealed it.
-    pub bundle: String,
-    /// That instance, where another started the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner: Option<Digest>,
-}
-
 impl Ledger {
     /// Appends an entry of a kind that has no method of its own.
     pub fn append(
@@ -76,30 +45,35 @@ impl Ledger {
         time: Stamp,
         body: &Value,
     ) -> Result<Position, AppendEntryError> {
-        if matches!(kind.role(), KindRole::Life | KindRole::Request) {
+        if matches!(kind.role(), KindRole::Life | KindRole::Request) || sets_time_back(kind, body) {
             return Err(AppendEntryError::ReservedKind { kind });
         }
-        let transaction = self.begin()?;
-        let position = push(&transaction, kind, run_id, time, body)?;
-        transaction.commit()?;
-        Ok(position)
+        self.store.change(|change| {
+            let position = change.push(kind, run_id, time, body)?;
+            if kind == EntryKind::OutcomeRecorded
+                && let Some(run) = run_id.map(|run_id| change.store.read_run(run_id)).transpose()?.flatten()
+            {
+                change.put_run(&run.answered(position.seq, body))?;
+            }
+            Ok(position)
+        })
     }
 
     /// Records a run that is about to begin. Its place in the chain is what the run's evidence is tied to.
     pub fn run_started(&self, run: &RunStarted) -> Result<Position, AppendEntryError> {
         let body = serde_json::to_value(&run.intent)?;
-        let transaction = self.begin()?;
-        if runs::get(&transaction, &run.run_id)?.is_some() {
-            return Err(AppendEntryError::AlreadyStarted { run_id: run.run_id.clone() });
-        }
-        let position = push(&transaction, EntryKind::RunStarted, Some(&run.run_id), run.time, &body)?;
-        runs::put(&transaction, &RunRow::started(position.seq, &run.run_id, run.time, &run.intent))?;
-        if let (Some(owner), Some(until)) = (run.intent.owner, run.lease_until) {
-            lease::put(&transaction, &run.run_id, &Lease { owner, epoch: FIRST_EPOCH, until })?;
-        }
-        transaction.execute("UPDATE counters SET value = value + 1 WHERE name = 'runs'", [])?;
-        transaction.commit()?;
-        Ok(position)
+        self.store.change(|change| {
+            if change.store.read_run(&run.run_id)?.is_some() {
+                return Err(AppendEntryError::AlreadyStarted { run_id: run.run_id.clone() });
+            }
+            let position = change.push(EntryKind::RunStarted, Some(&run.run_id), run.time, &body)?;
+            change.put_run(&RunRow::started(position.seq, &run.run_id, run.time, &run.intent))?;
+            if let (Some(owner), Some(until)) = (run.intent.owner, run.lease_until) {
+                change.put_lease(&run.run_id, &Lease { owner, epoch: FIRST_EPOCH, until })?;
+            }
+            change.count_run()?;
+            Ok(position)
+        })
     }
 
     /// Records, before it happens, that the engine process is started; where the run rests on an approval, that is used up in the
@@ -111,74 +85,72 @@ impl Ledger {
         body: &Value,
         approval: Option<&ApprovalUse>,
     ) -> Result<Position, AppendEntryError> {
-        let transaction = self.begin()?;
-        let run = started_run(&transaction, run_id)?;
-        if let Some(recorded) = run.attestation_sha256 {
-            return Err(AppendEntryError::AlreadySealed { run_id: run.run_id, recorded });
-        }
-        if let Some(used) = approval {
-            request::use_up(&transaction, used, run_id, time)?;
-        }
-        let position = push(&transaction, EntryKind::EngineStarting, Some(run_id), time, body)?;
-        transaction.commit()?;
-        Ok(position)
+        self.store.change(|change| {
+            let run = change.started_run(run_id)?;
+            if let Some(recorded) = run.attestation_sha256 {
+                return Err(AppendEntryError::AlreadySealed { run_id: run.run_id, recorded });
+            }
+            if let Some(used) = approval {
+                change.use_up(used, run_id, time)?;
+            }
+            change.push(EntryKind::EngineStarting, Some(run_id), time, body)
+        })
     }
 
     /// Records a sealed bundle. Saying the same again changes nothing and gives the first entry's place.
     pub fn run_sealed(&self, sealed: &RunSealed) -> Result<Position, AppendEntryError> {
         let body = serde_json::to_value(&sealed.seal)?;
-        let transaction = self.begin()?;
-        let run = started_run(&transaction, &sealed.run_id)?;
-        if let Some(recorded) = run.attestation_sha256 {
-            if recorded != sealed.seal.attestation_sha256 {
-                return Err(AppendEntryError::AlreadySealed { run_id: run.run_id, recorded });
+        self.store.change(|change| {
+            let run = change.started_run(&sealed.run_id)?;
+            if let Some(recorded) = run.attestation_sha256 {
+                if recorded != sealed.seal.attestation_sha256 {
+                    return Err(AppendEntryError::AlreadySealed { run_id: run.run_id, recorded });
+                }
+                return change.position_of(run.sealed_seq);
             }
-            return Ok(position_of(&transaction, run.sealed_seq)?);
-        }
-        if let (Some(epoch), Some(held)) = (sealed.epoch, lease::lease_of(&transaction, &run.run_id)?)
-            && epoch != held.epoch
-        {
-            return Err(AppendEntryError::LeaseLost { run_id: run.run_id, epoch, held: held.epoch });
-        }
-        let position = push(&transaction, EntryKind::EvidenceSealed, Some(&run.run_id), sealed.time, &body)?;
-        lease::remove(&transaction, &run.run_id)?;
-        runs::put(&transaction, &run.sealed(position.seq, &sealed.seal))?;
-        transaction.commit()?;
-        Ok(position)
-    }
-
-    pub(crate) fn begin(&self) -> rusqlite::Result<Transaction<'_>> {
-        Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
+            if let (Some(epoch), Some(held)) = (sealed.epoch, change.store.read_lease(&run.run_id)?)
+                && epoch != held.epoch
+            {
+                return Err(AppendEntryError::LeaseLost { run_id: run.run_id, epoch, held: held.epoch });
+            }
+            let position = change.push(EntryKind::EvidenceSealed, Some(&run.run_id), sealed.time, &body)?;
+            change.remove_lease(&run.run_id)?;
+            change.put_run(&run.sealed(position.seq, &sealed.seal))?;
+            Ok(position)
+        })
     }
 }
 
-pub(crate) fn push(
-    transaction: &Connection,
-    kind: EntryKind,
-    run_id: Option<&RunId>,
-    time: Stamp,
-    body: &Value,
-) -> Result<Position, AppendEntryError> {
-    let last = head(transaction)?;
-    let seq = last.seq + 1;
-    let (prev, time, kind) = (last.hash.to_string(), time.to_string(), kind.name());
-    let run_id = run_id.map(RunId::as_str);
-    let body = serde_json_canonicalizer::to_string(body)?;
-    let hash = Hashed { seq, time: &time, kind, run_id, body: &body, prev: &prev }.hash()?;
-    transaction
-        .prepare_cached(
-            "INSERT INTO entries (seq, time, kind, run_id, body, prev, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )?
-        .execute(params![seq, time, kind, run_id, body, prev, hash.to_string()])?;
-    Ok(Position { seq, hash })
-}
+impl Change<'_> {
+    /// Appends an entry, chained to the head.
+    pub(crate) fn push(
+        &self,
+        kind: EntryKind,
+        run_id: Option<&RunId>,
+        time: Stamp,
+        body: &Value,
+    ) -> Result<Position, AppendEntryError> {
+        let last = self.store.read_head()?;
+        let seq = last.seq + 1;
+        let (prev, time, kind) = (last.hash.to_string(), time.to_string(), kind.name());
+        let run_id = run_id.map(RunId::as_str);
+        let body = serde_json_canonicalizer::to_string(body)?;
+        let hashed = Hashed { seq, time: &time, kind, run_id, body: &body, prev: &prev };
+        let hash = hashed.hash()?;
+        self.insert_entry(&hashed, hash)?;
+        Ok(Position { seq, hash })
+    }
 
-pub(crate) fn started_run(transaction: &Connection, run_id: &RunId) -> Result<RunRow, AppendEntryError> {
-    runs::get(transaction, run_id)?.ok_or_else(|| AppendEntryError::NotStarted { run_id: run_id.to_owned() })
-}
+    pub(crate) fn started_run(&self, run_id: &RunId) -> Result<RunRow, AppendEntryError> {
+        let run = self.store.read_run(run_id)?;
+        run.ok_or_else(|| AppendEntryError::NotStarted { run_id: run_id.to_owned() })
+    }
 
-pub(crate) fn position_of(transaction: &Connection, seq: Option<u64>) -> rusqlite::Result<Position> {
-    transaction.query_row("SELECT seq, hash FROM entries WHERE seq = ?1", [seq], position_from_row)
+    /// The place of the entry that a row names.
+    pub(crate) fn position_of(&self, seq: Option<u64>) -> Result<Position, AppendEntryError> {
+        let position = seq.map(|seq| self.store.read_position(seq)).transpose()?.flatten();
+        Ok(position.ok_or_else(StoreFault::no_entry)?)
+    }
 }
 
 /// The epoch of the instance that starts a run.
@@ -210,6 +182,12 @@ pub enum AppendEntryError {
         #[source]
         why: UnusableRequest,
     },
+    /// Time goes back only where an entry is dated ahead.
+    #[error("no entry of the ledger is dated after {now}")]
+    TimeNotAhead { latest: Option<Stamp>, now: Stamp },
+    /// An entry does not hold, so that nothing can be made of the entries.
+    #[error("the chain does not hold at entry {seq}: {what}")]
+    BrokenChain { seq: u64, what: String },
     /// The body has no canonical form.
     #[error("cannot write a ledger entry as canonical JSON: {0}")]
     Body(#[from] serde_json::Error),
@@ -222,17 +200,18 @@ pub enum AppendEntryError {
     /// The ledger was opened to look only, or may no longer be written.
     #[error("cannot append to the ledger: it is read-only")]
     ReadOnly,
+    /// The database failed, by its own word.
     #[error("cannot append to the ledger: {0}")]
-    Sqlite(#[source] rusqlite::Error),
+    Store(#[source] Box<dyn Error + Send + Sync>),
 }
 
-impl From<rusqlite::Error> for AppendEntryError {
-    fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error_code() {
-            _ if is_busy(&error) => Self::Busy,
-            Some(ErrorCode::DiskFull) => Self::Full,
-            Some(ErrorCode::ReadOnly) => Self::ReadOnly,
-            _ => Self::Sqlite(error),
+impl From<StoreFault> for AppendEntryError {
+    fn from(fault: StoreFault) -> Self {
+        match fault.kind {
+            FaultKind::Busy => Self::Busy,
+            FaultKind::Full => Self::Full,
+            FaultKind::ReadOnly => Self::ReadOnly,
+            FaultKind::Other => Self::Store(fault.cause),
         }
     }
 }

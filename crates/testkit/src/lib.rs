@@ -25,7 +25,9 @@ pub use collected::{COLLECTED_BUNDLE, COLLECTED_KEY, collected_bundles};
 pub use draft::fill_in;
 pub use lasting::{lasting_copy, lasting_dir};
 pub use outcome::{outcome, outcome_of};
-pub use process::{MARKER, end_marked, git, left_running, left_within, program, run_git, wait_for, work_areas};
+pub use process::{
+    MARKER, end_marked, git, left_running, left_within, program, run_git, unfinished_git_files, wait_for, work_areas,
+};
 pub use rows::each_row;
 pub use skip::{not_here, python, skip};
 pub use tamper::Forger;

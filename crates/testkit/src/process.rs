@@ -38,6 +38,21 @@ pub fn git<S: AsRef<OsStr>>(dir: &Path, args: impl IntoIterator<Item = S>) -> St
     String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
+/// Everything of a git directory that is neither whole nor somebody's.
+pub fn unfinished_git_files(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a git directory").flatten() {
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        if name.ends_with(".lock") || name.starts_with("tmp_") || name.starts_with(".cto") {
+            found.push(path.display().to_string());
+        }
+        if path.is_dir() {
+            found.extend(unfinished_git_files(&path));
+        }
+    }
+    found
+}
+
 /// Asks until there is an answer. Fails only when something is stuck.
 pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();

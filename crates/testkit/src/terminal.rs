@@ -2,12 +2,14 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
-use std::process::Child;
+use std::process::{Child, Command};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use rustix::fs::{Mode, OFlags};
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
@@ -28,7 +30,10 @@ pub struct Shown {
 #[derive(Debug)]
 pub struct Showing {
     child: Child,
-    bytes: JoinHandle<Vec<u8>>,
+    /// Everything that was shown until now.
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reader: JoinHandle<()>,
+    keyboard: File,
 }
 
 impl Showing {
@@ -38,9 +43,27 @@ impl Showing {
 
     /// Waits for its end.
     pub fn finish(mut self) -> Shown {
-        let bytes = self.bytes.join().expect("what was shown");
+        self.reader.join().expect("the end of the terminal");
         let code = self.child.wait().expect("the binary ends").code().unwrap_or(-1);
+        let bytes = std::mem::take(&mut *self.bytes.lock().expect("what was shown"));
         Shown { code, bytes }
+    }
+
+    /// Waits until this was shown so many times.
+    pub fn wait_for_text(&self, text: &str, times: usize) {
+        let shown = || String::from_utf8_lossy(&self.bytes.lock().expect("what was shown")).matches(text).count();
+        crate::wait_for(text, || (shown() >= times).then_some(()));
+    }
+
+    /// Types, as a person does; what a control character means is the terminal's to say.
+    pub fn type_text(&mut self, text: &str) {
+        self.keyboard.write_all(text.as_bytes()).expect("a keyboard");
+    }
+
+    /// Sends SIGINT to the command alone.
+    pub fn interrupt(&self) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("its number");
+        kill_process(pid, Signal::INT).expect("a signal");
     }
 }
 
@@ -50,31 +73,52 @@ impl World {
         self.start_on_terminal(args).finish()
     }
 
-    /// Starts the binary on a terminal, which somebody looks at all the time.
+    /// Runs the binary to its end on a terminal of this many columns.
+    pub fn on_terminal_of<S: AsRef<OsStr>>(&self, columns: u16, args: impl IntoIterator<Item = S>) -> Shown {
+        show_command(self.command(args), Winsize { ws_col: columns, ..SIZE }, false).finish()
+    }
+
+    /// Starts the binary on a terminal, which somebody looks at all the time and nobody types at.
     pub fn start_on_terminal<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Showing {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
-        grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal of ours");
-        tcsetwinsize(&master, SIZE).expect("a size");
-        let name = ptsname(&master, Vec::new()).expect("a name");
-        let slave = rustix::fs::open(&*name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty());
-        let slave: OwnedFd = slave.expect("the other end");
-        let mut command = self.command(args);
-        command.stdout(slave.try_clone().expect("a descriptor")).stderr(slave);
-        let child = command.spawn().expect("the binary starts");
-        // Our own copies of the other end must go, or the terminal never ends.
-        drop(command);
-        let bytes = thread::spawn(move || read(File::from(master)));
-        Showing { child, bytes }
+        show_command(self.command(args), SIZE, false)
+    }
+
+    /// The same, at a terminal that somebody types at.
+    pub fn start_at_terminal<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Showing {
+        show_command(self.command(args), SIZE, true)
     }
 }
 
-/// A terminal that nobody has open any more ends with an error.
-fn read(mut master: File) -> Vec<u8> {
-    let (mut bytes, mut buffer) = (Vec::new(), [0; 4096]);
-    while let Ok(count @ 1..) = master.read(&mut buffer) {
-        bytes.extend_from_slice(&buffer[..count]);
+fn show_command(mut command: Command, size: Winsize, typed_at: bool) -> Showing {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
+    grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal of ours");
+    tcsetwinsize(&master, size).expect("a size");
+    let name = ptsname(&master, Vec::new()).expect("a name");
+    let slave = rustix::fs::open(&*name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty());
+    let slave: OwnedFd = slave.expect("the other end");
+    if typed_at {
+        command.stdin(slave.try_clone().expect("a descriptor"));
     }
-    bytes
+    command.stdout(slave.try_clone().expect("a descriptor")).stderr(slave);
+    let child = command.spawn().expect("the binary starts");
+    // Our own copies of the other end must go, or the terminal never ends.
+    drop(command);
+    let master = File::from(master);
+    let keyboard = master.try_clone().expect("a descriptor");
+    let bytes = Arc::default();
+    let reader = thread::spawn({
+        let bytes = Arc::clone(&bytes);
+        move || read(master, &bytes)
+    });
+    Showing { child, bytes, reader, keyboard }
+}
+
+/// A terminal that nobody has open any more ends with an error.
+fn read(mut master: File, bytes: &Mutex<Vec<u8>>) {
+    let mut buffer = [0; 4096];
+    while let Ok(count @ 1..) = master.read(&mut buffer) {
+        bytes.lock().expect("what was shown").extend_from_slice(&buffer[..count]);
+    }
 }
 
 impl Shown {

@@ -220,6 +220,14 @@ impl World {
         Ran::from(self.command(args).output().expect("the binary starts"))
     }
 
+    /// Recovers what was killed, once nothing of it is alive: a process that it was about to start holds its lock for a moment.
+    pub fn recover_killed(&self) -> serde_json::Value {
+        crate::wait_for("the processes of what was killed", || {
+            let recovered = self.cto(["recover", "--json"]).expect(0).json();
+            (recovered["alive"] == serde_json::json!([])).then_some(recovered)
+        })
+    }
+
     /// Starts the binary with its output kept.
     pub fn start<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Child {
         self.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts")

@@ -13,6 +13,9 @@ pub enum SourceProblem {
     Bare,
     #[error("its .git file points to a repository that does not point back (only linked worktrees are followed)")]
     GitFilePointsElsewhere,
+    /// As of a submodule, or after `git init --separate-git-dir`.
+    #[error("its .git file points to a git directory of its own elsewhere, as a submodule's does")]
+    GitDirElsewhere,
     #[error("{0} is a symbolic link")]
     SymlinkInside(&'static str),
     /// A socket, device or pipe where git would open a file and wait.
@@ -64,6 +67,7 @@ impl SourceProblem {
             Self::NotARepository => "name the top of a work tree with --repo DIR: git rev-parse --show-toplevel",
             Self::Bare => "git clone REPOSITORY DIR     then --repo DIR",
             Self::GitFilePointsElsewhere => "git worktree repair     (in the repository it belongs to)",
+            Self::GitDirElsewhere => "git clone . DIR     (in it), then name DIR",
             Self::SymlinkInside(_) => "git clone --no-hardlinks . DIR     then --repo DIR",
             Self::SpecialFile(_) => "remove it, then: git status     (in the repository)",
             Self::Reftable => "git refs migrate --ref-format=files     (in the repository)",

@@ -6,8 +6,11 @@
 mod compare;
 mod cursor;
 mod find;
+mod key_use;
 mod ladder;
 mod live;
+mod outcome;
+mod requests;
 mod run;
 mod runs;
 mod spend;
@@ -23,8 +26,17 @@ use ledger::{Bundles, Ledger};
 pub use compare::{Lane, LaneComparison, LaneUse, compare_runs, join_statuses};
 pub use cursor::ParseCursorError;
 pub use find::{BindRunError, FindRunError, FoundRun, asked_run};
-pub use ladder::{LadderView, RungIdentity, RungSource, list_rung_runs};
+pub use key_use::{KeyUse, KeyUseEntry};
+pub use ladder::{
+    CountedOutcome, LadderView, ProvenRun, RunCount, Rung, RungGap, RungIdentity, RungProof, RungRun, RungSource,
+    RungStatus, RungTerms, bundle_schema, draw_ladder, verify_run,
+};
 pub use live::{LastEvent, LeaseView, LiveRun, Liveness, RunPhase};
+pub use outcome::{RunAnswer, read_answer};
+pub use requests::{
+    ApprovalTally, FindRequestError, ListRequestsError, RequestPage, RequestQuery, RequestRecord, RequestRules,
+    RequestState, RequestSummary, SignedDocument, count_approvals, find_consumer, find_request, summarize_request,
+};
 pub use run::{CollectedRun, RunView, SealedRun, ViewRunError};
 pub use runs::{CollectedBundle, ListRunsError, RunPage, RunQuery, RunSummary};
 pub use spend::{CountedAccounts, ModelAccount, SpendRow, ViewSpendError, count_accounts};

@@ -1,11 +1,15 @@
 //! Runs, newest first, a page at a time.
 
-use contract::{Stamp, TaskId};
-use ledger::{Collection, ReadLedgerError, RunCollected, RunFilter, RunPlace, RunRow, RunStatus};
+use contract::{CollectionKind, Stage, Stamp, TaskId};
+use ledger::{Collection, EntryKind, ReadLedgerError, RunCollected, RunFilter, RunPlace, RunRow, RunStatus};
 use serde::Serialize;
 
 use crate::Views;
 use crate::cursor::{ParseCursorError, parse_cursor, write_cursor};
+use crate::outcome::RunAnswer;
+
+/// Beginnings of the names that documents about other bundles have.
+const DOCUMENT_NAMES: &[&str] = &["run-all-", "race-", "repeat-", "stage6-"];
 
 /// A question for runs. The default asks for the newest of all.
 #[derive(Debug, Clone, Default)]
@@ -36,11 +40,17 @@ pub struct RunPage {
 pub struct RunSummary {
     #[serde(flatten)]
     pub row: RunRow,
+    /// Kind of a document about other bundles; absent for a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<CollectionKind>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collected: Option<CollectedBundle>,
     /// The ledger calls it running and its process is gone: it is not sealed yet.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// The operator's answer; absent where none is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<RunAnswer>,
 }
 
 /// The removal of a bundle on purpose.
@@ -85,7 +95,20 @@ impl Views {
     fn summarize(&self, row: RunRow, now: Stamp) -> Result<RunSummary, ReadLedgerError> {
         let interrupted = row.status == RunStatus::Running && self.is_interrupted(&row.run_id, now)?;
         let collected = self.collection_of(&row)?.map(CollectedBundle::from);
-        Ok(RunSummary { row, collected, interrupted })
+        let is_answered = row.stage >= Stage::OWNED_REPOSITORY && row.status == RunStatus::Pass;
+        let answer = is_answered.then(|| self.view_answer(&row.run_id)).transpose()?;
+        let kind = self.kind_of(&row)?;
+        Ok(RunSummary { row, kind, collected, interrupted, answer })
+    }
+
+    /// Kind of a document, as its intent has it. Only names of documents are looked up.
+    fn kind_of(&self, row: &RunRow) -> Result<Option<CollectionKind>, ReadLedgerError> {
+        let may_be = DOCUMENT_NAMES.iter().any(|start| row.task_id.as_str().starts_with(start));
+        let Some(ledger) = self.ledger().filter(|_| may_be) else { return Ok(None) };
+        let entries = ledger.run_entries(&row.run_id)?;
+        let started = entries.iter().find(|entry| entry.is(EntryKind::RunStarted));
+        let kind = started.map(|entry| entry.body["detail"]["kind"].clone());
+        Ok(kind.and_then(|kind| serde_json::from_value(kind).ok()))
     }
 
     /// The removal of a run's bundle. One that is there, or was imported again, is not gone, whatever was to become of it.

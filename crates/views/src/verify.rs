@@ -10,9 +10,10 @@ use serde::Serialize;
 
 use crate::Views;
 use crate::find::{FindRunError, FoundRun};
+use crate::ladder::ProvenRun;
 
 /// More than any attestation has.
-const LARGEST_ATTESTATION: u64 = 64 << 20;
+pub(crate) const LARGEST_ATTESTATION: u64 = 64 << 20;
 /// Results that are kept; beyond, all are forgotten.
 const MOST_RESULTS: usize = 20_000;
 
@@ -52,12 +53,32 @@ impl From<&Checked> for VerifyResult {
 #[derive(Debug, Default)]
 pub struct VerifyMemo {
     results: Mutex<BTreeMap<(String, Digest), Arc<VerifyResult>>>,
+    /// Facts for rungs, of bundles that verified.
+    proven: Mutex<BTreeMap<(String, Digest), Arc<ProvenRun>>>,
 }
 
 impl VerifyMemo {
     fn recall(&self, id: &str, attestation: Digest) -> Option<Arc<VerifyResult>> {
         let results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
         results.get(&(id.to_owned(), attestation)).cloned()
+    }
+
+    pub(crate) fn recall_proven(&self, id: &str, attestation: Digest) -> Option<Arc<ProvenRun>> {
+        let proven = self.proven.lock().unwrap_or_else(PoisonError::into_inner);
+        proven.get(&(id.to_owned(), attestation)).cloned()
+    }
+
+    pub(crate) fn keep_proven(&self, id: &str, attestation: Digest, run: ProvenRun) -> Arc<ProvenRun> {
+        let (run, mut proven) = (Arc::new(run), self.proven.lock().unwrap_or_else(PoisonError::into_inner));
+        if proven.len() >= MOST_RESULTS {
+            proven.clear();
+        }
+        proven.insert((id.to_owned(), attestation), Arc::clone(&run));
+        run
+    }
+
+    pub(crate) fn count_proven(&self) -> usize {
+        self.proven.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     fn keep(&self, id: &str, attestation: Digest, result: &Arc<VerifyResult>) {

@@ -9,8 +9,8 @@ use crate::Outcome;
 use crate::process::{cargo, output, program, run, target};
 
 const ROUNDS: usize = 40;
-const FEW: u32 = 100;
-const MANY: u32 = 100_000;
+pub(super) const FEW: u32 = 100;
+pub(super) const MANY: u32 = 100_000;
 
 /// What the task ids of the made-up runs begin with, and the task id of the real one.
 const MADE_UP: &str = "made-up-";
@@ -38,9 +38,14 @@ pub(super) fn build_fill() -> Outcome {
 
 /// A home whose ledger holds this many made-up runs and, as the newest, a real one with its bundle.
 pub(super) fn home(bench: &Bench, world: &World, name: &str, runs: u32) -> Outcome<PathBuf> {
+    shaped_home(bench, world, name, runs, "mixed")
+}
+
+/// The same with made-up runs of a shape that the example `fill` knows.
+pub(super) fn shaped_home(bench: &Bench, world: &World, name: &str, runs: u32, shape: &str) -> Outcome<PathBuf> {
     let (home, case) = (world.path(name), world.path(&format!("{name}-case")));
     std::fs::create_dir(&home).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
-    fill(&home.join("ledger.db"), runs)?;
+    fill(&home.join("ledger.db"), runs, shape)?;
     bench_case(&case)?;
     let case = case.to_string_lossy();
     cto(bench, &home, &["run", &case, "--sandbox", "none", "--json"])?;
@@ -48,13 +53,13 @@ pub(super) fn home(bench: &Bench, world: &World, name: &str, runs: u32) -> Outco
 }
 
 /// Made in memory where there is such a place, since each entry is flushed to the disk it is made on, and moved.
-fn fill(ledger: &Path, runs: u32) -> Outcome {
+fn fill(ledger: &Path, runs: u32, shape: &str) -> Outcome {
     let memory = Path::new("/dev/shm");
     let made_in = if memory.is_dir() { memory } else { Path::new("/tmp") };
     let made = World::new(made_in, "fill")?;
     let temporary = made.path("ledger.db");
     let example = target().join("release/examples/fill");
-    output(&mut program(example, [temporary.as_os_str(), runs.to_string().as_ref()]))?;
+    output(&mut program(example, [temporary.as_os_str(), runs.to_string().as_ref(), shape.as_ref()]))?;
     for ending in ["", "-wal"] {
         let [from, to] = [&temporary, ledger].map(|path| format!("{}{ending}", path.display()));
         std::fs::copy(&from, &to).map_err(|error| format!("cannot copy {from} to {to}: {error}"))?;

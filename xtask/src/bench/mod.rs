@@ -3,12 +3,14 @@
 
 mod bridge;
 mod exam;
+mod ladder;
 mod ledger;
 mod recover;
 mod rounds;
 mod run;
 mod sandbox;
 mod secrets;
+mod stage5;
 mod table;
 mod verify;
 mod workspace;
@@ -26,15 +28,17 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
         "run" => run::measure,
         "exam" => exam::measure,
         "verify" => verify::measure,
+        "ladder" => ladder::measure,
         "ledger" => ledger::measure,
         "recover" => recover::measure,
         "sandbox" => sandbox::measure,
         "secrets" => secrets::measure,
+        "stage5" => stage5::measure,
         "packages" => secrets::packages::measure,
         "workspace" => workspace::measure,
         _ => {
             return Err(format!(
-                "there is no bench {name:?}: run, exam, verify, ledger, recover, sandbox, secrets, packages, workspace or bridge"
+                "there is no bench {name:?}: run, stage5, exam, verify, ladder, ledger, recover, sandbox, secrets, packages, workspace or bridge"
             ));
         }
     };

@@ -13,14 +13,17 @@ use super::select::Scope;
 const CHORES: &str = "xtask";
 
 /// Tests that read pages, by package and beginning of the name.
-const PAGE_READERS: [(&str, &str); 10] = [
+const PAGE_READERS: [(&str, &str); 13] = [
     ("bridge", "recording::meaning::"),
     ("contract", "record::"),
     // Of the example that prints the exam set.
     ("contract", "tests::"),
+    ("cortex", "check::"),
     ("cto", "agents::quickstart::"),
     ("cto", "cheats::surface::"),
+    ("cto", "climb::page::"),
     ("cto", "strict::page::"),
+    ("cto", "trust::records::"),
     ("gate", "conduct::tests::page::"),
     ("secrets", "page::"),
     ("testimony", "claims::tests::patterns::"),
@@ -29,14 +32,16 @@ const PAGE_READERS: [(&str, &str); 10] = [
 
 /// The second verifier, which is a page and a program.
 const VERIFIER: &str = "docs/formats/verify.py";
-const VERIFIER_USERS: [(&str, &str); 7] = [
+const VERIFIER_USERS: [(&str, &str); 9] = [
     ("cto", "bound::"),
+    ("cto", "climb::"),
     ("cto", "collected::"),
     ("cto", "formats::"),
     ("cto", "interrupted::"),
     ("cto", "lanes::"),
     ("cto", "model::runs::"),
     ("cto", "tamper::edits::"),
+    ("cto", "targets::documents::"),
 ];
 
 /// The scope of everything that differs between a commit and the work tree.

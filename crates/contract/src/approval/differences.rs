@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Plan;
 use crate::text::shown;
@@ -51,14 +51,29 @@ fn compare(field: String, old: Option<&Value>, new: Option<&Value>, found: &mut 
     match (old, new) {
         (old, new) if old == new => {}
         (Some(Value::Object(old)), Some(Value::Object(new))) => {
-            let names = old.keys().chain(new.keys().filter(|name| !old.contains_key(*name)));
-            for name in names {
+            for name in merge_names(old, new) {
                 compare(format!("{field}/{}", escape(name)), old.get(name), new.get(name), found);
             }
         }
         (Some(Value::Array(old)), Some(Value::Array(new))) => compare_lists(&field, old, new, found),
         (old, new) => found.push(PlanDifference { field, old: old.cloned(), new: new.cloned() }),
     }
+}
+
+/// Names of both, in the order in which a plan has them: a name that only the new one has stands behind the one before it there.
+fn merge_names<'a>(old: &'a Map<String, Value>, new: &'a Map<String, Value>) -> Vec<&'a String> {
+    let mut names: Vec<&String> = old.keys().collect();
+    let mut place = 0;
+    for name in new.keys() {
+        match names.iter().position(|known| *known == name) {
+            Some(at) => place = at + 1,
+            None => {
+                names.insert(place, name);
+                place += 1;
+            }
+        }
+    }
+    names
 }
 
 /// Items that begin or end both lists alike are left aside, so that one more item is one difference.

@@ -17,6 +17,9 @@ pub struct TargetAdmissionFacts {
     /// Path of the repository that would be changed.
     pub path: String,
     pub admission: Found<TargetAdmission>,
+    /// The record's file as commands take it; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The command that drafts or mends the record.
     pub remedy: String,
 }
@@ -37,7 +40,8 @@ pub struct ApprovalFacts {
     pub plan_digest: Digest,
     pub plan_schema: String,
     pub ledger_id: String,
-    /// Time of the last entry of the ledger: a clock that was set back does not make an approval younger.
+    /// Latest time of the ledger's entries, counted from the last by which time went back: a clock that was set back does not
+    /// make an approval younger.
     pub last_entry_at: Stamp,
     pub continuity: LedgerContinuity,
     pub terms: PolicyTerms,
@@ -87,6 +91,12 @@ pub struct RequestFact {
     pub revocations: Vec<RecordedDocument<Revocation>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consumed_by: Option<ConsumedBy>,
+    /// Mark outside of the ledger that says it was used: a reference of the target, or a file of the home.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_mark: Option<String>,
+    /// Entry after it by which the ledger's time went back, and the request with it became void.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voided_by_entry: Option<u64>,
 }
 
 /// A document whose signature holds, and the ledger entry that recorded it.

@@ -113,7 +113,8 @@ fn add_scope(text: &mut Text, plan: &Plan) {
         text.items(&repository.allowed_paths);
     }
     text.heading("must not change");
-    text.items(&[contract.forbidden_paths.as_slice(), &repository.forbidden_paths].concat());
+    let more = repository.forbidden_paths.iter().filter(|glob| !contract.forbidden_paths.contains(glob));
+    text.items(&contract.forbidden_paths.iter().chain(more).cloned().collect::<Vec<_>>());
     if !plan.marks.is_empty() {
         text.heading("look twice: these may change too");
         for mark in &plan.marks {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{EvidencePointer, PlanSchema, PlannedMark};
+use super::{EvidencePointer, Nonce, PlanSchema, PlannedMark};
 use crate::decision::Profile;
 use crate::digest::{Digest, canonical_digest};
 use crate::id::WorkId;
@@ -51,6 +51,8 @@ pub struct Plan {
     pub policy_digest: Digest,
     /// Version of the text that is shown.
     pub packet_renderer: String,
+    /// Made by the request and taken over by the run: a second request for the same work has another digest.
+    pub nonce: Nonce,
 }
 
 /// Kind of repository that a run may change.

@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use facts::{EngineSetting, GateSaid, GateSpeaker, ProgramFact, ProgramFound, RungFact};
+pub use facts::{
+    EngineSetting, GateSaid, GateSpeaker, ProgramFact, ProgramFound, RungFact, RungLack, climb_command, gate_command,
+};
 pub use identity::{IdentityCheck, UnsupportedBuild};
 pub use template::{Place, RenderError, Values, render};
 

@@ -22,7 +22,17 @@ pub enum TargetStatus {
     NotAdmitted,
 }
 
-/// `admissions/target/*.yaml` or `.json`: thirteen keys and no more. A key that is absent counts as empty, and is refused with its own reason.
+impl TargetStatus {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Admitted => "admitted",
+            Self::NotAdmitted => "not_admitted",
+        }
+    }
+}
+
+/// `admissions/target/*.yaml` or `.json`: thirteen keys and no more. A key that is absent counts as empty, and is refused with
+/// its own reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Target admission", transform = require_all_keys)]
@@ -50,9 +60,7 @@ pub struct TargetAdmission {
     #[serde(default)]
     #[schemars(extend("x-cto-absent" = "refused"))]
     pub allowed_paths: Vec<String>,
-    /// Globs that must not change, beside those of the contract.
-    #[serde(default)]
-    #[schemars(extend("x-cto-absent" = "refused"))]
+    /// Globs that must not change, beside those of the contract. Empty is an answer, so that no answer is an error.
     pub forbidden_paths: Vec<String>,
     /// All ten.
     #[serde(default)]
@@ -119,7 +127,7 @@ impl TargetAdmission {
             problems.push("`target_repository_path` is not a plain absolute path".to_owned());
         }
         let stamp = &self.approval_timestamp;
-        if !stamp.trim().is_empty() && read_date_or_time(stamp).is_none() {
+        if !stamp.trim().is_empty() && !holds_placeholder(stamp) && read_date_or_time(stamp).is_none() {
             problems.push("`approval_timestamp` is neither a date nor a time with an offset".to_owned());
         }
         problems.extend(PathSet::rooted(&self.allowed_paths).err().map(|error| format!("`allowed_paths`: {error}")));
@@ -194,6 +202,8 @@ pub fn target_admission_status(found: &Found<TargetAdmission>, path: &str) -> Ad
         }
         Found::Record { record, .. } if !record.is_for(path) => AdmissionStatus::Mismatch,
         Found::Record { record, .. } if !record.defects().is_empty() => AdmissionStatus::InvalidAdmission,
+        // What nobody signed opens no target.
+        Found::Record { .. } if found.is_unsigned() => AdmissionStatus::InvalidAdmission,
         Found::Record { .. } => AdmissionStatus::Admitted,
     }
 }

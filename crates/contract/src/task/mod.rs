@@ -17,7 +17,7 @@ use crate::digest::{Digest, canonical_digest};
 use crate::exam::{Ecosystem, exam_sets};
 use crate::id::{TaskId, WorkId};
 use crate::paths::{ParseGlobError, PathRules, PathSet};
-use crate::stage::MutationMode;
+use crate::stage::{MutationMode, Stage};
 
 pub use exit_code::hidden_exit_code;
 pub(crate) use file::require_keys;
@@ -276,6 +276,13 @@ impl TaskContract {
 
     pub fn digest(&self) -> Result<Digest, serde_json::Error> {
         canonical_digest(self)
+    }
+
+    /// True if a run at this stage needs an approval: from `sandbox-repo` upward always, below where the contract asks for one. A
+    /// contract with a higher `mutation_mode` asks for none below: that mode is a ceiling, and the stage's mode counts.
+    pub fn needs_approval_at(&self, stage: Stage) -> bool {
+        let asks = self.approval_required && !self.mutation_mode.needs_approval();
+        asks || stage.mutation_mode().needs_approval()
     }
 
     /// The paths of this contract, with the default exam set of these ecosystems.

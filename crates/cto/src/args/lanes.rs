@@ -52,6 +52,8 @@ impl RaceArgs {
             sandbox: self.sandbox,
             model: self.model.clone(),
             repo: self.repo.clone(),
+            target: None,
+            work: None,
         }
     }
 }

@@ -31,6 +31,23 @@ pub(crate) enum LedgerCommand {
         after_help = "Examples:\n  cto ledger verify --json\n\nExit codes: 0 everything holds, 1 something does not."
     )]
     Verify,
+    /// Make the rows that lists and rungs are found by again, from the entries alone
+    #[command(
+        after_help = "For a ledger of which `cto ledger verify` says that a row is not what the entries say. Entries, bundles and leases are not touched, and a chain that does not hold is refused.\n\nExamples:\n  cto ledger rebuild\n\nExit codes: 0 made again, 3 the chain does not hold."
+    )]
+    Rebuild,
+    /// Vouch for a copied or restored home, or for a clock that was wrong, so that approvals count again
+    #[command(
+        after_help = "Make sure first that no other copy of this home is in use: an approval could be used in each.\n\nExamples:\n  cto ledger continue --reason \"moved to the new machine; the old one is gone\"\n  cto ledger continue --time-went-back --reason \"the clock was a year ahead\"\n\nExit codes: 0 recorded, 3 not recorded: see the message."
+    )]
+    Continue {
+        /// The clock was ahead and is right now: count time from here; what is open or approved needs a new request
+        #[arg(long)]
+        time_went_back: bool,
+        /// Why; it stands in the ledger
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
+use contract::WorkId;
 use contract::decision::Profile;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -44,6 +45,10 @@ pub(super) fn age(text: &str) -> Result<Age, String> {
     let digits = Some(number).filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
     let seconds = digits.and_then(|number| number.parse::<u64>().ok()?.checked_mul(unit?.1)).ok_or_else(wrong)?;
     Ok(Age { text: text.to_owned(), span: Duration::from_secs(seconds) })
+}
+
+pub(super) fn work_id(text: &str) -> Result<WorkId, String> {
+    WorkId::try_from(text.to_owned()).map_err(|error| error.to_string())
 }
 
 pub(super) fn speed(text: &str) -> Result<f64, String> {

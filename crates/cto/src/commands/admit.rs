@@ -5,8 +5,8 @@ use std::path::Path;
 use contract::ModelPair;
 use contract::text::shown;
 use cortex::{
-    RecordRow, check_model_admission, check_source_admission, draft_model_admission, source_draft_path,
-    write_model_draft, write_source_draft,
+    RecordRow, check_model_admission, check_source_admission, check_target_admission, draft_model_admission,
+    draft_target_admission, source_draft_path, write_model_draft, write_source_draft, write_target_draft,
 };
 use harness::{FAKE, draft_source};
 use serde_json::json;
@@ -23,6 +23,11 @@ pub(crate) fn admit(context: &Context, command: &AdmitCommand) -> Result<u8, Com
         }
         AdmitCommand::Source { engine: Some(engine), replace, .. } => source(context, engine, *replace),
         AdmitCommand::Source { engine: None, .. } => Err(CommandError::usage("name an engine to draft for")),
+        AdmitCommand::Target { check: Some(file), .. } => {
+            check(context, &check_target_admission(&context.config.records, file, now()?))
+        }
+        AdmitCommand::Target { repository: Some(repository), name, .. } => target(context, repository, name.as_deref()),
+        AdmitCommand::Target { repository: None, .. } => Err(CommandError::usage("name a repository to draft for")),
         AdmitCommand::Model { check: Some(file), .. } => {
             check(context, &check_model_admission(&context.config.records, file, now()?))
         }
@@ -63,15 +68,36 @@ fn source(context: &Context, engine: &str, replace: bool) -> Result<u8, CommandE
     drafted(context, &path, &record.status)
 }
 
+/// Drafts the record of a repository that is there, by the path that the file system resolves it to.
+fn target(context: &Context, repository: &Path, name: Option<&str>) -> Result<u8, CommandError> {
+    let unusable = |why: &str| {
+        let text = format!("{} is no repository: {why}", shown(&repository.display().to_string()));
+        CommandError::usage(text).hint("name the folder of a git repository you own: cto admit target DIR")
+    };
+    let full = std::fs::canonicalize(repository).map_err(|error| unusable(&error.to_string()))?;
+    if !full.join(".git").exists() && !full.join("HEAD").is_file() {
+        return Err(unusable("it has no .git"));
+    }
+    let path = full.to_str().filter(|path| !path.contains('\n'));
+    let path = path.ok_or_else(|| unusable("its path is not UTF-8 on one line"))?;
+    let own = full.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = name.map(str::to_owned).or(own).unwrap_or_else(|| "target".to_owned());
+    let record = draft_target_admission(path);
+    let file = write_target_draft(&context.config.records, &name, &record)?;
+    drafted(context, &file, record.admission_status.as_str())
+}
+
 fn drafted(context: &Context, path: &Path, status: &str) -> Result<u8, CommandError> {
     let output = context.output;
     let shown = shown(&path.display().to_string());
     if output.json {
-        output.print_json(&json!({"file": path.display().to_string(), "status": status}))?;
+        let next = format!("cto record sign {shown}");
+        output.print_json(&json!({"file": path.display().to_string(), "next": next, "status": status}))?;
     } else {
         output.print(&format!("drafted {shown}\n"));
-        let next = "fill it in and set its status to admitted; then: cto records";
-        output.print(&format!("{}  {next}\n", output.paint.dim("next")));
+        let next = format!("cto record sign {shown}");
+        let first = "fill it in and set its status to admitted; then:";
+        output.print(&format!("{}  {first} {}\n", output.paint.dim("next"), output.paint.command(&next)));
     }
     Ok(0)
 }

@@ -14,17 +14,18 @@ use crate::error::CommandError;
 use crate::output::{Output, count, wrap};
 
 pub(crate) fn decide(context: &Context, asked: &Asked) -> Result<u8, CommandError> {
-    let task = context.load_task(&asked.task, asked.repo.as_deref())?;
+    let task = context.load_asked(asked)?;
     let ask = context.ask(asked, &task, Purpose::Governed)?;
     answer(context, &task, &ask)
 }
 
 /// Asks the gate and shows what it says.
 pub(super) fn answer(context: &Context, task: &Task, ask: &Ask) -> Result<u8, CommandError> {
-    // A home of its own: asking leaves nothing behind, not even an empty home. Copies of engines and the rungs they have
-    // earned lie in the real one, where there is one.
+    // A home of its own: asking leaves nothing behind, not even an empty home. Copies of engines, the rungs they have
+    // earned and approvals lie in the real one, where there is one.
     let scratch = tempfile::tempdir()?;
-    let real = (ask.engine != FAKE).then(|| Home::existing(&context.config.place()).ok()).flatten();
+    let needs_home = ask.engine != FAKE || ask.stage.mutation_mode().needs_approval();
+    let real = needs_home.then(|| Home::existing(&context.config.place()).ok()).flatten();
     let place = real.map_or_else(|| scratch.path().join("home").into(), |_| context.config.place());
     let harness = context.harness_at(&place)?;
     let work = scratch.path().join("work");
@@ -175,7 +176,7 @@ impl ExamSet {
 /// Paths of the exam that the contract names one by one as allowed: configuration, a change of which counts for nothing in the exam, and
 /// sources, a change of which counts for nothing if a test of the baseline runs from them. Data of tests is released by its name.
 fn unreleased(contract: &TaskContract, decision: &Decision) -> (Vec<String>, Vec<String>) {
-    let Ok(rules) = contract.path_rules(decision.ecosystems()) else { return Default::default() };
+    let Ok(rules) = decision.path_rules(contract) else { return Default::default() };
     let named = |path: &&String| rules.names_literally(path.as_bytes()) && rules.is_protected(path.as_bytes());
     let (may_be, needs): (Vec<String>, Vec<String>) = contract
         .allowed_paths

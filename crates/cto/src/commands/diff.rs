@@ -23,7 +23,7 @@ pub(crate) fn diff(context: &Context, run: &str, protected: bool, outside: bool)
     let patch = read(names::PATCH)?;
     let contract: TaskContract = serde_json::from_slice(&read(names::CONTRACT)?)?;
     let decision: Decision = serde_json::from_slice(&read(names::DECISION)?)?;
-    let rules = contract.path_rules(decision.ecosystems()).map_err(CommandError::fail)?;
+    let rules = decision.path_rules(&contract).map_err(CommandError::fail)?;
     let wanted = |path: &[u8]| {
         let verdict = rules.judge(path);
         let all = !protected && !outside;

@@ -69,6 +69,7 @@ fn examine(context: &Context) -> Result<Vec<Finding>, CommandError> {
     findings.push(git(tools));
     findings.push(home(context));
     findings.extend(kill_switch(context));
+    findings.extend(trust_files(context));
     for (program, what) in [
         ("python3", "the Python cases"),
         ("node", "the Node case"),
@@ -79,6 +80,27 @@ fn examine(context: &Context) -> Result<Vec<Finding>, CommandError> {
     }
     findings.extend(engines(context));
     Ok(findings)
+}
+
+/// Trust files that are not as the ledger says.
+fn trust_files(context: &Context) -> Vec<Finding> {
+    let Ok(Some(home)) = context.home_as_it_is() else { return Vec::new() };
+    let warn = |text: String| Finding {
+        level: Level::Warn,
+        name: "trust",
+        text,
+        remedy: Some("cto trust key list; change keys and workspaces with cto trust alone".to_owned()),
+    };
+    match harness::find_unlogged_trust(&home) {
+        Ok(unlogged) => unlogged
+            .iter()
+            .map(|log| {
+                let path = contract::text::shown(&log.path.display().to_string());
+                warn(format!("{path} was changed by hand: the ledger does not know it"))
+            })
+            .collect(),
+        Err(error) => vec![warn(contract::text::shown(&error.to_string()))],
+    }
 }
 
 /// The engines: the fake one is always there, the others where their programs are.

@@ -15,8 +15,12 @@ use crate::output::{Output, bytes, count};
 
 pub(crate) fn gc(context: &Context, dry_run: bool, older_than: &Age, keep: u32) -> Result<u8, CommandError> {
     let act = if dry_run { Act::Explain } else { Act::Remove };
-    let retention =
-        Retention { older_than: older_than.span, older_than_text: older_than.text.clone(), keep: keep as usize };
+    let retention = Retention {
+        older_than: older_than.span,
+        older_than_text: older_than.text.clone(),
+        keep: keep as usize,
+        passes_required: context.config.passes_required,
+    };
     let swept = match context.recover_interrupted()? {
         Some(home) => match harness::gc(&home, &retention, act, &context.cancel) {
             Err(CollectError::Interrupted) => return Ok(INTERRUPTED),

@@ -1,113 +1,94 @@
-//! `cto health`: whether this build does what it says, shown by real runs in a home that nobody keeps.
+//! `cto health`: the program does what it says, shown by real runs in homes that nobody keeps; and Case has earned its stages, read
+//! from the verified bundles of the operator's own home.
 
 mod adapter;
+mod group;
 mod lab;
+mod plan;
+mod show;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::time::Instant;
 
-use contract::{Reason, Report, Status};
+use contract::Status;
+use harness::run_in_parallel;
 use serde::Serialize;
 
+use super::stage_checks::{
+    Check, NamedCheck, TrialStop, check_of_error, check_refresh, check_stage, close_failures, worst,
+};
 use super::{INTERRUPTED, matrix};
+use crate::args::HealthArgs;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::output::{Output, duration};
+use crate::output::duration;
+use group::Group;
+use plan::{ADAPTER, HealthPlan, MATRIX, REFRESH, Work, stage_group};
 
-/// One check: a name that others look for, and what it came to.
-#[derive(Debug, Serialize)]
-pub(crate) struct Check {
-    passed: bool,
-    /// Of the run that shows it.
-    status: Status,
-    reasons: Vec<Reason>,
-    /// What was expected and is not so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<String>,
-}
-
-impl Check {
-    /// A run that must be so; `wrong` says what is not.
-    fn of(report: &Report, wrong: Option<String>) -> Self {
-        let reasons = report.blocker_reasons.clone();
-        Self { passed: wrong.is_none(), status: report.status, reasons, why: wrong }
-    }
-}
-
-/// Checks that belong together.
-#[derive(Debug, Serialize)]
-struct Group {
-    passed: bool,
-    checks: BTreeMap<String, Check>,
-}
-
-impl Group {
-    fn of(checks: Vec<(String, Check)>) -> Self {
-        let passed = !checks.is_empty() && checks.iter().all(|(_, check)| check.passed);
-        Self { passed, checks: checks.into_iter().collect() }
-    }
-}
+/// The engine of the operator's reports.
+const ENGINE: &str = "case";
 
 /// What `--json` prints: a status, and a key for each group.
 #[derive(Debug, Serialize)]
 struct Health {
     status: Status,
     #[serde(flatten)]
-    groups: BTreeMap<&'static str, Group>,
+    groups: BTreeMap<String, Group>,
 }
 
-pub(crate) fn health(context: &Context) -> Result<u8, CommandError> {
+pub(crate) fn health(context: &Context, arguments: &HealthArgs) -> Result<u8, CommandError> {
+    let plan = HealthPlan::read(&arguments.only)?;
     context.refuse_when_halted()?;
     let began = Instant::now();
-    let found = std::thread::scope(|scope| {
-        let adapter = scope.spawn(|| adapter::checks(context));
-        let matrix = cases(context);
-        let adapter = adapter.join().unwrap_or_else(|_| Err(CommandError::fail("the checks of the adapter broke off")));
-        Ok::<_, CommandError>([("matrix", matrix?), ("case_provider_adapter", adapter?)])
-    })?;
-    let mut groups = BTreeMap::new();
-    for (name, checks) in found {
-        let Some(checks) = checks else { return Ok(INTERRUPTED) };
-        groups.insert(name, Group::of(checks));
-    }
-    let status = if groups.values().all(|group| group.passed) { Status::Pass } else { Status::Fail };
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let found = run_in_parallel(&plan.work(), jobs, |work| do_work(context, &plan, *work).map(Some));
+    let found = match found {
+        Ok(found) => found,
+        Err(TrialStop::Interrupted) => return Ok(INTERRUPTED),
+        Err(TrialStop::Failed(error)) => return Err(error),
+    };
+    let groups = plan.arrange(found);
+    let status = worst(groups.values().map(|group| group.status));
     let health = Health { status, groups };
     let output = context.output;
     if output.json {
         output.print_json(&health)?;
     } else {
-        show(output, &health, &duration(began.elapsed()));
+        output.print(&show::show(output, &health, &duration(began.elapsed())));
     }
     Ok(status.exit_code())
 }
 
-/// Every built-in case on the fake engine ends as it declares. None when a signal ended it.
-fn cases(context: &Context) -> Result<Option<Vec<(String, Check)>>, CommandError> {
+/// The checks of one part. What an error keeps from being held is a check that is blocked or wrong; a signal ends everything.
+fn do_work(context: &Context, plan: &HealthPlan, work: Work) -> Result<Vec<(String, NamedCheck)>, TrialStop> {
+    let (group, checks) = match work {
+        Work::Matrix => (MATRIX.to_owned(), run_cases(context)),
+        Work::Adapter => (ADAPTER.to_owned(), adapter::checks(context, plan)),
+        Work::Stage(stage) => (stage_group(stage), check_stage(context, stage, Some(ENGINE)).map(|found| found.checks)),
+        Work::Refresh => {
+            let check = check_refresh(context, ENGINE).unwrap_or_else(|error| check_of_error(&error));
+            (REFRESH.to_owned(), Ok(vec![(REFRESH.to_owned(), check)]))
+        }
+    };
+    let checks = match checks {
+        Err(TrialStop::Failed(error)) => vec![("trial".to_owned(), check_of_error(&error))],
+        other => other?,
+    };
+    Ok(checks.into_iter().map(|check| (group.clone(), check)).collect())
+}
+
+/// Every built-in case on the fake engine ends as it declares.
+fn run_cases(context: &Context) -> Result<Vec<NamedCheck>, TrialStop> {
     let home = tempfile::Builder::new().prefix("cto-health-").tempdir()?;
     let harness = context.harness_at(&home.path().to_owned().into())?;
     let mut checks = Vec::new();
     for case in fixtures::builtin() {
         let task = context.load_task(case.id, None)?;
         let Some((row, report)) = matrix::run_one(context, &harness, harness::FAKE, case.id, &task)? else {
-            return Ok(None);
+            return Err(TrialStop::Interrupted);
         };
         let wrong = (!row.as_declared).then(|| "it did not end as it declares".to_owned());
         checks.push((case.id.to_owned(), Check::of(&report, wrong)));
     }
-    Ok(Some(checks))
-}
-
-fn show(output: Output, health: &Health, took: &str) {
-    let mut out = format!("{} health {took}\n", health.status);
-    for (name, group) in &health.groups {
-        let good = group.checks.values().filter(|check| check.passed).count();
-        let word = if group.passed { "pass" } else { "fail" };
-        let _ = writeln!(out, "{word} {name} {good} of {} checks hold", group.checks.len());
-        let wrong = group.checks.iter().filter_map(|(name, check)| Some((name, check.why.as_ref()?)));
-        for (name, why) in wrong {
-            let _ = writeln!(out, "  {name}: {}", contract::text::shown(why));
-        }
-    }
-    output.print(&out);
+    Ok(checks)
 }

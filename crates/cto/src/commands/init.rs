@@ -4,7 +4,6 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use harness::Home;
 use serde_json::json;
 
 use crate::context::Context;
@@ -60,7 +59,7 @@ pub(crate) fn init(context: &Context, dir: &Path) -> Result<u8, CommandError> {
         }
     }
     let full = fs::canonicalize(dir).map_err(failed)?;
-    register(context, &full)?;
+    super::trust::trust_workspace(context, &full)?;
     let output = context.output;
     let shown = contract::text::shown(&full.display().to_string());
     if output.json {
@@ -71,20 +70,4 @@ pub(crate) fn init(context: &Context, dir: &Path) -> Result<u8, CommandError> {
         output.print(&format!("{}  {}\n", output.paint.dim("next"), output.paint.command("cto case new my-case")));
     }
     Ok(0)
-}
-
-/// Adds the workspace to those this home trusts.
-fn register(context: &Context, workspace: &Path) -> Result<(), CommandError> {
-    let Some(line) = workspace.to_str().filter(|text| !text.contains('\n')) else {
-        return Err(CommandError::usage("a workspace's path must be UTF-8 and on one line"));
-    };
-    let home = Home::create(&context.config.place())?;
-    let path = home.trusted_workspaces_path();
-    let known = fs::read_to_string(&path).unwrap_or_default();
-    if known.lines().any(|known| known == line) {
-        return Ok(());
-    }
-    let mut file = fs::OpenOptions::new().append(true).create(true).open(&path)?;
-    // In one call: of two that are made at once, neither tears the other's line.
-    Ok(file.write_all(format!("{line}\n").as_bytes())?)
 }

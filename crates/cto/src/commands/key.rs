@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
+use cortex::PersonSigners;
 use evidence::PublicKey;
+use evidence::signer_key::SignerKey;
 use harness::Home;
 use serde_json::json;
 
@@ -51,14 +53,27 @@ fn show(context: &Context, home: &Home) -> Result<u8, CommandError> {
     if output.json {
         output.print_json(&documents)?
     } else {
-        output.print(&text)
+        output.print(&text);
+        if let Some(next) = trust_step(context, home) {
+            output.print(&format!("{}  {}\n", output.paint.dim("next"), output.paint.command(&next)));
+        }
     }
     Ok(0)
 }
 
+/// The command that lets the operator's key sign, where nothing lets it yet.
+fn trust_step(context: &Context, home: &Home) -> Option<String> {
+    let path = home.operator_key_path().with_extension("pub");
+    let line = std::fs::read_to_string(&path).ok()?;
+    let key = SignerKey::parse_line(&line).ok()?;
+    let listed = PersonSigners::read(&context.config.records).ok()?.name_of(&key).is_some();
+    let file = contract::text::shown(&path.display().to_string());
+    (!listed).then(|| format!("cto trust key add {file} --name operator     lets it approve"))
+}
+
 /// The operator's key is made by ssh-keygen, so that agents, passphrases and hardware keys work the usual way.
 #[expect(clippy::disallowed_methods, reason = "the operator's own program, run for the operator, outside every run")]
-fn make_operator_key(path: &Path) -> Result<(), CommandError> {
+pub(super) fn make_operator_key(path: &Path) -> Result<(), CommandError> {
     let missing =
         |error| CommandError::blocked(format!("ssh-keygen cannot be run: {error}")).hint("install the OpenSSH client");
     let made = Command::new("ssh-keygen")

@@ -1,10 +1,13 @@
-//! `cto ledger verify`: the chain, and what it says of the bundles that are here.
+//! `cto ledger verify`: the chain, and what it says of the bundles that are here. `cto ledger rebuild`: its rows made again. `cto ledger
+//! continue`: the operator vouches for a copied or restored home, or for a clock that was wrong.
 
 use contract::Status;
 use contract::text::shown;
-use harness::AuditLedgerError;
+use harness::{AuditLedgerError, LedgerVouch, RunClock};
+use ledger::AppendEntryError;
 use serde_json::json;
 
+use crate::approvals_view::check_reason;
 use crate::args::LedgerCommand;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -13,6 +16,57 @@ use crate::output::count;
 pub(crate) fn ledger(context: &Context, command: &LedgerCommand) -> Result<u8, CommandError> {
     match command {
         LedgerCommand::Verify => verify(context),
+        LedgerCommand::Rebuild => rebuild(context),
+        LedgerCommand::Continue { reason, time_went_back: true } => {
+            continue_here(context, LedgerVouch::TimeWentBack, reason)
+        }
+        LedgerCommand::Continue { reason, .. } => continue_here(context, LedgerVouch::OnlyCopy, reason),
+    }
+}
+
+fn continue_here(context: &Context, vouch: LedgerVouch, reason: &str) -> Result<u8, CommandError> {
+    let reason = check_reason(reason)?;
+    let harness = context.harness()?;
+    let now = RunClock::start().map_err(CommandError::blocked)?.started();
+    let entry = harness::continue_ledger(&harness, vouch, reason, now)?;
+    let output = context.output;
+    if output.json {
+        let mut document = json!({"entry": entry.seq, "head": entry.hash, "reason": reason, "status": "continued"});
+        if vouch == LedgerVouch::TimeWentBack {
+            document["time_went_back"] = json!(true);
+        }
+        output.print_json(&document)?;
+    } else {
+        output.print(&format!("continued entry={} head={} {}\n", entry.seq, entry.hash, shown(reason)));
+    }
+    Ok(0)
+}
+
+/// Makes nothing where nothing was ever recorded.
+fn rebuild(context: &Context) -> Result<u8, CommandError> {
+    let home = context.home_as_it_is()?.filter(|home| home.ledger_path().exists());
+    let Some(home) = home else {
+        return Err(CommandError::blocked("nothing was recorded yet").hint("cto run r1-string-slugify"));
+    };
+    let made = home.ledger()?.rebuild_rows();
+    let made = made.map_err(|error| CommandError::blocked(error).hint("cto ledger verify"))?;
+    let output = context.output;
+    if output.json {
+        output.print_json(&json!({"requests": made.requests, "runs": made.runs, "status": "rebuilt"}))?;
+    } else {
+        output.print(&format!("rebuilt runs={} requests={}\n", made.runs, made.requests));
+    }
+    Ok(0)
+}
+
+impl From<harness::ContinueLedgerError> for CommandError {
+    fn from(error: harness::ContinueLedgerError) -> Self {
+        match error {
+            harness::ContinueLedgerError::Append(AppendEntryError::TimeNotAhead { .. }) => {
+                Self::blocked(&error).hint("nothing to do: approvals are judged by the clock")
+            }
+            _ => Self::blocked(&error).hint("mend what is named, then say it again"),
+        }
     }
 }
 

@@ -1,12 +1,17 @@
 //! One file a command. Each takes the context and its arguments and gives an exit code or an error.
 
 mod admit;
+mod approvals;
+mod approve;
+mod approve_first;
 mod bridge;
+mod candidate;
 mod case;
 mod compare;
 mod config;
 mod decide;
 mod demo;
+mod deny;
 mod diff;
 mod doctor;
 mod engine;
@@ -16,26 +21,39 @@ mod export;
 mod gc;
 mod halt;
 mod health;
+mod hold;
 mod import;
 mod init;
 mod key;
+mod ladder;
 mod ledger;
 mod logs;
 mod matrix;
+mod outcome;
+mod packet;
 mod plumbing;
 mod race;
+mod record;
 mod records;
 mod recover;
+mod refresh;
 mod repeat;
 mod replay;
+mod request;
 mod reverify;
+mod rollback;
 mod run;
 mod runs;
 mod sandbox;
 mod scan;
 mod schema;
+mod sentence;
 mod show;
+mod stage_checks;
+mod status;
 mod take;
+mod trust;
+mod validate;
 mod verify;
 
 use std::ffi::OsString;
@@ -94,21 +112,38 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
     match cli.command {
         Command::Demo => demo::demo(&context()?),
         Command::Init { dir } => init::init(&context()?, &dir),
-        Command::Health => health::health(&context()?),
+        Command::Health(arguments) => health::health(&context()?, &arguments),
+        Command::Validate(command) => validate::validate(&context()?, &command),
         Command::Doctor { paths } => doctor::doctor(&context()?, paths),
         Command::Sandbox { dir, contract, timeout, argv } => {
             sandbox::sandbox(&context()?, &argv, &dir, contract.as_deref(), timeout)
         }
         Command::Decide(asked) => decide::decide(&context()?, &asked),
-        Command::Run { asked, timeout, keep_workspace, record_model_traffic, replay_model_traffic } => {
+        Command::Run { asked, timeout, keep_workspace, outcome, record_model_traffic, replay_model_traffic } => {
             let traffic = run::Traffic { record: record_model_traffic, replay: replay_model_traffic };
-            run::run(&context()?, &asked, timeout, keep_workspace, &traffic)
+            let how = run::RunHow { timeout, keep_workspace, outcome: outcome.map(Into::into) };
+            run::run(&context()?, &asked, &how, &traffic)
         }
+        Command::Request(arguments) => request::request(&context()?, &arguments),
+        Command::Packet { request } => packet::packet(&context()?, &request),
+        Command::Approve(arguments) => approve::approve(&context()?, &arguments),
+        Command::Deny(arguments) => deny::deny(&context()?, &arguments),
+        Command::Hold(arguments) => hold::hold(&context()?, &arguments),
+        Command::Revoke(arguments) => deny::revoke(&context()?, &arguments),
+        Command::Approvals(arguments) => approvals::approvals(&context()?, &arguments),
         Command::Matrix(arguments) => matrix::matrix(&context()?, &arguments),
         Command::Race(arguments) => race::race(&context()?, &arguments),
         Command::Repeat(arguments) => repeat::repeat(&context()?, &arguments),
-        Command::Compare { runs } => compare::compare(&context()?, &runs),
+        Command::Compare { candidate: Some(engine), model, .. } => {
+            candidate::compare_engine(&context()?, &engine, model.as_ref())
+        }
+        Command::Compare { runs, .. } => compare::compare(&context()?, &runs),
         Command::Take(arguments) => take::take(&context()?, &arguments),
+        Command::Outcome(arguments) => outcome::outcome(&context()?, &arguments),
+        Command::Rollback(arguments) => rollback::rollback(&context()?, &arguments),
+        Command::Status => status::status(&context()?),
+        Command::Ladder(arguments) => ladder::ladder(&context()?, &arguments),
+        Command::Refresh(arguments) => refresh::refresh(&context()?, &arguments),
         Command::Runs { status, engine, task, since, limit } => {
             runs::runs(&context()?, &runs::Wanted { status, engine, task, since, limit })
         }
@@ -139,6 +174,8 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Engine(command) => engine::engine(&context()?, &command),
         Command::Admit(command) => admit::admit(&context()?, &command),
         Command::Records => records::records(&context()?),
+        Command::Record(command) => record::record(&context()?, &command),
+        Command::Trust(command) => trust::trust(&context()?, &command),
         Command::Bridge(arguments) => bridge::bridge(&context()?, &arguments),
         Command::Config => config::config(&context()?),
         Command::Completions { shell } => plumbing::completions(output, shell),

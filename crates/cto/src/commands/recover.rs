@@ -6,6 +6,9 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::CommandError;
 
+/// The way on after an approval that came to nothing.
+const REQUEST_AGAIN: &str = "an approval is good for one run: request again with cto request TASK";
+
 pub(crate) fn recover(context: &Context) -> Result<u8, CommandError> {
     let harness = context.harness_at(&context.config.place())?;
     let done = harness::recover(&harness)?;
@@ -14,14 +17,30 @@ pub(crate) fn recover(context: &Context) -> Result<u8, CommandError> {
     if output.json {
         let sealed = done.sealed.iter().map(|report| json!({"run_id": report.run_id, "status": report.status}));
         let failed = done.failed.iter().map(|(run_id, error)| json!({"error": error, "run_id": run_id}));
+        let landings = done.landings.iter().map(|landing| {
+            json!({
+                "branch": landing.branch,
+                "commit": landing.commit,
+                "next": landing.way_on(),
+                "repository": landing.repository.display().to_string(),
+                "run_id": landing.run_id,
+                "what": landing.sentence(),
+            })
+        });
+        let spent = done
+            .spent
+            .iter()
+            .map(|(run_id, request)| json!({"next": REQUEST_AGAIN, "request_digest": request, "run_id": run_id}));
         output.print_json(&json!({
             "alive": done.alive,
             "cleared": done.cleared,
             "failed": failed.collect::<Vec<_>>(),
+            "landings": landings.collect::<Vec<_>>(),
             "late": done.late,
             "recorded": done.recorded,
             "removed": done.removed,
             "sealed": sealed.collect::<Vec<_>>(),
+            "spent": spent.collect::<Vec<_>>(),
         }))?;
         return Ok(code);
     }
@@ -37,11 +56,17 @@ pub(crate) fn recover(context: &Context) -> Result<u8, CommandError> {
     ] {
         runs.iter().for_each(|run| output.print(&format!("{label} {run}\n")));
     }
+    for (run_id, request) in &done.spent {
+        output.print(&format!("spent {run_id} it had used the approval of {request}\nnext {REQUEST_AGAIN}\n"));
+    }
+    for landing in &done.landings {
+        output.print(&format!("landing {} {}\nnext {}\n", landing.run_id, landing.sentence(), landing.way_on()));
+    }
     for (run_id, error) in &done.failed {
         output.print(&format!("failed {run_id} {}\n", shown(error)));
     }
     let found = [&done.recorded, &done.late, &done.removed, &done.cleared].iter().any(|names| !names.is_empty());
-    if done.sealed.is_empty() && done.failed.is_empty() && !found {
+    if done.sealed.is_empty() && done.failed.is_empty() && done.landings.is_empty() && !found {
         output.print("nothing was interrupted\n");
     }
     Ok(code)

@@ -19,7 +19,7 @@ use crate::output::{Output, count, duration, millis};
 pub(crate) fn repeat(context: &Context, arguments: &RepeatArgs) -> Result<u8, CommandError> {
     let began = Instant::now();
     let asked = &arguments.asked;
-    let task = context.load_task(&asked.task, asked.repo.as_deref())?;
+    let task = context.load_asked(asked)?;
     let ask = context.ask(asked, &task, Purpose::Governed)?;
     let ask = Ask { timeout_seconds: arguments.timeout, ..ask };
     let harness = context.harness()?;

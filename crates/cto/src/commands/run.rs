@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use contract::{Purpose, Report};
-use harness::{Quiet, Watch, WatchRun, govern};
+use contract::approval::OutcomeVerdict;
+use contract::{Purpose, Report, Stage, Status};
+use harness::{Harness, Quiet, Watch, WatchRun, govern};
 
-use super::INTERRUPTED;
+use super::{INTERRUPTED, approve_first};
 use crate::args::Asked;
+use crate::config::operator_outcome;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
@@ -35,20 +37,61 @@ fn recording(context: &Context, name: &str) -> Result<PathBuf, CommandError> {
     Err(CommandError::usage(format!("run `{shown}` kept no model traffic")).hint("cto run TASK --record-model-traffic"))
 }
 
-pub(crate) fn run(
+/// Options of one run beside the task.
+#[derive(Debug)]
+pub(crate) struct RunHow {
+    pub(crate) timeout: Option<u64>,
+    pub(crate) keep_workspace: bool,
+    pub(crate) outcome: Option<OutcomeVerdict>,
+}
+
+/// Records what a flag or a variable says of a run that passed and changed a repository; read only after its verification.
+fn record_answer(
     context: &Context,
+    harness: &Harness,
     asked: &Asked,
-    timeout: Option<u64>,
-    keep_workspace: bool,
-    traffic: &Traffic,
-) -> Result<u8, CommandError> {
-    let task = context.load_task(&asked.task, asked.repo.as_deref())?;
+    how: &RunHow,
+    report: &Report,
+) -> Result<(), CommandError> {
+    if report.status != Status::Pass || report.stage < Stage::OWNED_REPOSITORY {
+        return Ok(());
+    }
+    let Some(verdict) = how.outcome.map(Ok).or_else(|| said_outcome(&asked.engine).transpose()).transpose()? else {
+        return Ok(());
+    };
+    let (_found, bundle) = context.bind_run(report.run_id.as_str())?;
+    let file = super::outcome::record_unsigned(harness, &bundle, verdict)?;
+    let (word, run) = (verdict.as_str(), report.run_id.suffix());
+    let note = format!("{word}, unsigned, in {}; it counts when you sign it: cto outcome {run} ...\n", file.display());
+    context.output.note(&contract::text::shown_lines(&note));
+    Ok(())
+}
+
+/// The variable of an engine that says what to answer.
+fn said_outcome(engine: &str) -> Result<Option<OutcomeVerdict>, CommandError> {
+    let Some((name, word)) = operator_outcome(engine) else { return Ok(None) };
+    let wrong = || {
+        let message = format!("{name} is neither accepted, rejected, accept nor reject");
+        CommandError::usage(message).hint("the run is sealed; record its outcome with cto outcome")
+    };
+    OutcomeVerdict::from_word(&word).map(Some).ok_or_else(wrong)
+}
+
+pub(crate) fn run(context: &Context, asked: &Asked, how: &RunHow, traffic: &Traffic) -> Result<u8, CommandError> {
+    let RunHow { timeout, keep_workspace, .. } = *how;
+    let task = context.load_asked(asked)?;
     let mut ask = context.ask(asked, &task, Purpose::Governed)?;
     ask.timeout_seconds = timeout.into_iter().chain(ask.timeout_seconds).min();
+    ask.request_command = asked.words("request", ask.stage, timeout);
     ask.keep_workspace = keep_workspace;
     ask.model.record = traffic.record;
     ask.model.replay = traffic.replay.as_deref().map(|name| recording(context, name)).transpose()?;
     let harness = context.harness()?;
+    if approve_first::is_asked_for(context.output, &ask)
+        && let Some(code) = approve_first::approve_first(context, &harness, &task, &ask)?
+    {
+        return Ok(code);
+    }
     let progress = context.output.progress.then(|| Progress::live(context.output, &task, &ask));
     let observer: &dyn WatchRun = progress.as_ref().map_or(&Quiet, |progress| progress);
     let outcome = govern(&harness, &task, &ask, Watch { cancel: &context.cancel, observer });
@@ -58,6 +101,7 @@ pub(crate) fn run(
     let outcome = outcome?;
     let report = &outcome.sealed.report;
     result(context.output, report, &outcome.sealed.report_bytes, &outcome.sealed.dir);
+    record_answer(context, &harness, asked, how, report)?;
     Ok(if outcome.interrupted { INTERRUPTED } else { report.status.exit_code() })
 }
 

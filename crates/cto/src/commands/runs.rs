@@ -7,7 +7,7 @@ use contract::{Reason, Stamp, Status, TaskId};
 use harness::RunClock;
 use jiff::tz::TimeZone;
 use ledger::RunStatus;
-use views::{RunPage, RunQuery, RunSummary};
+use views::{RunAnswer, RunPage, RunQuery, RunSummary};
 
 use crate::args::StatusFilter;
 use crate::context::Context;
@@ -79,13 +79,21 @@ fn since(text: &str) -> Result<Stamp, CommandError> {
 fn why(run: &RunSummary) -> String {
     let why = match run.row.reasons.as_slice() {
         _ if run.interrupted => "not sealed yet: cto recover".to_owned(),
-        [] => String::new(),
+        [] => run.answer.as_ref().map_or_else(String::new, describe_answer),
         [one] => one.code().to_owned(),
         [first, more @ ..] => format!("{} +{}", first.code(), more.len()),
     };
     match run.collected {
         Some(_) => format!("{why} collected").trim_start().to_owned(),
         None => why,
+    }
+}
+
+/// The operator's answer in a table.
+fn describe_answer(answer: &RunAnswer) -> String {
+    match answer.operator_outcome {
+        None => "outcome not recorded".to_owned(),
+        Some(_) => answer.word(),
     }
 }
 
@@ -99,8 +107,12 @@ fn line(run: &RunSummary) -> String {
     let took = row.duration_ms.map_or("-".to_owned(), |ms| format!("{ms}ms"));
     let why = codes(&row.reasons);
     let gone = run.collected.as_ref().map(|gone| format!(" collected={}", gone.time)).unwrap_or_default();
+    let said =
+        run.answer.as_ref().map(|answer| format!(" outcome={}", answer.word().replace(", ", ",").replace(' ', "-")));
+    let said = said.unwrap_or_default();
+    let kind = run.kind.map(|kind| format!(" kind={kind}")).unwrap_or_default();
     format!(
-        "{} {} {} {} {} {took} {} {why}{gone}\n",
+        "{} {} {} {} {} {took} {} {why}{gone}{said}{kind}\n",
         row.run_id,
         verdict(run),
         row.task_id,
@@ -140,12 +152,14 @@ fn table(output: Output, page: &RunPage) -> String {
         let took = row.duration_ms.map_or("–".to_owned(), millis);
         let task = cut(row.task_id.as_str(), 30);
         let when = local(row.started_at);
+        let source = match run.kind {
+            None => format!("{:<7} {:<5}", row.engine, row.stage),
+            Some(kind) => format!("{kind:<13}"),
+        };
         let _ = writeln!(
             out,
-            "{:<5} {painted}{pad} {task:<30} {:<7} {:<5} {took:>7}  {when:<12}  {}",
+            "{:<5} {painted}{pad} {task:<30} {source} {took:>7}  {when:<12}  {}",
             row.run_id.suffix(),
-            row.engine,
-            row.stage,
             why(run)
         );
     }

@@ -14,6 +14,7 @@ fn all() -> Vec<Published> {
     all.push(published::<harness::Matrix>("matrix", "matrix.json"));
     all.push(published::<views::LaneComparison>("comparison", "comparison.json: runs side by side"));
     all.push(published::<harness::Repetition>("repeat", "repeat.json: one task again and again"));
+    all.push(published::<cortex::CompromisedKeys>("compromised-keys", "trust/compromised.json of the home"));
     all.push(published::<crate::config::ConfigFile>("config", "config.yaml and a workspace's harness.yaml"));
     all.sort_by_key(|schema| schema.name);
     all

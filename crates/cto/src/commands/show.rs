@@ -8,7 +8,7 @@ use std::fs;
 use contract::claim::JudgedClaim;
 use contract::report::CheckResult;
 use contract::text::shown;
-use contract::{Report, TaskContract};
+use contract::{Report, Stage, Status, TaskContract};
 use evidence::names;
 use evidence::render::counts_text;
 use serde_json::json;
@@ -24,7 +24,8 @@ use crate::seek::trusted;
 pub(crate) fn show(context: &Context, run: &str) -> Result<u8, CommandError> {
     let output = context.output;
     let (views, now) = context.look()?;
-    let sealed = match views.trusting(trusted(context, &[])?.keys).view_run(run, now)? {
+    let views = views.trusting(trusted(context, &[])?.keys);
+    let sealed = match views.view_run(run, now)? {
         RunView::Sealed(sealed) => sealed,
         RunView::Collected(collected) => return show_collected(output, &collected),
     };
@@ -34,6 +35,10 @@ pub(crate) fn show(context: &Context, run: &str) -> Result<u8, CommandError> {
         return Ok(0);
     }
     let mut text = run_view::view(output, report, sealed.bundle.dir());
+    if report.stage >= Stage::OWNED_REPOSITORY && report.status == Status::Pass {
+        let answer = views.view_answer(&report.run_id)?.word();
+        text.push_str(&if output.terminal { format!("\noutcome  {answer}\n") } else { format!("outcome {answer}\n") });
+    }
     if output.verbose {
         text.push_str(&details(report));
     }

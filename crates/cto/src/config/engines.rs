@@ -34,6 +34,8 @@ pub(crate) struct EngineFile {
     model: Option<ModelPair>,
     /// The record that admits it, where it is not one of the workspace's.
     model_admission_file: Option<PathBuf>,
+    /// The target admission of its runs at stages 5 and 6, where it is not one of the workspace's.
+    target_admission: Option<PathBuf>,
     /// Seconds it may take, if less than the contract says.
     timeout_seconds: Option<u64>,
     /// Seconds of doing nothing before that is told; 60 unless said.
@@ -69,6 +71,12 @@ pub(super) fn resolve(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<E
         for (name, value) in from_environment(&id, config)? {
             shown.insert(format!("engines.{id}.{name}"), (value, "environment".to_owned()));
         }
+    }
+    for id in engines.ids().into_iter().chain([harness::FAKE.to_owned()]) {
+        let variable = format!("CTO_HARNESS_{}_STAGE5_TARGET_ADMISSION_FILE", variable_name(&id));
+        let Some(file) = path_variable(&variable) else { continue };
+        shown.insert(format!("engines.{id}.target_admission"), (file.display().to_string(), "environment".to_owned()));
+        engines.configured.entry(id).or_default().target_admission = Some(file);
     }
     for id in engines.ids() {
         check_names(&engines, &id, layers)?;
@@ -141,6 +149,7 @@ fn take(config: &mut EngineConfig, said: &EngineFile, file: &Path, of: LayerOf) 
     *definition = said.definition.clone().or(definition.take());
     config.model = said.model.clone().or(config.model.take());
     config.model_admission_file = said.model_admission_file.as_ref().map(beside).or(config.model_admission_file.take());
+    config.target_admission = said.target_admission.as_ref().map(beside).or(config.target_admission.take());
     config.settle_seconds = said.settle_seconds.or(config.settle_seconds);
     config.identity = said.identity.clone().or(config.identity.take());
     config.auth_bridge = said.openai_codex_auth_bridge.unwrap_or(config.auth_bridge);
@@ -158,6 +167,7 @@ impl EngineFile {
             ("wire", self.wire.map(|wire| format!("{wire:?}"))),
             ("model", self.model.as_ref().map(ToString::to_string)),
             ("model_admission_file", self.model_admission_file.as_ref().map(path)),
+            ("target_admission", self.target_admission.as_ref().map(path)),
             ("timeout_seconds", self.timeout_seconds.map(|seconds| seconds.to_string())),
             ("idle_seconds", self.idle_seconds.map(|seconds| seconds.to_string())),
             ("settle_seconds", self.settle_seconds.map(|seconds| seconds.to_string())),

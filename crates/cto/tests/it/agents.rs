@@ -4,6 +4,7 @@
 mod aider;
 mod behaviours;
 mod cases;
+mod climb;
 mod hijacking;
 mod hostile;
 mod interrupted;

@@ -3,6 +3,7 @@
 
 mod craft;
 mod hostile;
+mod said;
 
 use std::fs;
 use std::path::{Path, PathBuf};

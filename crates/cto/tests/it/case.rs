@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
+mod climb;
 mod compiled;
 mod ends;
 mod expected;
 mod gates;
+mod governed;
 mod health;
 mod history;
 mod hostile;
@@ -14,6 +16,7 @@ mod interrupted;
 mod lives;
 mod pi_inside;
 mod plain;
+mod proven;
 mod scene;
 mod stages;
 mod stayer;

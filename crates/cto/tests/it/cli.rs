@@ -57,14 +57,29 @@ fn every_command_is_explained_and_built() {
     init
     doctor
     health
+    validate
+    validate stage
     sandbox
     decide
     run
+    request
+    packet
+    approve
+    deny
+    hold
+    revoke
+    approvals
     matrix
     race
     repeat
     compare
     take
+    outcome
+    rollback
+    status
+    ladder
+    ladder explain
+    refresh
     runs
     show
     diff
@@ -81,6 +96,8 @@ fn every_command_is_explained_and_built() {
     resume
     ledger
     ledger verify
+    ledger rebuild
+    ledger continue
     case
     case list
     case new
@@ -98,8 +115,21 @@ fn every_command_is_explained_and_built() {
     engine enable
     admit
     admit source
+    admit target
     admit model
     records
+    record
+    record sign
+    record check
+    trust
+    trust workspace
+    trust workspace list
+    trust workspace remove
+    trust key
+    trust key add
+    trust key list
+    trust key retire
+    trust key compromised
     bridge
     config
     completions

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use testkit::{COLLECTED_BUNDLE, COLLECTED_KEY, collected_bundles, copy_bundle, program};
 
+use crate::ladder::activation::search;
 use crate::{tamper, world};
 
 /// Bundles and the keys that signed them.
@@ -90,6 +91,9 @@ fn both_verifiers_agree_on_every_bundle_of_the_suite() {
     assert!(told.is_empty(), "{} of {} bundles:\n{}", told.len(), bundles.len(), told.join("\n"));
     let passed = ours.iter().filter(|(ok, _)| *ok).count();
     assert!(passed > 0 && passed < bundles.len(), "control: {passed} of {} verify", bundles.len());
+    let claims: Vec<String> =
+        bundles.iter().zip(&ours).filter(|(_, (ok, _))| *ok).flat_map(|(bundle, _)| search(bundle).0).collect();
+    assert_eq!(claims, Vec::<String>::new(), "a bundle of the suite that verifies activates or promotes");
     let kinds = ["backend", "stage", "status", "purpose"].map(|key| format!("{key}: {:?}", values(&bundles, key)));
     println!("{passed} of {} bundles verify by both; {}", bundles.len(), kinds.join("; "));
 }

@@ -1,6 +1,7 @@
 //! The real binary, in worlds of its own.
 
 mod agents;
+mod approvals;
 mod archive;
 mod audit;
 mod bad_input;
@@ -10,6 +11,7 @@ mod case;
 mod cheats;
 mod claims;
 mod cli;
+mod climb;
 mod collected;
 mod controls;
 mod engine_files;
@@ -23,12 +25,14 @@ mod honest;
 mod hostile;
 mod interrupted;
 mod judged;
+mod ladder;
 mod lanes;
 mod matrix;
 mod model;
 mod parallel;
 mod private;
 mod pull_request;
+mod refreshed;
 mod replay;
 mod reverify;
 mod secrets;
@@ -38,7 +42,10 @@ mod stops;
 mod strict;
 mod take;
 mod tamper;
+mod targets;
 mod traced;
+mod trust;
+mod validated;
 
 use testkit::World;
 

@@ -3,6 +3,7 @@
 
 mod alone;
 mod gates;
+mod governed;
 mod inside;
 mod interrupted;
 mod lanes;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Child;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -59,6 +60,33 @@ fn run_id(ran: &Ran) -> String {
 fn signal(child: &Child, signal: Signal) {
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     kill_process(pid, signal).unwrap();
+}
+
+/// Looking and writing at once on a home that is new: everybody finds nothing or a whole ledger.
+#[test]
+fn many_processes_make_a_home_together() {
+    for _ in 0..3 {
+        let world = world();
+        fs::create_dir(world.home()).unwrap();
+        fs::set_permissions(world.home(), fs::Permissions::from_mode(0o700)).unwrap();
+        let rows: [&[&str]; 6] = [
+            &["runs"],
+            &["halt", "--reason", "r"],
+            &["approvals"],
+            &["status"],
+            &["ledger", "verify"],
+            &["key", "init"],
+        ];
+        let children: Vec<(usize, Child)> =
+            (0..18).map(|number| (number, world.start(rows[number % rows.len()].iter().copied()))).collect();
+        for (number, child) in children {
+            let ran = World::finish(child);
+            let words = rows[number % rows.len()];
+            assert!(ran.code == 0 || words == ["key", "init"], "{words:?}: {}", ran.told());
+            assert!(!ran.stderr.contains("not a ledger") && !ran.stderr.contains("damaged"), "{words:?}: {ran:?}");
+        }
+        let _ = world.cto(["ledger", "verify"]).expect(0);
+    }
 }
 
 /// The first of them also make the home, its key and its ledger, all at the same time.

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use contract::statement::{Envelope, PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE, Statement};
+use contract::statement::{Envelope, PAYLOAD_TYPE, STATEMENT_TYPE, Statement};
 use contract::{from_json, is_canonical};
 
 use super::checks::Checks;
@@ -73,7 +73,7 @@ fn read_statement(payload: &[u8], checks: &mut Checks) -> Option<Statement> {
     };
     checks.check(is_canonical(payload), FILE, "statement", "RFC 8785 bytes", "other bytes");
     checks.same(FILE, "statement_type", STATEMENT_TYPE, statement.kind.as_str());
-    checks.same(FILE, "predicate_type", PREDICATE_TYPE, statement.predicate_type.as_str());
+    checks.same(FILE, "predicate_type", statement.predicate.predicate_type(), statement.predicate_type.as_str());
     Some(statement)
 }
 

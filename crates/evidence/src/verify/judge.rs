@@ -12,7 +12,7 @@ use contract::task::BlindCheck;
 use contract::text::path_text;
 use contract::version;
 use contract::{
-    Coverage, Decision, Digest, Ecosystem, Event, EventKind, RENDERER_VERSION, RULES_VERSION, Reason, Statement,
+    Coverage, Decision, Digest, Ecosystem, Event, EventKind, MutationMode, RENDERER_VERSION, Reason, Statement,
     TaskContract, canonical_digest, from_json,
 };
 use serde::Deserialize;
@@ -22,8 +22,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::checks::{Checks, FORMAT_VERSION};
 use super::files::Tree;
+use super::governed::GovernedRun;
 use super::truth::Told;
-use super::{exam, model, sandbox, signed, truth};
+use super::{collection, exam, governed, model, sandbox, signed, truth};
 use crate::exam_change::altered_exam_files;
 use crate::{chain, names, patch, render};
 
@@ -43,7 +44,7 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
     if let Some(statement) = statement {
         signed::check(tree, &report, statement, checks);
     }
-    let again = report.rules_version == RULES_VERSION;
+    let again = is_judged_again(tree, &report);
     if again {
         let contract: Option<TaskContract> = parse(tree, names::CONTRACT, checks);
         let decision: Option<Decision> = parse(tree, names::DECISION, checks);
@@ -53,6 +54,9 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
             check_exercised(&report, contract, checks);
             exam::check_controls(&report, contract, checks);
             exam::check_excuses(&report, contract, checks);
+        }
+        if let Some(decision) = &decision {
+            check_governed(tree, &report, decision, statement, &events, checks);
         }
         check_status(&report, checks);
         let sandbox = parse(tree, names::SANDBOX, checks);
@@ -72,6 +76,14 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
         checks.check(same, names::REPORT_MD, "rendered", "what report.json renders to", "other text");
     }
     Some(Judged { report, events: count, again })
+}
+
+/// True if this program has the rules that the run was judged by. A contract that cannot be read is held against the bundle, not
+/// passed over.
+fn is_judged_again(tree: &Tree, report: &Report) -> bool {
+    let contract = tree.content(names::CONTRACT).and_then(|bytes| from_json::<TaskContract>(bytes).ok());
+    let mode = contract.map_or(MutationMode::None, |contract| contract.mutation_mode);
+    version::has_these_rules(&report.rules_version, report.stage, mode)
 }
 
 /// What a later format means by its fields is not ours to guess, also where it looks like one of ours.
@@ -235,14 +247,20 @@ pub(super) fn codes(reasons: &[Reason]) -> String {
 
 fn check_decision(tree: &Tree, report: &Report, contract: &TaskContract, decision: &Decision, checks: &mut Checks) {
     // The file is canonical, or the bundle does not verify anyway.
-    if let Some(digest) = tree.files.get(names::CONTRACT) {
+    if let Some(digest) = tree.files.get(names::CONTRACT)
+        && !is_target_redacted(report, contract)
+    {
         checks.same(names::CONTRACT, "contract_digest", report.contract_digest, *digest);
     }
     let again = gate::decide(contract, decision.inputs.clone());
-    let same = again.is_ok_and(|again| without_words(again) == without_words(decision.clone()));
+    let same = again.is_ok_and(|again| {
+        let again = Decision { rules_version: report.rules_version.clone(), ..again };
+        without_words(again) == without_words(decision.clone())
+    });
     checks.check(same, names::DECISION, "judged_again", "the decision its inputs make", "another decision");
     checks.same(names::DECISION, "decision_id", report.decision_id, decision.decision_id);
     check_request(report, decision, checks);
+    collection::check(tree, report, decision, checks);
     let started = report.engine.process_started;
     checks.check(
         !started || decision.is_eligible(),
@@ -263,6 +281,30 @@ fn check_decision(tree: &Tree, report: &Report, contract: &TaskContract, decisio
     }
     check_ecosystems(contract, decision, checks);
     check_paths(tree, report, contract, decision, checks);
+}
+
+/// True if the contract is written without the path of a target that the run was not admitted to: its digest is then that of the
+/// true contract, which nobody can compare with. Only a run that started nothing may say so.
+fn is_target_redacted(report: &Report, contract: &TaskContract) -> bool {
+    let redacted = contract.target_repository.as_deref().is_some_and(|path| path.starts_with("redacted:sha256:"));
+    redacted && report.coverage.contains(&Coverage::TargetRedacted) && !report.engine.process_started
+}
+
+/// Approval and proof of a run that changed a repository.
+fn check_governed(
+    tree: &Tree,
+    report: &Report,
+    decision: &Decision,
+    statement: Option<&Statement>,
+    events: &[Event],
+    checks: &mut Checks,
+) {
+    let disposable = parse(tree, names::STAGE_4, checks);
+    let owned = parse(tree, names::owned_proof(report.stage), checks);
+    let events: Vec<EventKind> = events.iter().map(|event| event.kind).collect();
+    let signed = statement.map(|statement| &statement.predicate);
+    let (disposable, owned) = (disposable.as_ref(), owned.as_ref());
+    governed::check(&GovernedRun { report, decision, signed, events: &events, disposable, owned }, checks);
 }
 
 /// What the baseline held cannot be seen from here; what the commands name can, and leaving it out would unprotect the exam.
@@ -301,7 +343,7 @@ fn check_request(report: &Report, decision: &Decision, checks: &mut Checks) {
 /// Changed files and path verdicts, from patch, contract and the ecosystems that the decision recorded.
 fn check_paths(tree: &Tree, report: &Report, contract: &TaskContract, decision: &Decision, checks: &mut Checks) {
     let file = names::PATCH;
-    let (Some(bytes), Ok(rules)) = (tree.content(file), contract.path_rules(decision.ecosystems())) else {
+    let (Some(bytes), Ok(rules)) = (tree.content(file), decision.path_rules(contract)) else {
         checks.check(false, file, "paths", "a patch and readable globs", "neither can be judged");
         return;
     };

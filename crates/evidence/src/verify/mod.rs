@@ -5,9 +5,11 @@
 mod attestation;
 mod bundle;
 mod checks;
+mod collection;
 mod exam;
 mod expect;
 mod files;
+mod governed;
 mod judge;
 mod model;
 mod sandbox;

@@ -45,5 +45,28 @@ pub(super) fn check(tree: &Tree, report: &Report, statement: &Statement, checks:
     checks.check(signed.model == facts.model, file, "signed_model", "the signed model", "another");
     checks.check(signed.sandbox == facts.sandbox, file, "signed_sandbox", "the signed sandbox", "another");
     checks.check(signed.harness == facts.harness, file, "signed_harness", "the signed harness", "another");
+    checks.check(
+        (signed.request_digest, signed.approval_digest) == (report.request_digest, report.approval_digest),
+        file,
+        "signed_approval",
+        "the signed request and approval",
+        "another",
+    );
+    checks.check(
+        (&signed.work_id, &signed.target_commit, &signed.disposable_repository_dir)
+            == (&report.work_id, &report.target_commit, &report.disposable_repository_dir)
+            && signed.target_repository_admission_status == report.target_repository_admission_status,
+        file,
+        "signed_target",
+        "the signed target and commit",
+        "another",
+    );
+    checks.check(
+        signed.kind == report.kind && signed.bundles == report.bundles && signed.subject_model == report.subject_model,
+        file,
+        "signed_kind",
+        "the signed kind and bundles",
+        "another",
+    );
     checks.check(!report.runtime_default_activation, file, "runtime_default_activation", false, true);
 }

@@ -60,7 +60,7 @@ fn short_rsa_keys_and_certificates_do_not_count() {
     ring.make_key("key", &["-t", "ed25519"]);
     let certificate = ring.certify("authority", "key");
     let signature = ring.sign("key-cert.pub", &[], MESSAGE);
-    assert!(SignerKey::parse_line(&certificate).is_err());
+    assert_eq!(SignerKey::parse_line(&certificate), Err(ReadSignerKeyError::Kind));
     assert_eq!(verify_signature(&signature, MESSAGE, NAMESPACE), Err(ReadSignerKeyError::Kind.into()));
     let line = format!("me cert-authority {authority}");
     assert!(ring.accepts_line(&line, &signature, MESSAGE, at), "the control");

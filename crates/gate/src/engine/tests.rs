@@ -1,5 +1,6 @@
 use contract::Digest;
-use contract::engine::{EngineSetting, GateSpeaker, ProgramFound};
+use contract::engine::{EngineSetting, GateSpeaker, ProgramFound, RungLack};
+use contract::record::placeholder;
 
 use super::*;
 
@@ -110,6 +111,97 @@ fn a_source_is_admitted_to_the_byte_or_not_at_all() {
         assert_eq!(refusals.first().map(|refusal| refusal.reason), *expected, "row {at}: {refusals:?}");
         assert_eq!(source_status(inputs.settings.engine.as_ref(), inputs.stage, inputs.time), *status, "row {at}");
     }
+}
+
+#[test]
+fn from_the_fifth_stage_on_notes_are_written_and_somebody_signed_them() {
+    use Reason::{LicenseUnresolved, SourceNotAdmitted};
+    type Row = (&'static str, fn(&mut SourceAdmission), Option<&'static str>, u8, &'static [Reason]);
+    let rows: &[Row] = &[
+        ("sound", |_| {}, Some("op1"), 5, &[]),
+        ("unsigned", |_| {}, None, 5, &[SourceNotAdmitted]),
+        ("unsigned, lower", |_| {}, None, 4, &[]),
+        ("unresolved", |it| it.license_status = LicenseStatus::Unresolved, Some("op1"), 5, &[LicenseUnresolved]),
+        ("unresolved, lower", |it| it.license_status = LicenseStatus::Unresolved, None, 4, &[]),
+        ("no note on use", |it| it.internal_use_note = None, Some("op1"), 5, &[LicenseUnresolved]),
+        ("no note on use, lower", |it| it.internal_use_note = None, None, 4, &[]),
+        ("an empty note on use", |it| it.internal_use_note = Some(" ".into()), Some("op1"), 5, &[LicenseUnresolved]),
+        ("an empty note", |it| it.license_note.clear(), Some("op1"), 5, &[LicenseUnresolved]),
+        ("a draft's note", |it| it.license_note = placeholder("it"), Some("op1"), 5, &[LicenseUnresolved]),
+        ("neither", |it| it.license_note.clear(), None, 5, &[LicenseUnresolved, SourceNotAdmitted]),
+    ];
+    for (name, change, signer, wanted, expected) in rows {
+        let mut record = record();
+        record.internal_use_note = Some("inside only".to_owned());
+        record.allowed_execution_modes.push(stage(*wanted).mutation_mode());
+        change(&mut record);
+        let mut inputs = crate::tests::inputs();
+        (inputs.engine, inputs.stage) = ("toy".to_owned(), stage(*wanted));
+        let signed_by = signer.map(str::to_owned);
+        inputs.settings.engine = Some(setting(Found::Record { sha256: Digest::ZERO, record, signed_by }, found()));
+        let refusals = source_admission(&inputs).unwrap();
+        let reasons: Vec<Reason> = refusals.iter().map(|refusal| refusal.reason).collect();
+        assert_eq!(reasons, *expected, "{name}: {refusals:?}");
+        let sign = refusals.iter().find(|refusal| refusal.reason == SourceNotAdmitted);
+        assert!(sign.is_none_or(|it| it.remedy == "cto record sign admissions/source/toy.yaml"), "{name}");
+    }
+}
+
+#[test]
+fn from_the_fourth_stage_on_the_rung_below_is_the_very_one() {
+    let validated = |number| Some(RungFact::Validated { stage: stage(number), run_id: "r".to_owned() });
+    let not_started = Some(RungFact::NotStarted { stage: stage(4) });
+    let climb = "cto engine enable toy --stage 4 && cto request TASK --engine toy --stage 4";
+    let rows = [
+        ("below", validated(3), 4, None),
+        ("two below", validated(3), 5, Some("does not earn stage 5")),
+        ("the same", validated(5), 5, Some("does not earn stage 5")),
+        ("nobody looked", None, 5, Some("nobody looked")),
+        ("nobody looked, lower", None, 3, None),
+        ("two below, lower", validated(1), 3, None),
+        ("no pass", not_started, 5, Some("no pass at stage 4")),
+    ];
+    for (name, below, wanted, expected) in rows {
+        let mut inputs = crate::tests::inputs();
+        (inputs.engine, inputs.stage) = ("toy".to_owned(), stage(wanted));
+        inputs.settings.engine = Some(EngineSetting { below, ..setting(Found::Missing, found()) });
+        let refusals = earned(&inputs);
+        match (expected, refusals.as_slice()) {
+            (None, []) => {}
+            (Some(part), [refusal]) => {
+                assert!(refusal.reason == Reason::StageNotEarned && refusal.text.contains(part), "{name}: {refusal:?}");
+                assert!(
+                    refusal.remedy == climb || name.starts_with("two") || name == "the same",
+                    "{name}: {refusal:?}"
+                );
+            }
+            _ => panic!("{name}: {refusals:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_blocked_rung_says_what_it_lacks() {
+    let blocked = |lack| RungFact::Blocked { stage: stage(5), run_id: "r".to_owned(), lack };
+    let climb = "cto engine enable toy --stage 5 && cto request TASK --engine toy --stage 5";
+    let outcome = "cto outcome r accept --reason \"...\"";
+    for (lack, part, remedy) in [
+        (None, "the latest run at stage 5 did not pass: r", climb),
+        (Some(RungLack::MissingOperatorOutcome), "operator outcome of run r", outcome),
+        (Some(RungLack::OutcomeRejected), "rejected run r", climb),
+        (Some(RungLack::BundleMissing), "is gone", climb),
+        (Some(RungLack::BundleDamaged), "does not verify", climb),
+        (Some(RungLack::MorePasses { passes: 1, required: 2 }), "1 of 2 passes", climb),
+    ] {
+        let mut inputs = crate::tests::inputs();
+        (inputs.engine, inputs.stage) = ("toy".to_owned(), stage(6));
+        inputs.settings.engine = Some(EngineSetting { below: Some(blocked(lack)), ..setting(Found::Missing, found()) });
+        let refusals = earned(&inputs);
+        let [refusal] = refusals.as_slice() else { panic!("{lack:?}: {refusals:?}") };
+        assert!(refusal.text.contains(part) && refusal.remedy == remedy, "{lack:?}: {refusal:?}");
+    }
+    let plain = serde_json::to_value(blocked(None)).unwrap();
+    assert_eq!(plain, serde_json::json!({"blocked": {"run_id": "r", "stage": 5}}), "as it always was");
 }
 
 #[test]

@@ -246,3 +246,40 @@ fn every_status_of_an_admission_can_be_had() {
         assert_eq!(admission_status(facts(&mut inputs.clone()), inputs.stage, inputs.time), *expected);
     }
 }
+
+#[test]
+fn from_the_fifth_stage_on_the_records_are_signed() {
+    let sign = |found: &mut Found<ModelAdmission>| {
+        if let Found::Record { signed_by, .. } = found {
+            *signed_by = Some("op1".to_owned());
+        }
+    };
+    let decided = |signed_by| Found::Record {
+        sha256: Digest::ZERO,
+        record: decision(DecisionStatus::LocalProviderRequired, ProviderClass::LocalCompatible),
+        signed_by,
+    };
+    let pair = "cto record sign FILE     the file that `cto records` lists for p/m";
+    let provider = "cto record sign decisions/provider.yaml";
+    let rows: &[(u8, bool, Found<ProviderDecision>, &[&str])] = &[
+        (4, false, decided(None), &[]),
+        (5, false, Found::Missing, &[pair]),
+        (5, true, Found::Missing, &[]),
+        (5, true, decided(None), &[provider]),
+        (5, true, decided(Some("op1".to_owned())), &[]),
+        (5, false, decided(None), &[pair, provider]),
+    ];
+    for (number, signed, decision, expected) in rows {
+        let mut inputs = backed();
+        inputs.stage = Stage::try_from(*number).unwrap();
+        facts(&mut inputs).decision = decision.clone();
+        if *signed {
+            sign(&mut facts(&mut inputs).admission);
+        }
+        let model = inputs.settings.model.as_ref().unwrap();
+        let refusals = super::decision_and_admission(model, &inputs).unwrap();
+        assert!(refusals.iter().all(|refusal| refusal.reason == contract::Reason::ModelNotAdmitted));
+        let remedies: Vec<_> = refusals.iter().map(|refusal| refusal.remedy.as_str()).collect();
+        assert_eq!(remedies, *expected, "stage {number} {signed} {decision:?}");
+    }
+}

@@ -10,6 +10,7 @@ mod export;
 mod import;
 mod names;
 mod read;
+mod said;
 mod statement;
 
 use std::io;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use export::{ExportSource, Exported, export};
 pub use import::{Imported, TakenIn, import};
+pub(crate) use said::SAID_BY_PEOPLE;
 pub(crate) use statement::check as check_statement;
 
 /// What stands first in an archive and says what it is.

@@ -1,10 +1,11 @@
-//! A bundle about other bundles: a matrix, a race, a repetition. Sealed like a run, by the same steps, without an engine.
+//! A bundle about other bundles: a matrix, a race, a repetition, a comparison, a refresh. Sealed like a run, by the same steps, without an
+//! engine.
 
 use contract::decision::Profile;
 use contract::report::CheckResult;
 use contract::statement::SealedBy;
 use contract::task::{ContractVersion, Environment, ForbiddenAction, Limits, RiskClass};
-use contract::{EventKind, MutationMode, Purpose, Reason, Stage, TaskContract, TaskId};
+use contract::{CollectionKind, EventKind, MutationMode, Purpose, Reason, Stage, TaskContract, TaskId};
 use evidence::seal::Sealed;
 use serde::Serialize;
 use serde_json::json;
@@ -16,21 +17,26 @@ use crate::home::ask::Ask;
 use crate::home::model_settings::ModelAsk;
 use crate::home::task::{Origin, Task};
 use crate::home::watch::{Quiet, Watch};
+use crate::run::about::DocumentSubject;
 use crate::run::file::{OpenRunError, RunFile, Stopped};
 use crate::run::harness::Harness;
 use crate::seal::dead::seal_stopped;
 use crate::seal::report::Evidence;
-use crate::spine::{self, GovernError};
+use crate::spine::GovernError;
 
-/// What a bundle about other bundles is: its name, what it is for, and the one file that it has beyond every bundle's.
-#[derive(Debug, Clone, Copy)]
+/// A document about other bundles: its name, its subject, and the words of its contract. Its file is that of its kind.
+#[derive(Debug, Clone)]
 pub struct Collection<'a> {
     /// Part of the run's id.
     pub name: &'a str,
     pub title: &'a str,
     pub brief: &'a str,
     pub success: &'a str,
-    pub file: &'a str,
+    /// The engine that it is about, or `none` where it is about several.
+    pub engine: &'a str,
+    pub stage: Stage,
+    pub purpose: Purpose,
+    pub subject: DocumentSubject,
 }
 
 /// Fault of a collection.
@@ -40,8 +46,7 @@ pub struct CollectionProblem {
     pub text: String,
 }
 
-/// Seals `document` in a directory of its own under `harness-runs/`. `wrong` says what does not hold, if so. It starts no
-/// engine, so it is decided as the built-in one is: which engines the document is about has passed its own gates.
+/// Seals `document` in a directory of its own under `harness-runs/`. `wrong` says what does not hold, if so.
 pub fn seal_collection<T: Serialize>(
     harness: &Harness,
     collection: &Collection<'_>,
@@ -51,29 +56,33 @@ pub fn seal_collection<T: Serialize>(
     let refused = |error| GovernError::Open(OpenRunError::Io(collection.name.into(), std::io::Error::other(error)));
     let task = task(collection).map_err(refused)?;
     let ask = Ask {
-        engine: "fake".to_owned(),
-        stage: Stage::GATED_ENGINE,
-        purpose: Purpose::Validation,
+        engine: collection.engine.to_owned(),
+        stage: collection.stage,
+        purpose: collection.purpose,
         sandbox: Profile::None,
         timeout_seconds: None,
         keep_workspace: false,
         model: ModelAsk::default(),
+        target: None,
+        request_command: String::new(),
+        work: None,
     };
     let cancel = AtomicBool::new(false);
-    let run =
-        RunFile::open(harness, &task, &ask, Watch { cancel: &cancel, observer: &Quiet }).map_err(GovernError::Open)?;
+    let (watch, subject) = (Watch { cancel: &cancel, observer: &Quiet }, collection.subject.clone());
+    let run = RunFile::open_document(harness, &task, &ask, watch, subject).map_err(GovernError::Open)?;
     let run_id = run.id().clone();
-    collect(run, collection.file, document, wrong)
+    collect(run, collection.subject.kind, document, wrong)
         .or_else(|stopped| seal_stopped(harness, &run_id, &stopped).map_err(GovernError::Seal))
 }
 
 fn collect<T: Serialize>(
     run: RunFile<'_>,
-    file: &str,
+    kind: CollectionKind,
     document: &T,
     wrong: Option<CollectionProblem>,
 ) -> Result<Sealed, Stopped> {
-    let evidence: Evidence<'_> = match run.decide(&spine::hold_beside)? {
+    let file = kind.file();
+    let evidence: Evidence<'_> = match run.decide_document(kind)? {
         Decided::Preflight(mut preflight) => {
             let run = preflight.run_mut();
             let at = run.clock.now();
@@ -88,7 +97,7 @@ fn collect<T: Serialize>(
             preflight.into()
         }
         Decided::Refused(refused) => refused.into(),
-        Decided::Admitted(..) => return Err(Stopped::Impossible("a collection is a run of stage 1")),
+        Decided::Admitted(..) => return Err(Stopped::Impossible("a document has no target")),
     };
     evidence.report()?.seal(SealedBy::Run)
 }
@@ -118,7 +127,7 @@ fn task(collection: &Collection<'_>) -> Result<Task, contract::id::ParseIdError>
         approval_required: false,
         diff_required: false,
         verification_commands: Vec::new(),
-        no_test_rationale: Some("each run in it has its own verification and its own bundle".to_owned()),
+        no_test_rationale: Some("each bundle that it reads has its own verification".to_owned()),
         blind_checks: Vec::new(),
         control_patch: None,
         verification_files: Vec::new(),
@@ -143,11 +152,5 @@ fn task(collection: &Collection<'_>) -> Result<Task, contract::id::ParseIdError>
         work_id: None,
     };
     let origin = Origin::Case(BTreeMap::new());
-    Ok(Task {
-        contract,
-        origin,
-        fake: Some(contract::case::FakeSteps::default()),
-        required_events: Vec::new(),
-        expect: None,
-    })
+    Ok(Task { contract, origin, fake: None, required_events: Vec::new(), expect: None })
 }

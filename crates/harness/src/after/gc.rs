@@ -41,6 +41,8 @@ pub struct Retention {
     pub older_than_text: String,
     /// So many of the latest runs of each task.
     pub keep: usize,
+    /// Passes that a rung asks for.
+    pub passes_required: u32,
 }
 
 impl Retention {
@@ -79,6 +81,7 @@ kept! {
     Unsealed "unsealed" "the ledger does not have it as sealed",
     Stated "stated" "a signed statement or a ledger entry speaks of it",
     LatestPass "latest_pass" "it is the latest pass of its task, engine and stage",
+    Rung "rung" "a rung of the ladder rests on it",
     Named "named" "a matrix, a comparison or a repetition that stays names it",
     Young "young" "it is too young",
     Recent "recent" "it is among the latest of its task",
@@ -185,7 +188,7 @@ pub enum CollectError {
     #[error(transparent)]
     Home(OpenHomeError),
     #[error(transparent)]
-    ReadLedger(ledger::ReadLedgerError),
+    ReadLedger(#[from] ledger::ReadLedgerError),
     #[error(transparent)]
     Ledger(ledger::AppendEntryError),
     #[error("cannot list the bundles: {0}")]

@@ -8,7 +8,7 @@ mod repeat;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use contract::TaskId;
+use contract::{CitedBundle, TaskId};
 use views::Lane;
 
 use crate::home::ask::Ask;
@@ -33,6 +33,15 @@ pub fn run_lane(harness: &Harness, task: &Task, ask: &Ask, watch: Watch<'_>) -> 
 fn collection_name(prefix: &str, task: &TaskId) -> String {
     const LONGEST: usize = 64;
     format!("{prefix}-{task}").chars().take(LONGEST).collect()
+}
+
+/// Bundles of the lanes that have one.
+fn cited(lanes: &[Lane]) -> Vec<CitedBundle> {
+    let cite = |lane: &Lane| {
+        let (run_id, attestation_sha256) = (lane.run_id.clone()?, lane.attestation_sha256?);
+        Some(CitedBundle { run_id, attestation_sha256 })
+    };
+    lanes.iter().filter_map(cite).collect()
 }
 
 /// A thread of [`run_in_parallel`] panicked.

@@ -6,19 +6,25 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use contract::{Report, RunId};
+use contract::{Digest, Report, RunId};
 use evidence::artifact::take_over;
-use ledger::OpenRun;
+use ledger::{EntryKind, OpenRun};
 use untrusted_fs::own_files::{self, OwnPath as _};
 
-use crate::after::take::{TAKE, recover_take};
+use crate::after::person_statements::STATEMENT;
+use crate::after::rollback::ROLLBACK;
+use crate::after::take::{TAKE, recover_begun};
 use crate::home::layout::Home;
 use crate::home::lock::seize;
 use crate::home::reserve::Reserve;
 use crate::run::harness::Harness;
-use crate::run::journal::sweep_journals;
+use crate::run::journal::{noted_landings, sweep_journals};
 use crate::run::lease::{Belongs, belongs, is_lost};
-use crate::seal::dead::{Dead, RecoverError, entries, own_lease, record_bundle, remove_all, seal_dead};
+use crate::run::used::find_mark_of;
+use crate::seal::dead::{
+    Dead, RecordedBundle, RecoverError, entries, finish_landing, own_lease, record_bundle, remove_all, seal_dead,
+};
+use crate::seal::landing::RecoveredLanding;
 use crate::seal::report::remove_work;
 
 /// What was found and done.
@@ -36,6 +42,10 @@ pub struct Recovered {
     pub removed: Vec<String>,
     /// Folders of other commands that were killed, with what those had begun brought to an end.
     pub cleared: Vec<String>,
+    /// Runs that died between the use of their approval and a landing, with the request that they have used up.
+    pub spent: Vec<(RunId, Digest)>,
+    /// Landings in target repositories that were cut off, each brought to its end.
+    pub landings: Vec<RecoveredLanding>,
     /// Runs that could not be sealed now, and why; the next command tries again.
     pub failed: Vec<(String, String)>,
 }
@@ -54,6 +64,14 @@ pub fn recover(harness: &Harness) -> Result<Recovered, RecoverError> {
             done.note_failure(&run.row.run_id, tried);
         }
     }
+    for run_id in noted_landings(&harness.home) {
+        if harness.home.bundles().has_bundle(&run_id) && !harness.home.active_run(&run_id).own_exists() {
+            match finish_landing(harness, &run_id) {
+                Ok(landing) => done.landings.extend(landing),
+                Err(error) => done.note_failure(&run_id, Err(error)),
+            }
+        }
+    }
     clear_work(harness, &mut done);
     sweep_journals(&harness.home);
     Ok(done)
@@ -61,7 +79,12 @@ pub fn recover(harness: &Harness) -> Result<Recovered, RecoverError> {
 
 /// True where a command was killed that left a folder to work in.
 pub fn left_work(home: &Home) -> bool {
-    work_folders(home).any(|(_, path)| seize(&path).is_some())
+    work_folders(home).any(|(_, path)| seize(&path).is_some()) || has_left_landing(home)
+}
+
+/// True where a run died after its seal and before the ledger knew of its landing.
+fn has_left_landing(home: &Home) -> bool {
+    noted_landings(home).iter().any(|run_id| !home.active_run(run_id).own_exists())
 }
 
 /// Folders under `work/` that are no run's.
@@ -79,9 +102,13 @@ fn is_of_run(folder: &str) -> bool {
 fn clear_work(harness: &Harness, done: &mut Recovered) {
     for (name, path) in work_folders(&harness.home) {
         let Some(_dead) = seize(&path) else { continue };
-        let ended = if name.starts_with(TAKE) { recover_take(harness, &path) } else { Ok(()) };
-        match ended.and_then(|()| remove_left(&path).map_err(|error| error.to_string())) {
-            Ok(()) => done.cleared.push(name),
+        let has_begun = [TAKE, ROLLBACK, STATEMENT].iter().any(|what| name.starts_with(what));
+        let ended = if has_begun { recover_begun(harness, &path) } else { Ok(None) };
+        match ended.and_then(|cut| remove_left(&path).map(|()| cut).map_err(|error| error.to_string())) {
+            Ok(cut) => {
+                done.cleared.push(name);
+                done.landings.extend(cut);
+            }
             Err(error) => done.failed.push((name, error)),
         }
     }
@@ -109,18 +136,45 @@ fn recover_vanished(harness: &Harness, run: &OpenRun, done: &mut Recovered) -> R
             done.alive.push(run_id.to_string());
             return Ok(());
         }
-        Belongs::Here(_) if record_bundle(harness, run_id)? => {
-            done.recorded.push(run_id.to_string());
-            return Ok(());
+        Belongs::Here(lease) => {
+            if let Some(recorded) = record_bundle(harness, run_id)? {
+                done.note_recorded(run_id, recorded);
+                return Ok(());
+            }
+            Dead { lease, ..Dead::default() }
         }
-        Belongs::Here(lease) => Dead { lease, ..Dead::default() },
         Belongs::TakenOver(lease) => Dead { lease: Some(lease), lapsed: true, ..Dead::default() },
     };
-    done.sealed.push(seal_dead(harness, run_id, dead)?.report);
+    let (sealed, landing) = seal_dead(harness, run_id, dead)?;
+    done.note_sealed(harness, sealed.report, landing);
     Ok(())
 }
 
+/// The request that a run has used: by the ledger, or by its mark, which is made a moment before.
+fn find_spent(harness: &Harness, run_id: &RunId) -> Option<Digest> {
+    let entries = entries(harness, run_id).unwrap_or_default();
+    let used = entries.iter().find(|entry| entry.is(EntryKind::ApprovalUsed));
+    let named = used.and_then(|entry| entry.body["request"].as_str()?.parse().ok());
+    named.or_else(|| find_mark_of(harness, run_id))
+}
+
 impl Recovered {
+    fn note_recorded(&mut self, run_id: &RunId, recorded: RecordedBundle) {
+        self.recorded.push(run_id.to_string());
+        self.landings.extend(recorded.landing);
+    }
+
+    /// A run that died after it had used its approval and before it landed anything has spent that.
+    fn note_sealed(&mut self, harness: &Harness, sealed: Report, landing: Option<RecoveredLanding>) {
+        if landing.is_none()
+            && let Some(request) = find_spent(harness, &sealed.run_id)
+        {
+            self.spent.push((sealed.run_id.clone(), request));
+        }
+        self.sealed.push(sealed);
+        self.landings.extend(landing);
+    }
+
     /// One run that cannot be sealed now keeps no other from being sealed.
     fn note_failure(&mut self, run_id: &RunId, tried: Result<(), RecoverError>) {
         if let Err(error) = tried {
@@ -150,8 +204,9 @@ fn recover_active(harness: &Harness, run_id: &RunId, done: &mut Recovered) -> Re
     };
     if harness.home.bundles().has_bundle(run_id) {
         remove_all(&dir)?;
-        record_bundle(harness, run_id)?;
-        done.recorded.push(run_id.to_string());
+        if let Some(recorded) = record_bundle(harness, run_id)? {
+            done.note_recorded(run_id, recorded);
+        }
         return Ok(());
     }
     if is_lost(harness, run_id) {
@@ -168,7 +223,7 @@ fn recover_active(harness: &Harness, run_id: &RunId, done: &mut Recovered) -> Re
         return Ok(());
     }
     let lease = own_lease(harness, run_id)?;
-    let sealed = seal_dead(harness, run_id, Dead { left: Some((dir, lock)), lease, ..Dead::default() })?;
-    done.sealed.push(sealed.report);
+    let (sealed, landing) = seal_dead(harness, run_id, Dead { left: Some((dir, lock)), lease, ..Dead::default() })?;
+    done.note_sealed(harness, sealed.report, landing);
     Ok(())
 }

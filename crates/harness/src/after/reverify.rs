@@ -148,7 +148,7 @@ pub fn reverify(
     let clock = RunClock::start().map_err(ReverifyError::Clock)?;
     let work = work(harness)?;
     let rebuilt = trees::rebuild(harness, bundle, report, &own, work.path())?;
-    let rules = contract.path_rules(decision.ecosystems()).map_err(keep_cause)?;
+    let rules = decision.path_rules(contract).map_err(keep_cause)?;
     let Rebuilt { store, baseline, result } = &rebuilt;
     let changes = tree::changes(baseline, result);
     if let (_, Some(shortfall)) = availability::profiles(harness, profile) {

@@ -26,8 +26,8 @@ use crate::home::token::suffix;
 use crate::run::harness::Harness;
 use crate::run::stated;
 pub use error::TakeError;
-use left::{Begun, entry_body};
-pub(crate) use left::{TAKE, recover_take};
+use left::entry_body;
+pub(crate) use left::{Begun, TAKE, is_rolled_back, recover_begun};
 use scene::Scene;
 use untrusted_fs::own_files;
 
@@ -68,8 +68,12 @@ pub fn take(harness: &Harness, ask: TakeAsk<'_>) -> Result<TookPatch, TakeError>
     let work = Work::make(&harness.home, left::TAKE).map_err(TakeError::Work)?;
     let scene = Scene::build(harness, &ask, report, &contract, work.path())?;
     let author = scene.author(&ask)?;
-    let begun =
-        Begun { run_id: report.run_id.clone(), repository: scene.source.root().to_owned(), branch: branch.to_string() };
+    let begun = Begun {
+        run_id: report.run_id.clone(),
+        repository: scene.source.root().to_owned(),
+        branch: branch.to_string(),
+        rolled_back: None,
+    };
     begun.write(work.path()).map_err(TakeError::Work)?;
     stop::here("take.begun");
     let lock = Lock::take(harness, report)?;

@@ -1,19 +1,28 @@
 //! Gathering facts for the gate and asking it, phase by phase.
 
+mod document;
+
 use std::path::Path;
 
+use contract::approval::ApprovalInput;
 use contract::baseline_exam::BaselineExamFacts;
 use contract::decision::{BaselineRun, Inputs, Refusal, SettingFacts, TargetFacts};
 use contract::model::AnswerFact;
-use contract::{Decision, EventKind, Gate, Purpose, Reason, Report, Stage};
+use contract::{Coverage, Decision, EventKind, Gate, Purpose, Reason, Report, Stage, Stamp};
 use evidence::{names, stop};
+use gate::approval::{CountedApprovals, counted_approvals};
 use gate::{Admission, Judged, Refused};
+use ledger::ApprovalUse;
 use serde_json::json;
 use tree::Listing;
 
+use crate::gather::approval::{FindApprovalError, FoundApproval, find_approval};
+use crate::gather::approval_events;
 use crate::gather::engine::equip::Equipped;
 use crate::gather::ladder;
 use crate::gather::model::ModelSession;
+use crate::gather::plan::{BuildPlanError, PlanScene};
+use crate::gather::protected::SeenRoot;
 use crate::gather::settings::settings;
 use crate::gather::target::{Target, inspect};
 use crate::home::ask::Ask;
@@ -38,6 +47,8 @@ pub enum DecideError {
     Encode(#[source] serde_json::Error),
     #[error("cannot look at the target: {0}")]
     Scratch(#[source] tree::TreeError),
+    #[error("cannot look for an approval: {0}")]
+    Approval(#[from] FindApprovalError),
 }
 
 /// The Eligibility Decision, and what else was seen on the way.
@@ -60,11 +71,12 @@ pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Resu
     let clock = crate::home::clock::RunClock::start().map_err(DecideError::Clock)?;
     let digest = task.contract.digest().map_err(DecideError::Encode)?;
     let (settings, _) = settings(harness, task, ask, clock.started());
-    let inputs = |target| Inputs {
+    let inputs = |target, approval| Inputs {
         contract_digest: digest,
         engine: ask.engine.clone(),
         stage: ask.stage,
         purpose: ask.purpose,
+        kind: None,
         time: clock.started(),
         settings: settings.clone(),
         target,
@@ -72,19 +84,43 @@ pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Resu
         answer: None,
         // Neither does asking start a command of the baseline.
         baseline_exam: None,
+        approval,
     };
-    let first = gate::decide(&task.contract, inputs(None)).map_err(DecideError::Encode)?;
+    let first = gate::decide(&task.contract, inputs(None, defer_approval(ask))).map_err(DecideError::Encode)?;
     if !first.is_pending() {
         return Ok(Answer { decision: first, exam: None });
     }
-    let Target { facts, copy } = inspect(harness, task, ask.sandbox, scratch).map_err(DecideError::Scratch)?;
-    let exam = copy.and_then(|copy| exam_files(task, &facts, &copy.baseline.listing));
-    let decision = gate::decide(&task.contract, inputs(Some(facts))).map_err(DecideError::Encode)?;
+    let mut target = inspect(harness, task, ask, &settings, scratch).map_err(DecideError::Scratch)?;
+    let scene = PlanScene { harness, task, ask, settings: &settings, target: &target };
+    let approval = look_for_approval(&scene, clock.started())?.map(|found| found.input);
+    target.settle_branch(task, approval.as_ref()).map_err(DecideError::Scratch)?;
+    let Target { facts, copy } = target;
+    let exam = copy.and_then(|copy| exam_files(task, &settings, &facts, &copy.baseline.listing));
+    let decision = gate::decide(&task.contract, inputs(Some(facts), approval)).map_err(DecideError::Encode)?;
     Ok(Answer { decision, exam })
 }
 
-fn exam_files(task: &Task, facts: &TargetFacts, baseline: &Listing) -> Option<ExamFiles> {
-    let rules = task.contract.path_rules(&facts.ecosystems).ok()?;
+/// Where a run needs an approval, the look for it waits for the target.
+fn defer_approval(ask: &Ask) -> Option<ApprovalInput> {
+    ask.stage.mutation_mode().needs_approval().then_some(ApprovalInput::Deferred)
+}
+
+/// Looks for the approval of a run that needs one. Where a fact of the plan is missing, a gate refuses for that, and the approval
+/// stays deferred.
+fn look_for_approval(scene: &PlanScene<'_>, now: Stamp) -> Result<Option<FoundApproval>, FindApprovalError> {
+    if defer_approval(scene.ask).is_none() {
+        return Ok(None);
+    }
+    match find_approval(scene, now) {
+        Err(FindApprovalError::Plan(BuildPlanError::Incomplete(_))) => {
+            Ok(Some(FoundApproval { input: ApprovalInput::Deferred, coverage: Vec::new() }))
+        }
+        found => found.map(Some),
+    }
+}
+
+fn exam_files(task: &Task, settings: &SettingFacts, facts: &TargetFacts, baseline: &Listing) -> Option<ExamFiles> {
+    let rules = settings.path_rules(&task.contract, &facts.ecosystems).ok()?;
     let protected = baseline.0.keys().filter(|path| rules.is_protected(path)).count();
     Some(ExamFiles { protected, all: baseline.0.len() })
 }
@@ -119,7 +155,12 @@ pub(crate) struct AdmittedRun<'a> {
 
 impl<'a> AdmittedRun<'a> {
     fn new(gathering: Gathering<'a>, admission: Admission) -> Result<Self, Stopped> {
-        let Gathering { run, preparation } = gathering;
+        let Gathering { mut run, mut preparation } = gathering;
+        if let Some(counted) = counted_approvals(&admission.decision().inputs) {
+            let CountedApprovals { request_digest, not_before, expires_at, coverage, .. } = counted;
+            preparation.using = Some(ApprovalUse { request: request_digest, not_before, expires_at });
+            run.standing.cover_all(coverage.into_iter().chain(std::mem::take(&mut preparation.approval_coverage)));
+        }
         match admission.run_id() == run.id() {
             true => Ok(Self { run, preparation, admission }),
             false => Err(Stopped::Impossible("an admission names another run")),
@@ -156,6 +197,12 @@ pub(crate) struct Preparation {
     layer: Option<Layer>,
     baseline: Option<BaselineExam>,
     baseline_log: Vec<u8>,
+    /// Protected trees before the engine started.
+    protected: Vec<SeenRoot>,
+    /// The use that the engine's start makes of an approval.
+    using: Option<ApprovalUse>,
+    /// Said of that approval once the run is admitted.
+    approval_coverage: Vec<Coverage>,
 }
 
 impl Preparation {
@@ -180,8 +227,22 @@ impl Preparation {
         self.compared_with.as_ref()
     }
 
+    /// The approval that the start of the engine uses up; none where the run needs none.
+    pub(crate) fn approval_use(&self) -> Option<&ApprovalUse> {
+        self.using.as_ref()
+    }
+
     pub(crate) fn layer(&self) -> Option<&Layer> {
         self.layer.as_ref()
+    }
+
+    /// Keeps what protected trees were before the engine started.
+    pub(crate) fn protect(&mut self, roots: Vec<SeenRoot>) {
+        self.protected = roots;
+    }
+
+    pub(crate) fn protected(&self) -> &[SeenRoot] {
+        &self.protected
     }
 
     /// The layer and the exam of the baseline, for the exam of the result.
@@ -217,6 +278,7 @@ impl<'a> Gathering<'a> {
         self.run.event(EventKind::RunStarted, self.run.started_data())?;
         let (settings, equipped) = settings(self.run.harness, self.run.task, self.run.ask, self.run.clock.started());
         self.preparation.equipped = equipped;
+        self.run.conceal_target(settings.target_admission.as_ref());
         let first = self.judge(&settings, Reached::default())?;
         let (judged, target) = match first {
             Judged::Pending(_) => {
@@ -262,24 +324,44 @@ impl<'a> Gathering<'a> {
         stop::here("work.making");
         self.run.make_work()?;
         stop::here("work.made");
-        let mut target = inspect(self.run.harness, self.run.task, self.run.ask.sandbox, &self.run.work)?;
+        let mut target = inspect(self.run.harness, self.run.task, self.run.ask, settings, &self.run.work)?;
         target.facts.baseline_run = self.run_baseline(settings, hold_beside)?;
         if let Some(copy) = &target.copy {
             let reader = baseline_reader(copy.baseline.store.clone(), copy.commit);
             self.run.draft.censor_mut().compare_with(reader);
         }
+        let approval = self.look_for_approval(settings, &target)?;
+        target.settle_branch(self.run.task, approval.as_ref())?;
         self.run.trace("preflight.target", json!(target.facts))?;
-        let mut reached = Reached { target: Some(&target.facts), ..Reached::default() };
+        let mut reached = Reached { target: Some(&target.facts), approval, ..Reached::default() };
         let mut judged = self.judge(settings, reached.clone())?;
         if let (Judged::Pending(_), Some(facts)) = (&judged, &settings.model) {
             reached.answer = Some(self.preparation.model.ask(&mut self.run, facts)?);
             judged = self.judge(settings, reached.clone())?;
         }
         if let (Judged::Pending(_), Some(copy)) = (&judged, &target.copy) {
-            reached.baseline_exam = Some(self.hold_baseline_exam(copy, &target.facts)?);
+            reached.baseline_exam = Some(self.hold_baseline_exam(copy, settings, &target.facts)?);
             judged = self.judge(settings, reached)?;
         }
         Ok((judged, target))
+    }
+
+    /// The approval of this run's plan, which the gate judges.
+    fn look_for_approval(
+        &mut self,
+        settings: &SettingFacts,
+        target: &Target,
+    ) -> Result<Option<ApprovalInput>, Stopped> {
+        let RunFile { harness, task, ask, .. } = self.run;
+        let scene = PlanScene { harness, task, ask, settings, target };
+        let began = self.run.clock.elapsed();
+        let found = look_for_approval(&scene, self.run.clock.started());
+        let found = found.map_err(|error| Stopped::Approval(error.into()))?;
+        let Some(FoundApproval { input, coverage }) = found else { return Ok(None) };
+        self.preparation.approval_coverage = coverage;
+        let took = self.run.clock.elapsed().saturating_sub(began);
+        self.run.trace("approval.found", json!({"micros": took.as_micros()}))?;
+        Ok(Some(input))
     }
 
     /// What another engine is compared with: at stage 2 the fake engine on the same case in the same invocation, above it the
@@ -316,14 +398,19 @@ impl<'a> Gathering<'a> {
     }
 
     /// Phase D: makes the environment on the baseline and holds its exam. Every other gate has passed; nothing is consumed yet.
-    fn hold_baseline_exam(&mut self, copy: &Copy, facts: &TargetFacts) -> Result<BaselineExamFacts, Stopped> {
+    fn hold_baseline_exam(
+        &mut self,
+        copy: &Copy,
+        settings: &SettingFacts,
+        facts: &TargetFacts,
+    ) -> Result<BaselineExamFacts, Stopped> {
         let run = &mut self.run;
         let layer = match environment::prepare(run, copy)? {
             Ok(layer) => layer,
             Err(why) => return Ok(BaselineExamFacts { unprepared: Some(why), ..BaselineExamFacts::default() }),
         };
         stop::here("environment.prepared");
-        let rules = run.task.contract.path_rules(&facts.ecosystems)?;
+        let rules = settings.path_rules(&run.task.contract, &facts.ecosystems)?;
         let listing = &copy.baseline.listing;
         let trees = Trees { store: &copy.baseline.store, baseline: listing, result: listing, rules: &rules };
         let mounts = run.sandboxes.environment().mounts.clone();
@@ -344,7 +431,7 @@ impl<'a> Gathering<'a> {
     }
 
     fn judge(&mut self, settings: &SettingFacts, reached: Reached<'_>) -> Result<Judged, Stopped> {
-        let Reached { target, answer, baseline_exam } = reached;
+        let Reached { target, approval, answer, baseline_exam } = reached;
         let phase = match (target, &answer, &baseline_exam) {
             (None, ..) => "A",
             (Some(_), None, None) => "B",
@@ -357,11 +444,13 @@ impl<'a> Gathering<'a> {
             engine: run.ask.engine.clone(),
             stage: run.ask.stage,
             purpose: run.ask.purpose,
+            kind: None,
             time: run.clock.started(),
             settings: settings.clone(),
             target: target.cloned(),
             answer,
             baseline_exam,
+            approval: approval.or_else(|| defer_approval(run.ask)),
         };
         let inputs = run.clean(names::DECISION, inputs)?;
         let _ = run.journal().note_inputs(&inputs);
@@ -427,6 +516,7 @@ impl RunFile<'_> {
     }
 
     fn record_refusal(&mut self, decision: &Decision) -> Result<(), Stopped> {
+        self.announce_refused_approval(decision)?;
         for refusal in &decision.refusals {
             let data = json!({
                 "backend": self.ask.engine,
@@ -440,6 +530,19 @@ impl RunFile<'_> {
             self.draft.event(at, EventKind::BackendGateBlocked, data)?;
         }
         self.write_gate_markers(decision)
+    }
+
+    /// The request that a refusal is about, and its denial, before the gate's own event.
+    fn announce_refused_approval(&mut self, decision: &Decision) -> Result<(), Stopped> {
+        let Some(ApprovalInput::Found(facts)) = &decision.inputs.approval else { return Ok(()) };
+        let is_asked = decision.missing_gates.contains(&Gate::Approval);
+        let Some(request) = facts.request.as_ref().filter(|_| is_asked) else { return Ok(()) };
+        self.event(EventKind::ApprovalRequested, approval_events::requested(request))?;
+        if decision.refusals.iter().any(|refusal| refusal.reason == Reason::ApprovalDenied) {
+            let data = request.denials.last().map(approval_events::denied).unwrap_or_default();
+            self.event(EventKind::ApprovalDenied, data)?;
+        }
+        Ok(())
     }
 
     /// What other tools look for in `backend/`.
@@ -466,6 +569,7 @@ impl RunFile<'_> {
 #[derive(Clone, Default)]
 struct Reached<'t> {
     target: Option<&'t TargetFacts>,
+    approval: Option<ApprovalInput>,
     answer: Option<AnswerFact>,
     baseline_exam: Option<BaselineExamFacts>,
 }

@@ -2,13 +2,15 @@
 
 use contract::engine::{EngineSetting, RungFact};
 use contract::report::Report;
+use contract::signer::SignerStanding;
 use contract::{ModelPair, Stage};
 use ledger::Found;
-use views::{RungIdentity, RungSource, list_rung_runs};
+use views::{RungIdentity, RungSource, RungTerms, VerifyMemo, verify_run};
 
+use crate::gather::people::People;
 use crate::run::harness::Harness;
 
-/// The rung below a stage for this engine, source and pair; none below the first.
+/// The rung that a stage rests on, for this engine, source and pair; none below the first.
 pub(crate) fn below(
     harness: &Harness,
     engine: &str,
@@ -16,17 +18,44 @@ pub(crate) fn below(
     pair: Option<&ModelPair>,
     stage: Stage,
 ) -> Option<RungFact> {
-    let below = Stage::try_from(stage.number().checked_sub(1)?).ok()?;
-    let rows = list_rung_runs(&harness.ledger(), engine).unwrap_or_default();
-    let identity = RungIdentity { engine, source_id, pair };
-    let (bundles, keys) = (harness.home.bundles(), [harness.key.public()]);
-    Some(RungSource { bundles, keys: &keys }.find_rung(&rows, &identity, below))
+    let rung = rests_on(stage)?;
+    let not_started = RungFact::NotStarted { stage: rung };
+    let found = ask_rungs(harness, |source| source.find_fact(RungIdentity { engine, source_id, pair }, rung));
+    Some(found.and_then(Result::ok).unwrap_or(not_started))
+}
+
+/// The rung that a stage rests on: the one below, and at stage 6 its own, which a comparison earns.
+fn rests_on(stage: Stage) -> Option<Stage> {
+    match stage {
+        Stage::CANDIDATE_DEFAULT => Some(stage),
+        stage => Stage::try_from(stage.number().checked_sub(1)?).ok(),
+    }
+}
+
+/// Asks the rungs of this home; none where nothing was ever recorded.
+pub(crate) fn ask_rungs<T>(harness: &Harness, ask: impl FnOnce(&RungSource<'_>) -> T) -> Option<T> {
+    // Without its list of keys nobody may sign, and no outcome counts.
+    let people = People::read(&harness.records).ok();
+    let standing = |key: &_, namespace: &str, at| {
+        people.as_ref().map_or(SignerStanding::NotListed, |people| people.judge(key, namespace, at))
+    };
+    // A connection of its own: bundles are verified in between, and other runs do not wait for that.
+    let Ok(Some(ledger)) = harness.home.ledger_to_read() else { return None };
+    let (memo, keys) = (VerifyMemo::default(), [harness.key.public()]);
+    let source = RungSource {
+        ledger: &ledger,
+        bundles: harness.home.bundles(),
+        keys: &keys,
+        memo: &memo,
+        shared_as: harness.home.shares_ledger().then(|| harness.home.instance().ok()).flatten(),
+        terms: RungTerms { passes_required: harness.passes_required, standing: &standing },
+    };
+    Some(ask(&source))
 }
 
 /// The report of the run that the rung below rests on.
 pub(crate) fn proof(harness: &Harness, engine: &EngineSetting) -> Option<Report> {
     let Some(RungFact::Validated { run_id, .. }) = &engine.below else { return None };
     let Ok(Found::One(row)) = harness.ledger().run_find(run_id) else { return None };
-    let (bundles, keys) = (harness.home.bundles(), [harness.key.public()]);
-    RungSource { bundles, keys: &keys }.verified_report(&row)
+    verify_run(harness.home.bundles(), &[harness.key.public()], &row)
 }

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use contract::Stage;
 use contract::Stamp;
 use contract::decision::{HiddenProgram, Profile, SettingFacts};
+use contract::engine::{GateSaid, GateSpeaker};
+use evidence::stop;
 
+use crate::gather::admission::find_target_admission;
 use crate::gather::engine::equip::{Equipment, Equipped, equip};
 use crate::gather::model;
 use crate::home::ask::Ask;
@@ -18,7 +20,13 @@ use crate::run::{availability, halt};
 
 /// Gathers it; and the engine's program, where it was looked for and is the one.
 pub(crate) fn settings(harness: &Harness, task: &Task, ask: &Ask, now: Stamp) -> (SettingFacts, Option<Equipped>) {
-    let engine = harness.engines.find(&ask.engine);
+    let mut engine = harness.engines.find(&ask.engine);
+    if stop::has_defect("gate_left_open")
+        && let Some(engine) = &mut engine
+    {
+        engine.config.gate =
+            vec![GateSaid { by: GateSpeaker::Environment, allowed: Some(true), stage: Some(ask.stage) }];
+    }
     let wire = match &engine {
         Some(engine) => engine.wire(),
         None => task.fake.as_ref().and_then(|fake| fake.wire),
@@ -34,7 +42,7 @@ pub(crate) fn settings(harness: &Harness, task: &Task, ask: &Ask, now: Stamp) ->
     });
     let equipment = engine.map(|engine| {
         let open = gate::engine::is_open(&engine.id, &engine.config.gate, ask.stage);
-        let may_look = open && !halted && ask.stage < Stage::DISPOSABLE_REPOSITORY && ask.sandbox != Profile::None;
+        let may_look = open && !halted && ask.sandbox != Profile::None;
         equip(harness, engine, ask, now, may_look)
     });
     let (sandbox_available, sandbox_shortfall) = availability::profiles(harness, ask.sandbox);
@@ -57,6 +65,7 @@ pub(crate) fn settings(harness: &Harness, task: &Task, ask: &Ask, now: Stamp) ->
         environment_problems: if confined { environment::problems(&harness.tools, task) } else { Vec::new() },
         engine: setting,
         model,
+        target_admission: find_target_admission(harness, task, ask, now),
     };
     (facts, equipped)
 }

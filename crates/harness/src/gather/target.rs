@@ -1,15 +1,17 @@
 //! The tree the engine works on: a case's files or a copied repository, laid out and shown to be clean.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use contract::Ecosystem;
-use contract::decision::{Profile, TargetFacts};
+use contract::approval::{ApprovalInput, RequestFact};
+use contract::decision::{Profile, SettingFacts, TargetFacts};
 use contract::exam::ecosystems_of;
 use contract::fake::Step;
 use contract::paths::PathSet;
 use contract::task::SourceClassification;
 use contract::text::path_text;
+use contract::{Ecosystem, Stage};
 use tree::{
     Author, CommitSpec, Entry, Listing, Manifest, Mode, Oid, Source, SourceBaseline, SourceDigest, SourceProblem,
     SourceStatus, Store, TreeError,
@@ -17,8 +19,9 @@ use tree::{
 
 use untrusted_fs::own_files;
 
+use crate::home::ask::Ask;
 use crate::home::task::{BaselineFile, Origin, Task};
-use crate::judge::copy::{Baseline, CAPTURE_LIMITS, Copy};
+use crate::judge::copy::{Baseline, CAPTURE_LIMITS, Copy, LandingRepository};
 use crate::run::harness::Harness;
 
 /// What phase B saw, and the copy it made on the way.
@@ -35,27 +38,112 @@ const CASE_AUTHOR: (&str, &str, i64) = ("cto", "cto@localhost", 1_767_225_600);
 const SMALL: usize = 5_000;
 const AUTHOR: Author<'_> = Author { name: "engine", email: "engine@localhost" };
 
+/// Place that a run's baseline comes from.
+enum BaselineFrom<'a> {
+    Files(&'a BTreeMap<String, BaselineFile>),
+    /// An owned repository that is copied, or the admitted target.
+    Repository(&'a Path),
+    Nothing,
+}
+
+impl<'a> BaselineFrom<'a> {
+    /// From stage 5 on it is the admitted target, whatever files a case has.
+    fn of(task: &'a Task, stage: Stage, settings: &'a SettingFacts) -> Self {
+        match (&task.origin, &settings.target_admission) {
+            (_, Some(target)) if stage >= Stage::OWNED_REPOSITORY => Self::Repository(Path::new(&target.path)),
+            (Origin::Case(files), _) if stage < Stage::OWNED_REPOSITORY => Self::Files(files),
+            (Origin::Repository(path), _) if stage < Stage::OWNED_REPOSITORY => Self::Repository(path),
+            _ => Self::Nothing,
+        }
+    }
+}
+
 /// Reads the target and lays its copy out under `work`, beside the harness's own object store, or finds a checkout in the
 /// cache. A target that cannot be read is a fact, not an error.
-pub(crate) fn inspect(harness: &Harness, task: &Task, profile: Profile, work: &Path) -> Result<Target, TreeError> {
+pub(crate) fn inspect(
+    harness: &Harness,
+    task: &Task,
+    ask: &Ask,
+    settings: &SettingFacts,
+    work: &Path,
+) -> Result<Target, TreeError> {
+    let inspected = inspect_baseline(harness, task, ask, settings, work).and_then(|mut target| {
+        target.open_landing(harness, task, ask, settings, work)?;
+        Ok(target)
+    });
+    match inspected {
+        // The one place where a fault of the repository becomes a refusal. Other errors are trouble of our own.
+        Err(TreeError::Source { path, problem }) => Ok(Target { facts: unreadable(task, &path, &problem), copy: None }),
+        inspected => inspected,
+    }
+}
+
+fn inspect_baseline(
+    harness: &Harness,
+    task: &Task,
+    ask: &Ask,
+    settings: &SettingFacts,
+    work: &Path,
+) -> Result<Target, TreeError> {
     let store = Store::create(&work.join("store.git"), harness.git.clone())?;
     let root = work.join("tree");
-    match &task.origin {
-        Origin::Case(files) => inspect_case(task, files, store, root),
-        Origin::Repository(path) => match ReadSource::read(harness, path, &store, work) {
-            Ok(read) => read.lay_out(harness, task, profile, store, root),
-            // The one place where a fault of the repository becomes a refusal. Other errors are trouble of our own.
-            Err(TreeError::Source { path, problem }) => {
-                Ok(Target { facts: unreadable(task, &path, &problem), copy: None })
+    match BaselineFrom::of(task, ask.stage, settings) {
+        BaselineFrom::Files(files) => inspect_case(task, files, store, root),
+        BaselineFrom::Repository(path) => {
+            let read = ReadSource::read(harness, path, ask.stage, &store, work)?;
+            let mut target = read.lay_out(harness, task, ask.sandbox, store, root)?;
+            note_owner(&mut target.facts, settings);
+            Ok(target)
+        }
+        BaselineFrom::Nothing => {
+            let path = PathBuf::from(task.target().unwrap_or_default());
+            Err(TreeError::Source { path, problem: SourceProblem::Missing })
+        }
+    }
+}
+
+impl Target {
+    /// Opens or makes the repository that gets the result's commit, where the stage has one, and looks at it.
+    fn open_landing(
+        &mut self,
+        harness: &Harness,
+        task: &Task,
+        ask: &Ask,
+        settings: &SettingFacts,
+        work: &Path,
+    ) -> Result<(), TreeError> {
+        let Some(copy) = &mut self.copy else { return Ok(()) };
+        let landing = match (&settings.target_admission, ask.stage) {
+            (_, stage) if stage < Stage::DISPOSABLE_REPOSITORY => return Ok(()),
+            (_, Stage::DISPOSABLE_REPOSITORY) => {
+                LandingRepository::make_disposable(harness, &copy.baseline, copy.commit, work)?
             }
-            Err(own) => Err(own),
-        },
+            (Some(target), _) => {
+                LandingRepository::open_admitted(harness, &copy.baseline.store, Path::new(&target.path), work)?
+            }
+            (None, _) => return Ok(()),
+        };
+        self.facts.landing = Some(landing.facts(&task.contract, None)?);
+        copy.landing = Some(landing);
+        Ok(())
+    }
+
+    /// Looks for the branch of the result, once the request is known that its name may have. A used request names the branch of the
+    /// run that used it, which is in nobody's way.
+    pub(crate) fn settle_branch(&mut self, task: &Task, approval: Option<&ApprovalInput>) -> Result<(), TreeError> {
+        let Some(ApprovalInput::Found(facts)) = approval else { return Ok(()) };
+        let is_unused = |request: &&RequestFact| request.consumed_by.is_none() && request.used_mark.is_none();
+        let request = facts.request.as_ref().filter(is_unused).map(|request| request.request_digest);
+        if let Some(landing) = self.copy.as_ref().and_then(|copy| copy.landing.as_ref()) {
+            self.facts.landing = Some(landing.facts(&task.contract, request)?);
+        }
+        Ok(())
     }
 }
 
 fn inspect_case(
     task: &Task,
-    files: &std::collections::BTreeMap<String, BaselineFile>,
+    files: &BTreeMap<String, BaselineFile>,
     store: Store,
     root: PathBuf,
 ) -> Result<Target, TreeError> {
@@ -83,10 +171,12 @@ struct ReadSource {
 }
 
 impl ReadSource {
-    fn read(harness: &Harness, path: &Path, store: &Store, work: &Path) -> Result<Self, TreeError> {
+    /// A target may be bare: it is written to through its objects and references alone.
+    fn read(harness: &Harness, path: &Path, stage: Stage, store: &Store, work: &Path) -> Result<Self, TreeError> {
         let scratch = work.join("status");
         make_dir(&scratch)?;
-        let source = Source::open(path)?;
+        let is_target = stage >= Stage::OWNED_REPOSITORY;
+        let source = if is_target { Source::open_target(path)? } else { Source::open(path)? };
         let before = source.digest(None)?;
         let baseline = source.baseline(store)?;
         let status = source.status(&harness.git, &scratch)?;
@@ -125,7 +215,7 @@ fn lay_out(baseline: Baseline, commit: Oid, root: PathBuf) -> Result<Copy, TreeE
     tree::work_repository(&root, &baseline.store, commit, &baseline.listing, AUTHOR)?;
     let manifest = Manifest::record(&root, &baseline.listing)?;
     let manifest = Some(manifest);
-    Ok(Copy { root, baseline, commit, manifest, _checkout: None, source: None, absent: Vec::new() })
+    Ok(Copy { root, baseline, commit, manifest, _checkout: None, source: None, landing: None, absent: Vec::new() })
 }
 
 /// Files that stay as they are, for a workspace to lie over.
@@ -135,7 +225,7 @@ fn from_cache(baseline: Baseline, commit: Oid, cache: &Path) -> Result<Copy, Tre
     let root = checkout.root.clone();
     crate::home::lock::touch(&root.with_file_name("stamp"));
     let _checkout = Some(checkout);
-    Ok(Copy { root, baseline, commit, manifest: None, _checkout, source: None, absent: Vec::new() })
+    Ok(Copy { root, baseline, commit, manifest: None, _checkout, source: None, landing: None, absent: Vec::new() })
 }
 
 fn make_dir(path: &Path) -> Result<(), TreeError> {
@@ -168,7 +258,7 @@ fn facts(task: &Task, commit: Oid, copy: &Copy, dirty_paths: Vec<String>) -> Tar
     let allowed = PathSet::rooted(&task.contract.allowed_paths).ok();
     let may_change = |path: &String| allowed.as_ref().is_none_or(|allowed| allowed.is_match(path.as_bytes()));
     TargetFacts {
-        repository: task.repository().is_some(),
+        repository: copy.source.is_some(),
         unreadable: None,
         unreadable_remedy: None,
         owner: task.contract.source_owner.clone(),
@@ -179,6 +269,15 @@ fn facts(task: &Task, commit: Oid, copy: &Copy, dirty_paths: Vec<String>) -> Tar
         absent_allowed: copy.absent.iter().filter(|path| may_change(path)).cloned().collect(),
         baseline_run: None,
         ecosystems: ecosystems(task, &copy.baseline.listing),
+        landing: None,
+    }
+}
+
+/// From stage 5 on the admission says whose the repository is.
+fn note_owner(facts: &mut TargetFacts, settings: &SettingFacts) {
+    if let Some(record) = settings.target_admission.as_ref().and_then(|target| target.admission.record()) {
+        facts.owner = Some(record.repository_owner.clone()).filter(|owner| !owner.trim().is_empty());
+        facts.owned_local = !record.ownership_evidence.trim().is_empty();
     }
 }
 
@@ -201,5 +300,6 @@ fn unreadable(task: &Task, path: &Path, problem: &SourceProblem) -> TargetFacts 
         absent_allowed: Vec::new(),
         baseline_run: None,
         ecosystems: Ecosystem::ALL.to_vec(),
+        landing: None,
     }
 }

@@ -1,7 +1,9 @@
 //! The request for a run: engine, stage and limits that are wanted. Gates say what is allowed.
 
+use std::path::PathBuf;
+
 use contract::decision::Profile;
-use contract::{Purpose, Stage};
+use contract::{Purpose, Stage, WorkId};
 
 use crate::home::model_settings::ModelAsk;
 
@@ -16,4 +18,10 @@ pub struct Ask {
     pub timeout_seconds: Option<u64>,
     pub keep_workspace: bool,
     pub model: ModelAsk,
+    /// File of the target's admission, where one is named; for stages 5 and 6.
+    pub target: Option<PathBuf>,
+    /// The command that requests an approval for this run.
+    pub request_command: String,
+    /// Item of the workboard, where the command names one. The contract already has it.
+    pub work: Option<WorkId>,
 }

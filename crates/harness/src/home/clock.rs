@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use contract::Stamp;
+use evidence::stop;
 
 /// Times of a run never go backwards, whatever the machine's clock does meanwhile.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +23,7 @@ impl RunClock {
     #[expect(clippy::disallowed_methods, reason = "the one door to the wall clock")]
     pub fn start() -> Result<Self, ReadClockError> {
         let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_err(|_| ReadClockError)?;
-        let start = Stamp::from_unix(since_epoch).ok_or(ReadClockError)?;
+        let start = Stamp::from_unix(stop::set_off(since_epoch)).ok_or(ReadClockError)?;
         Ok(Self { start, base: start, began: Instant::now() })
     }
 

@@ -41,6 +41,8 @@ pub struct EngineConfig {
     pub model: Option<ModelPair>,
     /// The record that is to admit it, where it is not one of the workspace's.
     pub model_admission_file: Option<PathBuf>,
+    /// The target admission of a run with it, where nobody names another.
+    pub target_admission: Option<PathBuf>,
     pub timeout_seconds: Option<u64>,
     /// Of doing nothing before that is told.
     pub idle_seconds: Option<u64>,

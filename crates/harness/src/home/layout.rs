@@ -9,7 +9,7 @@ use contract::{Digest, RunId};
 use evidence::key::ReadKeyError;
 use evidence::private::{Exposed, Privacy, require_private};
 use evidence::{HarnessKey, PublicKey, stop};
-use ledger::{BUNDLES_FOLDER, Bundles, Ledger};
+use ledger::{BUNDLES_FOLDER, Bundles, Ledger, OpenLedgerError};
 use untrusted_fs::own_files::{self, OwnPath as _};
 
 /// The place of a home, and of its ledger where that lies elsewhere: several homes can share one.
@@ -86,6 +86,10 @@ const PRIVATE: &[(&str, Privacy)] = &[
     ("keys/harness.pem", Privacy::Secret),
     ("keys/operator", Privacy::Secret),
     ("trust/workspaces", Privacy::OwnFile),
+    ("trust/allowed_signers", Privacy::OwnFile),
+    ("trust/compromised.json", Privacy::OwnFile),
+    ("trust/approval-policy.yaml", Privacy::OwnFile),
+    ("trust/continuity.json", Privacy::OwnFile),
 ];
 /// The ledger's files, by what follows its name.
 const LEDGER_FILES: &[&str] = &["", "-wal", "-shm"];
@@ -263,10 +267,10 @@ impl Home {
 
     /// For commands that only look: makes nothing, and is `None` where nothing was ever recorded.
     pub fn ledger_to_read(&self) -> Result<Option<Ledger>, OpenHomeError> {
-        if self.ledger_path().own_exists() {
-            Ledger::open_existing_read_only(&self.ledger_path()).map(Some).map_err(OpenHomeError::Ledger)
-        } else {
-            Ok(None)
+        match Ledger::open_existing_read_only(&self.ledger) {
+            Ok(ledger) => Ok(Some(ledger)),
+            Err(OpenLedgerError::Missing { .. }) => Ok(None),
+            Err(error) => Err(OpenHomeError::Ledger(error)),
         }
     }
 

@@ -19,4 +19,5 @@ pub(crate) mod reserve;
 pub(crate) mod scratch;
 pub(crate) mod task;
 pub(crate) mod token;
+pub(crate) mod trust;
 pub(crate) mod watch;

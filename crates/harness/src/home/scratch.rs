@@ -12,6 +12,7 @@ use crate::home::token::suffix;
 /// Tries at a folder: a recovery that looks between the making and the locking takes it for a dead one's and removes it.
 const TRIES: usize = 16;
 
+#[derive(Debug)]
 pub(crate) struct Work {
     path: PathBuf,
     _held: File,

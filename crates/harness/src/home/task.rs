@@ -25,6 +25,8 @@ pub enum Origin {
     Case(BTreeMap<String, BaselineFile>),
     /// An owned local repository, which is copied.
     Repository(PathBuf),
+    /// The target that the contract names, which only an admission opens.
+    Target(PathBuf),
 }
 
 /// A task ready to be decided on.
@@ -73,6 +75,7 @@ impl Task {
         match self.origin {
             Origin::Case(_) => Stage::ARTIFICIAL_FIXTURE,
             Origin::Repository(_) => Stage::COPIED_REPOSITORY,
+            Origin::Target(_) => Stage::OWNED_REPOSITORY,
         }
     }
 
@@ -80,7 +83,15 @@ impl Task {
     pub(crate) fn repository(&self) -> Option<&Path> {
         match &self.origin {
             Origin::Repository(path) => Some(path),
-            Origin::Case(_) => None,
+            Origin::Case(_) | Origin::Target(_) => None,
+        }
+    }
+
+    /// The target that the contract names, as an absolute path where the contract lies beside it.
+    pub(crate) fn target(&self) -> Option<String> {
+        match &self.origin {
+            Origin::Target(path) => Some(path.display().to_string()),
+            Origin::Case(_) | Origin::Repository(_) => self.contract.target_repository.clone(),
         }
     }
 
@@ -157,8 +168,10 @@ impl Task {
         } else {
             let contract = load_contract(&shown, &bytes, &beside).map_err(LoadTaskError::Invalid)?;
             let named = contract.source_repository.clone().map(|path| folder.join(path));
-            let origin = repository.map(Path::to_owned).or(named).ok_or(LoadTaskError::NoRepository(file))?;
-            Self { contract, origin: Origin::Repository(origin), fake: None, required_events: Vec::new(), expect: None }
+            let target = contract.target_repository.clone().map(|path| Origin::Target(folder.join(path)));
+            let copied = repository.map(Path::to_owned).or(named).map(Origin::Repository);
+            let origin = copied.or(target).ok_or(LoadTaskError::NoRepository(file))?;
+            Self { contract, origin, fake: None, required_events: Vec::new(), expect: None }
         };
         if let Some(repository) = repository {
             task.work_on(repository);

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use contract::approval::RepositoryKind;
+use contract::taken::Person;
 use tree::{Checkout, Limits, Listing, Manifest, Oid, Source, SourceDigest, Store};
 
 /// What a result may hold; beyond is `budget_exceeded`.
@@ -26,6 +28,19 @@ pub(crate) struct Copy {
     pub(crate) _checkout: Option<Checkout>,
     /// The source repository and what it was before, where there is one.
     pub(crate) source: Option<(Source, SourceDigest)>,
+    /// The repository that gets the result's commit, where one does.
+    pub(crate) landing: Option<LandingRepository>,
     /// Paths whose content git does not hold.
     pub(crate) absent: Vec<String>,
+}
+
+/// The repository that gets the commit of a verified result: the disposable one of the run, or the admitted target.
+pub(crate) struct LandingRepository {
+    pub(crate) kind: RepositoryKind,
+    pub(crate) source: Source,
+    /// It before the run.
+    pub(crate) before: SourceDigest,
+    pub(crate) start_clean: bool,
+    /// Author and committer, or the key of git's configuration that nobody sets.
+    pub(crate) author: Result<Person, &'static str>,
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use contract::sandbox::Posture;
 use contract::statement::SignedLedger;
-use contract::{Digest, EventKind, RunId, canonical_bytes};
+use contract::{CollectionKind, Digest, EventKind, RunId, TaskId, canonical_bytes};
 use evidence::{Draft, WriteArtifactError, stop};
 use ledger::{RunIntent, RunStarted};
 use sandbox::Stage;
@@ -26,6 +26,7 @@ use crate::home::reserve::Reserve;
 use crate::home::task::Task;
 use crate::home::token::{canary, suffix};
 use crate::home::watch::{Step, StepState, Told, Watch};
+use crate::run::about::DocumentSubject;
 use crate::run::halt::Halted;
 use crate::run::harness::Harness;
 use crate::run::lease::HeldLease;
@@ -83,6 +84,8 @@ pub(crate) enum Stopped {
     /// The run that this one is compared with.
     #[error("the fake engine's run could not be held: {0}")]
     Baseline(#[source] ErrorCause),
+    #[error("the approval cannot be looked for: {0}")]
+    Approval(#[source] ErrorCause),
     /// A state that the steps before exclude: a fault of the harness's own.
     #[error("a fault of the harness: {0}")]
     Impossible(&'static str),
@@ -94,6 +97,8 @@ pub(crate) struct RunFile<'a> {
     pub(crate) harness: &'a Harness,
     pub(crate) task: &'a Task,
     pub(crate) ask: &'a Ask,
+    /// Set where the bundle is a document about others and no run.
+    pub(crate) document: Option<DocumentSubject>,
     pub(crate) watch: Watch<'a>,
     pub(crate) clock: RunClock,
     /// None for a run of a program that knew no leases.
@@ -142,6 +147,27 @@ impl<'a> RunFile<'a> {
         ask: &'a Ask,
         watch: Watch<'a>,
     ) -> Result<Self, OpenRunError> {
+        Self::open_for(harness, task, ask, watch, None)
+    }
+
+    /// Opens the file of a document about other bundles in the same way.
+    pub(crate) fn open_document(
+        harness: &'a Harness,
+        task: &'a Task,
+        ask: &'a Ask,
+        watch: Watch<'a>,
+        document: DocumentSubject,
+    ) -> Result<Self, OpenRunError> {
+        Self::open_for(harness, task, ask, watch, Some(document))
+    }
+
+    fn open_for(
+        harness: &'a Harness,
+        task: &'a Task,
+        ask: &'a Ask,
+        watch: Watch<'a>,
+        document: Option<DocumentSubject>,
+    ) -> Result<Self, OpenRunError> {
         let clock = RunClock::start().map_err(OpenRunError::Clock)?;
         let contract = canonical_bytes(&task.contract).map_err(OpenRunError::Encode)?;
         let contract_digest = Digest::of(&contract);
@@ -149,7 +175,7 @@ impl<'a> RunFile<'a> {
             return Err(OpenRunError::Secret(secret));
         }
         let canary = canary().map_err(|error| OpenRunError::Io("random numbers".into(), error))?;
-        let (run_id, dir, lock) = claim(harness, task, &clock)?;
+        let (run_id, dir, lock) = claim(harness, task, document.as_ref().map(|document| document.kind), &clock)?;
         stop::here("run.claimed");
         let reserve = Reserve::take(&harness.home, &run_id).map_err(|error| {
             let _ = fs::remove_dir(&dir);
@@ -165,7 +191,7 @@ impl<'a> RunFile<'a> {
             stage: ask.stage,
             purpose: ask.purpose,
             owner: Some(lease.owner),
-            detail: json!({"boot_id": host::boot_id(), "contract": task.contract, "pid": std::process::id(), "sandbox": ask.sandbox}),
+            detail: intent_detail(task, ask, document.as_ref()),
         };
         let (run, lease_until) = (run_id.clone(), harness.lease_end().map_err(OpenRunError::Clock)?);
         let started = RunStarted { run_id: run, time: clock.started(), lease_until: Some(lease_until), intent };
@@ -184,6 +210,7 @@ impl<'a> RunFile<'a> {
             harness,
             task,
             ask,
+            document,
             watch,
             clock,
             lease: Some(lease),
@@ -276,7 +303,8 @@ impl<'a> RunFile<'a> {
     /// entry under `work/` is a link to it: what lives for milliseconds need not reach a disk.
     pub(crate) fn make_work(&mut self) -> Result<(), Stopped> {
         let memory = memory_path(&self.id().mark());
-        let wanted = self.task.is_small() && !self.ask.keep_workspace && is_memory(Path::new(MEMORY));
+        let is_small = self.task.is_small() && self.ask.stage < contract::Stage::OWNED_REPOSITORY;
+        let wanted = is_small && !self.ask.keep_workspace && is_memory(Path::new(MEMORY));
         if wanted && DirBuilder::new().mode(0o700).create(&memory).is_ok() {
             symlink(&memory, &self.work).map_err(|error| Stopped::Io(self.work.clone(), error))?;
             self.work = memory;
@@ -289,14 +317,28 @@ impl<'a> RunFile<'a> {
     }
 }
 
-fn claim(harness: &Harness, task: &Task, clock: &RunClock) -> Result<(RunId, PathBuf, fs::File), OpenRunError> {
+/// What a recovery needs of a run that dies; `kind` and `bundles` only of a document.
+fn intent_detail(task: &Task, ask: &Ask, document: Option<&DocumentSubject>) -> Value {
+    let mut detail = json!({"boot_id": host::boot_id(), "contract": task.contract, "pid": std::process::id(), "sandbox": ask.sandbox});
+    if let Some(DocumentSubject { kind, bundles, .. }) = document {
+        detail["kind"] = json!(kind);
+        detail["bundles"] = json!(bundles);
+    }
+    detail
+}
+
+fn claim(
+    harness: &Harness,
+    task: &Task,
+    kind: Option<CollectionKind>,
+    clock: &RunClock,
+) -> Result<(RunId, PathBuf, fs::File), OpenRunError> {
     use io::ErrorKind::{AlreadyExists, NotFound, WouldBlock};
     let active = harness.home.active();
     let mut last = io::Error::from(AlreadyExists);
-    for _ in 0..ID_TRIES {
-        let suffix = suffix().map_err(|error| OpenRunError::Io(active.clone(), error))?;
-        let run_id = RunId::new(&clock.started().compact(), &task.contract.task_id, &suffix)
-            .map_err(|error| OpenRunError::Io(active.clone(), io::Error::other(error)))?;
+    for attempt in 0..ID_TRIES {
+        let run_id = name_run(&clock.started().compact(), &task.contract.task_id, kind, attempt)
+            .map_err(|error| OpenRunError::Io(active.clone(), error))?;
         if harness.home.bundles().has_bundle(&run_id) {
             continue;
         }
@@ -312,6 +354,15 @@ fn claim(harness: &Harness, task: &Task, clock: &RunClock) -> Result<(RunId, Pat
     Err(OpenRunError::Io(active, last))
 }
 
+/// The name to try: a refresh is named after its time alone unless somebody took that name, everything else has a suffix.
+fn name_run(time: &str, task: &TaskId, kind: Option<CollectionKind>, attempt: usize) -> io::Result<RunId> {
+    let named = match kind {
+        Some(CollectionKind::Refresh) if attempt == 0 => RunId::without_suffix(time, task),
+        _ => RunId::new(time, task, &suffix()?),
+    };
+    named.map_err(io::Error::other)
+}
+
 /// An object with the given entries and those of `more`.
 pub(crate) fn with(more: Map<String, Value>, data: Value) -> Value {
     let mut all = more;
@@ -324,6 +375,18 @@ pub(crate) fn with(more: Map<String, Value>, data: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refresh_has_a_suffix_only_where_its_name_is_taken() {
+        let (time, task) = ("20261118T060000Z", TaskId::try_from("stage6-real-governed-refresh".to_owned()).unwrap());
+        let named = |kind, attempt| name_run(time, &task, kind, attempt).unwrap().to_string();
+        let plain = "20261118T060000Z-stage6-real-governed-refresh";
+        assert_eq!(named(Some(CollectionKind::Refresh), 0), plain);
+        for (kind, attempt) in [(Some(CollectionKind::Refresh), 1), (Some(CollectionKind::Comparison), 0), (None, 0)] {
+            let name = named(kind, attempt);
+            assert_eq!(name.strip_prefix(plain).map(str::len), Some("-abcd".len()), "{name}");
+        }
+    }
 
     /// No input reaches one: the types of the steps before exclude them. What would be sealed must blame nobody's signal.
     #[test]

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use contract::Digest;
+use contract::approval::PlannedSetting;
 use contract::decision::Shortfall;
 use contract::report::HostFacts;
 use cortex::RecordPlaces;
@@ -33,6 +34,12 @@ pub struct Harness {
     pub(crate) models: ModelSettings,
     pub(crate) engines: Engines,
     pub(crate) named_repositories: NamedRepositories,
+    /// The operator's own configuration files of git, the strongest first.
+    pub(crate) git_configuration: Vec<PathBuf>,
+    /// Effective settings, as plans have them.
+    pub(crate) settings: Vec<PlannedSetting>,
+    /// Passes since the last failure that earn a rung.
+    pub(crate) passes_required: u32,
     /// The record of the kill switch that is heeded.
     pub(crate) switch: PathBuf,
     /// This home on this machine.
@@ -90,6 +97,9 @@ impl Harness {
             models: ModelSettings::default(),
             engines: Engines::default(),
             named_repositories: NamedRepositories::default(),
+            git_configuration: Vec::new(),
+            settings: Vec::new(),
+            passes_required: 1,
             switch,
             instance,
             lease: LEASE,
@@ -122,6 +132,21 @@ impl Harness {
     /// With the repositories that the operator's records and configuration name.
     pub fn with_named_repositories(self, named_repositories: NamedRepositories) -> Self {
         Self { named_repositories, ..self }
+    }
+
+    /// With the operator's own configuration files of git; without them nobody can be the author of a commit.
+    pub fn with_git_configuration(self, git_configuration: Vec<PathBuf>) -> Self {
+        Self { git_configuration, ..self }
+    }
+
+    /// With the effective settings that a plan repeats; never a secret, never an endpoint.
+    pub fn with_settings(self, settings: Vec<PlannedSetting>) -> Self {
+        Self { settings, ..self }
+    }
+
+    /// With more passes than one that a rung takes.
+    pub fn with_passes_required(self, passes_required: u32) -> Self {
+        Self { passes_required, ..self }
     }
 
     pub fn host(&self) -> &HostFacts {

@@ -22,6 +22,7 @@ use crate::run::file::RunFile;
 
 const FINDINGS: &str = "findings";
 const INPUTS: &str = "inputs";
+const LANDING: &str = "landing";
 const ASIDE: &str = "new";
 const POSTURE: &str = "posture";
 const USAGE: &str = "usage";
@@ -90,6 +91,21 @@ impl Journal {
         serde_json::from_slice(&own_files::read(self.place(POSTURE)).ok()?).ok()
     }
 
+    /// Notes a landing before it happens. Durable, unlike the other notes: what it tells of lies in somebody's repository.
+    pub(crate) fn note_landing(&self, note: &[u8]) -> io::Result<()> {
+        self.make_folder()?;
+        let aside = self.place(ASIDE);
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).own_open(&aside)?;
+        file.write_all(note)?;
+        file.sync_all()?;
+        fs::rename(aside, self.place(LANDING))?;
+        own_files::open(&self.folder)?.sync_all()
+    }
+
+    pub(crate) fn read_landing(&self) -> Option<Vec<u8>> {
+        own_files::read(self.place(LANDING)).ok()
+    }
+
     /// Adds the record of a request that has ended.
     pub(crate) fn note_usage(&self, record: &UsageRecord) -> io::Result<()> {
         let mut line = serde_json::to_vec(record)?;
@@ -109,7 +125,7 @@ impl Journal {
     }
 
     pub(crate) fn remove(&self) {
-        for what in [FINDINGS, INPUTS, ASIDE, POSTURE, USAGE] {
+        for what in [FINDINGS, INPUTS, LANDING, ASIDE, POSTURE, USAGE] {
             let _ = fs::remove_file(self.place(what));
         }
         // Only the last one finds it empty.
@@ -119,6 +135,13 @@ impl Journal {
 
 fn folder(home: &Home) -> PathBuf {
     home.root().join("notes")
+}
+
+/// Runs whose notes tell of a landing.
+pub(crate) fn noted_landings(home: &Home) -> Vec<RunId> {
+    let names = own_files::read_dir(folder(home)).into_iter().flatten().flatten();
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter_map(|name| RunId::try_from(name.strip_suffix(".landing")?.to_owned()).ok()).collect()
 }
 
 /// Removes the notes of runs that are sealed.

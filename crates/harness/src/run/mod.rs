@@ -1,9 +1,14 @@
 //! An open run, whatever it is at: its file, lease and kill switch, the record of its sandboxes, and the programs it supervises.
 
+pub(crate) mod about;
 pub(crate) mod availability;
+pub(crate) mod commit_words;
+pub(crate) mod conceal;
+pub(crate) mod continuity;
 pub(crate) mod file;
 pub(crate) mod halt;
 pub(crate) mod harness;
+pub(crate) mod identity;
 pub(crate) mod journal;
 pub(crate) mod lease;
 pub(crate) mod look;
@@ -14,6 +19,7 @@ pub(crate) mod scan;
 pub(crate) mod standing;
 pub(crate) mod stated;
 pub(crate) mod supervise;
+pub(crate) mod used;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -80,3 +80,40 @@ pub(crate) fn state<T: Serialize>(
         statement_sha256: Digest::of(&bytes),
     })
 }
+
+/// Place and digest of a person's document.
+#[derive(Debug)]
+pub(crate) struct StatedDocument {
+    pub(crate) path: PathBuf,
+    /// Relative to the home.
+    pub(crate) name: String,
+    pub(crate) statement_sha256: Digest,
+}
+
+/// Writes a person's document about a run as `file`, and its signature beside it. The signature comes first: a document that is
+/// there has it.
+pub(crate) fn state_document(
+    harness: &Harness,
+    run: &RunId,
+    file: &str,
+    bytes: &[u8],
+    armour: Option<&str>,
+) -> Result<StatedDocument, StateError> {
+    let folder = folder(harness, run)?;
+    let signature = armour.map(|armour| (format!("{file}.sig"), armour.as_bytes()));
+    for (file, bytes) in signature.into_iter().chain([(file.to_owned(), bytes)]) {
+        let (part, path) = (folder.join(format!("{PART}{file}")), folder.join(&file));
+        let failed = |error: io::Error| StateError::Io(path.clone(), error);
+        let mut opened = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&part).map_err(failed)?;
+        opened.write_all(bytes).and_then(|()| opened.sync_all()).map_err(failed)?;
+        stop::here(if file.ends_with(".sig") { "statement.signature" } else { "statement.document" });
+        fs::rename(&part, &path).map_err(failed)?;
+    }
+    let synced = own_files::open(&folder).and_then(|folder| folder.sync_all());
+    synced.map_err(|error| StateError::Io(folder.clone(), error))?;
+    Ok(StatedDocument {
+        path: folder.join(file),
+        name: Bundles::statement_name(run, file),
+        statement_sha256: Digest::of(bytes),
+    })
+}

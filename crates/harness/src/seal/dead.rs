@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use contract::decision::Profile;
 use contract::statement::SealedBy;
-use contract::{Digest, Purpose, Report, RunId, Stage, TaskContract};
+use contract::{CitedBundle, CollectionKind, Digest, Purpose, Report, RunId, Stage, TaskContract};
 use evidence::artifact::take_over;
 use evidence::names;
 use evidence::seal::Sealed;
@@ -29,11 +29,13 @@ use crate::home::model_settings::ModelAsk;
 use crate::home::reserve::Reserve;
 use crate::home::task::{Origin, Task};
 use crate::home::watch::{Quiet, Watch};
+use crate::run::about::DocumentSubject;
 use crate::run::file::Stopped;
 use crate::run::harness::Harness;
 use crate::run::journal::Journal;
 use crate::run::lease::HeldLease;
 use crate::run::supervise::MARKER;
+use crate::seal::landing::{RecoveredLanding, finished_landing, record_landing, settle_landing};
 use crate::seal::report::{Evidence, ledger_entry, remove_work};
 
 pub(crate) use remains::Remains;
@@ -67,6 +69,11 @@ struct Detail {
     boot_id: String,
     contract: TaskContract,
     sandbox: Profile,
+    /// Set of a document about other bundles.
+    #[serde(default)]
+    kind: Option<CollectionKind>,
+    #[serde(default)]
+    bundles: Vec<CitedBundle>,
 }
 
 /// A run whose process is gone, or that another instance no longer speaks for.
@@ -111,10 +118,11 @@ pub(crate) fn entries(harness: &Harness, run_id: &RunId) -> Result<Vec<Entry>, R
     harness.ledger().run_entries(run_id).map_err(|error| RecoverError::Ledger(error.into()))
 }
 
-/// A bundle that is in place but not in the ledger, because the run died between the two.
-pub(crate) fn record_bundle(harness: &Harness, run_id: &RunId) -> Result<bool, RecoverError> {
+/// Tells the ledger of a bundle that is in place and that it does not know, because the run died between the two; with the
+/// landing that is thereby finished. None where there is no bundle.
+pub(crate) fn record_bundle(harness: &Harness, run_id: &RunId) -> Result<Option<RecordedBundle>, RecoverError> {
     if !harness.home.bundles().has_bundle(run_id) {
-        return Ok(false);
+        return Ok(None);
     }
     let dir = harness.home.bundles().bundle_dir(run_id);
     let sealed = read_sealed(&dir).map_err(|error| RecoverError::Io(dir, error))?;
@@ -124,9 +132,26 @@ pub(crate) fn record_bundle(harness: &Harness, run_id: &RunId) -> Result<bool, R
         .ledger()
         .run_sealed(&ledger_entry(&sealed, now, lease))
         .map_err(|error| RecoverError::Ledger(error.into()))?;
+    let landing = finish_landing(harness, run_id)?;
     remove_work(&harness.home, run_id);
     Journal::of(&harness.home, run_id).remove();
-    Ok(true)
+    Ok(Some(RecordedBundle { landing }))
+}
+
+/// A bundle that the ledger knows of now.
+pub(crate) struct RecordedBundle {
+    pub(crate) landing: Option<RecoveredLanding>,
+}
+
+/// Tells the ledger of a landing whose run is sealed and that it does not know of; none where nothing is left to tell.
+pub(crate) fn finish_landing(harness: &Harness, run_id: &RunId) -> Result<Option<RecoveredLanding>, RecoverError> {
+    let Some(landing) = finished_landing(&harness.home, run_id) else { return Ok(None) };
+    let dir = harness.home.bundles().bundle_dir(run_id);
+    let sealed = read_sealed(&dir).map_err(|error| RecoverError::Io(dir, error))?;
+    let now = RunClock::start().map_err(|error| RecoverError::Ledger(error.into()))?.now();
+    record_landing(harness, &sealed, now).map_err(|error| RecoverError::Ledger(error.into()))?;
+    // The bundle of a run that died in its landing has told what became of it.
+    Ok(sealed.report.target_commit.is_some().then_some(landing))
 }
 
 /// What `seal` returned when the bundle was made.
@@ -148,7 +173,7 @@ pub(crate) fn seal_stopped(harness: &Harness, run_id: &RunId, stopped: &Stopped)
         {
             let lease = own_lease(harness, run_id)?;
             let dead = Dead { left: Some((dir, lock)), stopped: Some(stopped), lease, lapsed: false };
-            return seal_dead(harness, run_id, dead);
+            return seal_dead(harness, run_id, dead).map(|(sealed, _)| sealed);
         }
         if bundles.has_bundle(run_id) {
             record_bundle(harness, run_id)?;
@@ -160,8 +185,12 @@ pub(crate) fn seal_stopped(harness: &Harness, run_id: &RunId, stopped: &Stopped)
     Err(RecoverError::Seal(run_id.to_string(), "another process holds it".into()))
 }
 
-/// Makes the bundle of a dead run.
-pub(crate) fn seal_dead(harness: &Harness, run_id: &RunId, dead: Dead<'_>) -> Result<Sealed, RecoverError> {
+/// Makes the bundle of a dead run; beforehand its landing, where it had begun one, is brought to its end.
+pub(crate) fn seal_dead(
+    harness: &Harness,
+    run_id: &RunId,
+    dead: Dead<'_>,
+) -> Result<(Sealed, Option<RecoveredLanding>), RecoverError> {
     let failed = |error: ErrorCause| RecoverError::Seal(run_id.to_string(), error);
     sandbox::sweep(&(MARKER.to_owned(), run_id.mark()));
     Reserve::release(&harness.home, run_id);
@@ -182,12 +211,18 @@ pub(crate) fn seal_dead(harness: &Harness, run_id: &RunId, dead: Dead<'_>) -> Re
         timeout_seconds: None,
         keep_workspace: false,
         model: ModelAsk::default(),
+        target: None,
+        request_command: String::new(),
+        work: None,
     };
+    let Detail { contract, kind, bundles, .. } = intent.detail;
+    let document = kind.map(|kind| DocumentSubject::of(kind, bundles));
     let origin = Origin::Repository(PathBuf::new());
-    let task = Task { contract: intent.detail.contract, origin, fake: None, required_events: Vec::new(), expect: None };
+    let task = Task { contract, origin, fake: None, required_events: Vec::new(), expect: None };
     let cancel = AtomicBool::new(false);
-    let scene =
-        Scene { harness, task: &task, ask: &ask, watch: Watch { cancel: &cancel, observer: &Quiet }, same_boot };
+    let landing = settle_landing(&harness.home, run_id);
+    let watch = Watch { cancel: &cancel, observer: &Quiet };
+    let scene = Scene { harness, task: &task, ask: &ask, document, watch, same_boot, landing: landing.as_ref() };
     let old = dead.left.as_ref().map(|(dir, _)| dir.as_path());
     let sealed = scene.remains(run_id, started, engine_intent, old, &why, &dead);
     let sealed = sealed
@@ -197,5 +232,5 @@ pub(crate) fn seal_dead(harness: &Harness, run_id: &RunId, dead: Dead<'_>) -> Re
         remove_all(dir)?;
     }
     remove_work(&harness.home, run_id);
-    Ok(sealed)
+    Ok((sealed, landing.map(|landing| landing.ended)))
 }

@@ -1,4 +1,6 @@
-//! The proofs of stages 2 and 3, made from what a run gave its engine and from what the harness saw of the source.
+//! The proofs of stages, made from what a run gave its engine and from what the harness saw of the repositories.
+
+mod landed;
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +20,15 @@ pub(crate) fn write(run: &mut RunFile<'_>, account: &Account) -> Result<(), Stop
     if !run.standing.engine_started() {
         return Ok(());
     }
-    no_target_inspection(run, account)?;
+    if run.ask.stage >= Stage::OWNED_REPOSITORY {
+        run.standing.skip(names::STAGE_2, "the run has an admitted target");
+    } else {
+        no_target_inspection(run, account)?;
+    }
+    if run.ask.stage >= Stage::DISPOSABLE_REPOSITORY {
+        run.standing.skip(names::STAGE_3, "the stage has a proof of its own");
+        return landed::write(run, account);
+    }
     copied_repository(run, account)
 }
 

@@ -7,11 +7,11 @@ use contract::report::{CHANGED_FILES, Report, SourceAdmissionStatus};
 use contract::sandbox::{postures, probe_sha256};
 use contract::statement::SealedBy;
 use contract::text::shown;
-use contract::{Coverage, Decision, EventKind, Reason, RunId, Stamp};
+use contract::{Coverage, Decision, EventKind, Reason, RunId, Stage, Stamp};
 use evidence::seal::{SealBundleError, Sealed, Signing, seal};
 use evidence::tarball::{TarForm, TarKind, TarWriter};
 use evidence::{names, stop};
-use ledger::{Bundles, FIRST_EPOCH, PlaceBundleError, RunSeal, RunSealed};
+use ledger::{Bundles, EngineIdentity, FIRST_EPOCH, PlaceBundleError, RunSeal, RunSealed};
 use serde_json::json;
 
 use crate::gather::decide::{PreflightRun, Preparation, RefusedRun};
@@ -25,9 +25,10 @@ use crate::run::lease::{HeldLease, is_lost};
 use crate::run::posture;
 use crate::run::standing::Standing;
 use crate::seal::dead::{Remains, Restored};
+use crate::seal::landing::{Landed, LandedResult, record_landing};
 use crate::seal::proof;
-use crate::seal::verification::{CheckedResult, Verified};
-use crate::work::engines::{Blocked, BlockedRun, EngineRun, judge_again};
+use crate::seal::verification::CheckedResult;
+use crate::work::engines::{Blocked, BlockedRun, EngineRun};
 use crate::work::result::TakenResult;
 
 use compose::{compose, duration_ms, source_status};
@@ -39,6 +40,7 @@ pub(crate) struct Account {
     engine: EngineRun,
     taken: TakenResult,
     checked: CheckedResult,
+    landing: LandedResult,
 }
 
 impl Account {
@@ -62,11 +64,15 @@ impl Account {
         &self.checked
     }
 
+    pub(crate) fn landing(&self) -> &LandedResult {
+        &self.landing
+    }
+
     /// The account of a run that ended before its engine started.
     fn without_engine(decision: &Decision, preparation: Preparation) -> Self {
         let decision = decision.clone();
         let (engine, taken, checked) = (EngineRun::default(), TakenResult::default(), CheckedResult::default());
-        Self { decision, preparation, engine, taken, checked }
+        Self { decision, preparation, engine, taken, checked, landing: LandedResult::default() }
     }
 }
 
@@ -89,8 +95,8 @@ enum Ending {
 
 impl<'a> From<Remains<'a>> for Evidence<'a> {
     fn from(remains: Remains<'a>) -> Self {
-        let (run, Restored { decision, model, engine, taken, checked }) = remains.into_parts();
-        let account = Account { decision, preparation: Preparation::recovered(model), engine, taken, checked };
+        let (run, Restored { decision, model, engine, taken, checked, landing }) = remains.into_parts();
+        let account = Account { decision, preparation: Preparation::recovered(model), engine, taken, checked, landing };
         Self { run, account, ending: Ending::Interrupted }
     }
 }
@@ -117,10 +123,11 @@ impl<'a> From<BlockedRun<'a>> for Evidence<'a> {
     }
 }
 
-impl<'a> From<Verified<'a>> for Evidence<'a> {
-    fn from(verified: Verified<'a>) -> Self {
-        let (run, admission, preparation, engine, taken, checked) = verified.into_parts();
-        let account = Account { decision: admission.decision().clone(), preparation, engine, taken, checked };
+impl<'a> From<Landed<'a>> for Evidence<'a> {
+    fn from(landed: Landed<'a>) -> Self {
+        let (run, admission, preparation, engine, taken, checked, landing) = landed.into_parts();
+        let decision = admission.decision().clone();
+        let account = Account { decision, preparation, engine, taken, checked, landing };
         Self { run, account, ending: Ending::Verified }
     }
 }
@@ -187,14 +194,18 @@ impl Account {
                 run.trace("refused", decision)?;
             }
             Ending::Preflight => {
-                self.end_without_engine(run, "stage 1 checks the gates and starts no engine")?;
+                let why = match run.document {
+                    None => "stage 1 checks the gates and starts no engine",
+                    Some(_) => "a document about other bundles starts no engine",
+                };
+                self.end_without_engine(run, why)?;
                 run.trace("preflight.passed", decision)?;
             }
             Ending::Blocked(Blocked { why, .. }) => {
                 self.end_without_engine(run, &format!("the engine was not started: {}", shown(&why)))?;
             }
             Ending::Interrupted => self.end_interrupted(run)?,
-            Ending::Verified => judge_again(run, &self.engine, self.preparation.equipped())?,
+            Ending::Verified => {}
         }
         Ok(())
     }
@@ -252,7 +263,9 @@ impl Account {
         if started {
             run.standing.cover_all(run.sandboxes.gaps());
         }
-        run.standing.skip("approval.requested", "this stage needs no approval");
+        if self.decision.inputs.approval.is_none() {
+            run.standing.skip("approval.requested", "this stage needs no approval");
+        }
         let model = self.preparation.model().gaps(run, &self.decision.inputs);
         run.standing.cover_all(model);
         let settings = &self.decision.inputs.settings;
@@ -295,6 +308,8 @@ impl Reported<'_> {
         // Only now: a run that the ledger calls sealed has nothing left that its recovery would remove.
         stop::here("ledger.telling");
         run.harness.ledger().run_sealed(&ledger_entry(&sealed, run.clock.now(), run.lease))?;
+        stop::here("ledger.landing");
+        record_landing(run.harness, &sealed, run.clock.now())?;
         Journal::of(&run.harness.home, &sealed.report.run_id).remove();
         stop::here("ledger.told");
         run.watch.observer.step(&replay::sealed(&sealed.report));
@@ -317,6 +332,10 @@ pub(crate) fn ledger_entry(sealed: &Sealed, time: Stamp, lease: Option<HeldLease
         bundle: Bundles::bundle_name(&report.run_id),
         // Said only where it is not the instance that started the run.
         owner: lease.filter(|lease| lease.epoch > FIRST_EPOCH).map(|lease| lease.owner),
+        identity: Some(EngineIdentity {
+            source_id: report.engine.source_id.clone(),
+            model: report.identity_model().cloned(),
+        }),
     };
     RunSealed { run_id: report.run_id.clone(), time, epoch: lease.map(|lease| lease.epoch), seal }
 }
@@ -339,7 +358,8 @@ fn skip_missing_events(run: &mut RunFile<'_>, why: &str) {
 
 /// Bundles of cases hold their baseline, so that anybody can build the trees again.
 fn keep_baseline(run: &mut RunFile<'_>, taken: &TakenResult) -> Result<(), Stopped> {
-    if let (Origin::Case(files), Some(_)) = (&run.task.origin, taken.tree()) {
+    let is_own = run.ask.stage < Stage::OWNED_REPOSITORY;
+    if let (Origin::Case(files), Some(_), true) = (&run.task.origin, taken.tree(), is_own) {
         let mut archive = TarWriter::new(TarForm::BundleBaseline, Vec::new());
         for (path, file) in files {
             let kind = if file.executable { TarKind::Executable } else { TarKind::File };

@@ -9,9 +9,11 @@ use evidence::{names, stop};
 use gate::Admission;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tree::{Listing, Oid, Store};
 
 use crate::gather::decide::Preparation;
 use crate::home::watch::{Step, StepState};
+use crate::judge::copy::LandingRepository;
 use crate::judge::exam::{Examined, Examiner, Furnished, Trees};
 use crate::run::file::{RunFile, Stopped};
 use crate::run::posture;
@@ -39,6 +41,16 @@ impl CheckedResult {
     }
 }
 
+/// Everything that a landing is made from.
+pub(crate) struct LandingMaterial {
+    pub(crate) repository: LandingRepository,
+    pub(crate) store: Store,
+    pub(crate) before: Listing,
+    pub(crate) after: Listing,
+    /// The recorded HEAD.
+    pub(crate) base: Oid,
+}
+
 /// A run whose result was verified, or whose standing says why it was not.
 pub(crate) struct Verified<'a> {
     run: RunFile<'a>,
@@ -47,11 +59,16 @@ pub(crate) struct Verified<'a> {
     engine: EngineRun,
     taken: TakenResult,
     checked: CheckedResult,
+    landing: Option<LandingMaterial>,
 }
 
+/// Parts of a verified run.
+pub(crate) type VerifiedParts<'a> =
+    (RunFile<'a>, Admission, Preparation, EngineRun, TakenResult, CheckedResult, Option<LandingMaterial>);
+
 impl<'a> Verified<'a> {
-    pub(crate) fn into_parts(self) -> (RunFile<'a>, Admission, Preparation, EngineRun, TakenResult, CheckedResult) {
-        (self.run, self.admission, self.preparation, self.engine, self.taken, self.checked)
+    pub(crate) fn into_parts(self) -> VerifiedParts<'a> {
+        (self.run, self.admission, self.preparation, self.engine, self.taken, self.checked, self.landing)
     }
 }
 
@@ -60,7 +77,7 @@ impl<'a> Captured<'a> {
     /// and applied again.
     pub(crate) fn verify(self) -> Result<Verified<'a>, Stopped> {
         let (mut run, admission, mut preparation, engine, mut taken, material) = self.into_parts();
-        let ExamMaterial { baseline, listing, rules, tree, unverifiable, commits, oversize } = material;
+        let ExamMaterial { baseline, listing, rules, tree, unverifiable, commits, oversize, landing } = material;
         // A run that is to end has no exam any more; what its engine changed is taken all the same.
         let ending = run.check_cancelled();
         if ending.is_ok() {
@@ -109,7 +126,14 @@ impl<'a> Captured<'a> {
         checked.claims =
             claims::judge(&mut run, engine.claims(), taken.changed_files(), &checked.verification, commits);
         run.step(Step::Verify, StepState::Ended, &summary(&checked.verification))?;
-        Ok(Verified { run, admission, preparation, engine, taken, checked })
+        let landing = landing.map(|(repository, base)| LandingMaterial {
+            repository,
+            store: baseline.store,
+            before: baseline.listing,
+            after: listing,
+            base,
+        });
+        Ok(Verified { run, admission, preparation, engine, taken, checked, landing })
     }
 }
 

@@ -188,3 +188,25 @@ fn every_changed_column_of_a_run_is_found() {
         assert!(problems.iter().any(|(_, text)| text.starts_with(what)), "{sql}: {problems:?}");
     }
 }
+
+#[test]
+fn rows_are_made_again_from_the_entries_of_a_chain_that_holds() {
+    let world = World::new();
+    let ledger = world.open();
+    ledger.run_started(&started(&run("aaaa"), 0)).unwrap();
+    ledger.run_sealed(&sealed(&run("aaaa"))).unwrap();
+    let row = || ledger.run_find("aaaa").unwrap();
+    let before = (row(), ledger.head().unwrap());
+    world.raw().execute_batch("DELETE FROM runs; UPDATE counters SET value = 7").unwrap();
+    assert_ne!(row(), before.0, "control: it is gone");
+    assert!(!ledger.verify().unwrap().is_intact());
+    assert_eq!(ledger.rebuild_rows().unwrap().runs, 1);
+    assert_eq!((row(), ledger.head().unwrap()), before);
+    assert!(ledger.verify().unwrap().is_intact());
+
+    let raw = world.raw();
+    raw.execute_batch("DROP TRIGGER entries_are_never_changed; UPDATE entries SET time = '' WHERE seq = 1").unwrap();
+    let refused = ledger.rebuild_rows().unwrap_err();
+    assert!(matches!(refused, ledger::AppendEntryError::BrokenChain { seq: 1, .. }), "{refused}");
+    assert_eq!(ledger.run_find("aaaa").unwrap(), before.0, "nothing is made of a chain that does not hold");
+}

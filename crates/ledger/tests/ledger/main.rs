@@ -8,6 +8,7 @@ mod leases;
 mod lists;
 mod open;
 mod requests;
+mod surface;
 mod together;
 mod versions;
 mod world;

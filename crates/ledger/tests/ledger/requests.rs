@@ -93,6 +93,43 @@ fn a_clock_that_was_set_back_brings_no_approval_back() {
     assert_eq!(refused, Some(UnusableRequest::Expired { at: usable().expires_at }));
 }
 
+/// An entry that is dated ahead ends every approval; time goes back by an act of its own, which frees nothing from before it.
+#[test]
+fn time_goes_back_by_an_entry_that_voids_every_request_before_it() {
+    let world = World::new();
+    let ledger = requested(&world);
+    let not_ahead = ledger.set_time_back(noon(), &json!({"reason": "r"})).unwrap_err();
+    assert!(matches!(not_ahead, AppendEntryError::TimeNotAhead { .. }), "{not_ahead:?}");
+    ledger.append(ledger::EntryKind::HaltSet, None, at("2099-01-01T00:00:00.000000Z"), &json!({})).unwrap();
+    let expired = Some(UnusableRequest::Expired { at: usable().expires_at });
+    assert_eq!(start(&ledger, "aaaa", noon(), &usable()).unwrap_err(), expired, "the entry that is dated ahead");
+
+    let by_hand = json!({"time_went_back": {"from": "2099-01-01T00:00:00.000000Z", "to": LATER}});
+    let by_hand = ledger.append(ledger::EntryKind::LedgerContinued, None, noon(), &by_hand).unwrap_err();
+    assert!(matches!(by_hand, AppendEntryError::ReservedKind { .. }), "{by_hand:?}");
+    let entry = ledger.set_time_back(noon(), &json!({"reason": "r"})).unwrap();
+    assert_eq!(ledger.latest_time().unwrap(), Some(noon()));
+    let void = Some(UnusableRequest::Void { by: entry.seq });
+    assert_eq!(start(&ledger, "aaaa", noon(), &usable()).unwrap_err(), void, "what was approved before");
+    let again = ledger.request_stepped(digest("aa"), RequestStep::Granted, noon(), &json!({"key": "k"})).unwrap_err();
+    assert!(matches!(again, AppendEntryError::RequestUnusable { .. }), "{again:?}");
+
+    let next = ApprovalUse { request: digest("bb"), ..usable() };
+    ledger.request_recorded(noon(), &intent(digest("bb"))).unwrap();
+    ledger.request_stepped(digest("bb"), RequestStep::Granted, noon(), &json!({"key": "k"})).unwrap();
+    start(&ledger, "aaaa", noon(), &next).unwrap();
+    let used = Some(UnusableRequest::Used { by: run("aaaa") });
+    ledger.append(ledger::EntryKind::HaltSet, None, at("2099-01-01T00:00:00.000000Z"), &json!({})).unwrap();
+    ledger.set_time_back(noon(), &json!({"reason": "r"})).unwrap();
+    ledger.run_started(&started(&run("bbbb"), 0)).unwrap();
+    assert_eq!(start(&ledger, "bbbb", noon(), &next).unwrap_err(), used, "what was used stays used");
+    assert_eq!(ledger.verify().unwrap().problems, vec![]);
+
+    world.raw().execute("UPDATE meta SET value = '1' WHERE key = 'time_base'", []).unwrap();
+    let problems = ledger.verify().unwrap().problems;
+    assert!(problems.iter().any(|problem| problem.what.starts_with("time is counted from entry 1,")), "{problems:?}");
+}
+
 #[test]
 fn what_is_not_in_this_ledger_cannot_be_used() {
     let world = World::new();

@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 
 use crate::world::{TIME, World, at, run, sealed, started};
-use ledger::{EntryKind, Ledger};
+use ledger::{EntryKind, Ledger, OpenLedgerError};
 use serde_json::json;
 
 const WRITERS: usize = 100;
@@ -30,6 +30,45 @@ fn a_hundred_writers_all_succeed_and_the_chain_holds() {
     let check = Ledger::open_existing_read_only(&path).unwrap().verify().unwrap();
     assert_eq!((check.entries, check.problems), (300, vec![]));
     assert_eq!(check.head.seq, 300);
+}
+
+/// Looking while others make the ledger finds none yet, or a whole one.
+#[test]
+fn looking_while_the_ledger_is_made_finds_none_or_a_whole_one() {
+    for _ in 0..20 {
+        let world = World::new();
+        let path = world.path();
+        let ready = Barrier::new(8);
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let (path, ready) = (&path, &ready);
+                scope.spawn(move || {
+                    ready.wait();
+                    if number % 4 == 0 {
+                        drop(Ledger::open(path).unwrap());
+                        return;
+                    }
+                    let found_none = |error: &OpenLedgerError| matches!(error, OpenLedgerError::Missing { .. });
+                    while let Err(error) = Ledger::open_existing_read_only(path) {
+                        assert!(found_none(&error), "{error}");
+                    }
+                });
+            }
+        });
+    }
+}
+
+/// A file that was made and not laid out holds no ledger yet.
+#[test]
+fn a_file_that_is_not_laid_out_yet_is_no_ledger() {
+    let world = World::new();
+    std::fs::write(world.path(), "").unwrap();
+    let look = || Ledger::open_existing_read_only(&world.path());
+    assert!(matches!(look().unwrap_err(), OpenLedgerError::Missing { .. }));
+    world.raw().pragma_update(None, "journal_mode", "WAL").unwrap();
+    assert!(matches!(look().unwrap_err(), OpenLedgerError::Missing { .. }));
+    drop(world.open());
+    assert_eq!(look().unwrap().head().unwrap().seq, 0, "control");
 }
 
 /// Everybody wants one of five: what each sees before it takes is all that others took.

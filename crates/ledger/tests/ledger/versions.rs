@@ -5,14 +5,16 @@ use std::fs;
 use std::path::Path;
 
 use crate::world::World;
-use ledger::{Ledger, RunStatus};
+use ledger::{Ledger, RunRow, RunStatus};
 
-/// A file of an older version: the head of its chain, and whether its runs have owners and leases.
+/// A file of an older version: the head of its chain, whether its runs have owners and leases, and whether it has a request, a
+/// collected bundle, and outcomes that somebody and nobody signed.
 struct Older {
     name: &'static str,
     seq: u64,
     hash: &'static str,
     leases: bool,
+    answers: bool,
 }
 
 const OLDER: &[Older] = &[
@@ -21,12 +23,28 @@ const OLDER: &[Older] = &[
         seq: 12,
         hash: "34210a74bb485f34b61d43701e30f0f0abd6cc016b98dd55d9c1323ba92d6d0d",
         leases: false,
+        answers: false,
     },
     Older {
         name: "ledger-v2.db",
         seq: 11,
         hash: "0f2d2771f579bacc8f9d8199ff8aed14dd3067cd9ab1bf36ab367e5ab359b496",
         leases: true,
+        answers: false,
+    },
+    Older {
+        name: "ledger-v3.db",
+        seq: 15,
+        hash: "e19686e6886ef2429dd9ffdf801d74cd2c68343628c0c9246c48d46f94eca442",
+        leases: true,
+        answers: true,
+    },
+    Older {
+        name: "ledger-v4.db",
+        seq: 15,
+        hash: "ec744c6d8e923756950968a2deb89a906e4d55cdae0960725e03904191655af0",
+        leases: true,
+        answers: true,
     },
 ];
 const STATUSES: [RunStatus; 4] = [RunStatus::Blocked, RunStatus::Fail, RunStatus::Pass, RunStatus::Running];
@@ -41,12 +59,21 @@ fn check(ledger: &Ledger, older: &Older) {
     let check = ledger.verify().unwrap();
     assert_eq!((check.head.seq, check.head.hash.to_string().as_str()), (older.seq, older.hash));
     assert_eq!(check.problems, vec![]);
-    let mut runs = Vec::new();
-    ledger.runs_each(|run| runs.push((run.status, run.owner.is_some()))).unwrap();
+    let (mut runs, mut answers) = (Vec::new(), Vec::new());
+    let see = |run: RunRow| {
+        runs.push((run.status, run.owner.is_some()));
+        answers.push((run.collected_seq, run.outcome_seq));
+    };
+    ledger.runs_each(see).unwrap();
     assert_eq!(runs, STATUSES.map(|status| (status, older.leases)));
+    let answered = [(None, None), (Some(15), None), (None, Some(14)), (None, None)];
+    assert_eq!(answers, if older.answers { answered } else { [(None, None); 4] });
+    assert_eq!(ledger.runs_unanswered(10).unwrap(), [], "its one pass is answered, or of a lower stage");
     let open = ledger.runs_open().unwrap();
     assert_eq!(open.iter().map(|run| run.lease.is_some()).collect::<Vec<_>>(), [older.leases]);
-    assert_eq!(ledger.requests_recent(None, 10).unwrap(), []);
+    let requests = usize::from(older.answers);
+    assert_eq!(ledger.requests_recent(None, 10).unwrap().len(), requests);
+    assert_eq!(ledger.requests_undecided(None, 10).unwrap().len(), requests);
 }
 
 #[test]
@@ -61,7 +88,7 @@ fn older_ledgers_are_read_and_brought_forward() {
             check(&Ledger::open(&world.path()).unwrap(), older);
         }
         let version: i32 = world.raw().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-        assert_eq!(version, 3, "{name}");
+        assert_eq!(version, 5, "{name}");
     }
 }
 

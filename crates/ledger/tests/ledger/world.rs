@@ -81,6 +81,7 @@ pub(crate) fn sealed(run_id: &RunId) -> RunSealed {
             attestation_sha256: digest("ab"),
             bundle: format!("harness-runs/{run_id}"),
             owner: None,
+            identity: None,
         },
     }
 }

@@ -21,7 +21,7 @@ const DEEPEST: usize = 256;
 /// Files that git reads wherever they lie: it would wait for whoever writes into a pipe of that name.
 const GIT_OPENS: [&[u8]; 3] = [b".gitignore", b".gitattributes", b".gitmodules"];
 
-/// A SHA-256 over HEAD and every path, mode and content of a work tree without its `.git`s.
+/// A SHA-256 over HEAD and every path, mode and content of a work tree without its `.git`s; of a bare repository, over HEAD alone.
 #[derive(Debug, Clone)]
 pub struct SourceDigest {
     /// Lower-case hexadecimal.
@@ -44,11 +44,20 @@ impl Source {
         let mut walk = Walk { root: &self.root, earlier, files: HashMap::new(), trust, hash: Sha256::new() };
         let now = head::resolve(&self.git_dir, &self.common, &self.root)?;
         walk.line(b"HEAD", b"", now.to_string().as_bytes());
-        walk.directory(&top, &mut Vec::new(), 0)?;
-        let sum = walk.hash.finalize();
-        let sha256 = sum.iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(SourceDigest { sha256, files: walk.files, trust: walk.trust })
+        if !self.bare {
+            walk.directory(&top, &mut Vec::new(), 0)?;
+        }
+        Ok(walk.finish())
     }
+}
+
+/// The digest of a folder that is no repository, as it is now.
+pub fn folder_digest(root: &Path, earlier: Option<&SourceDigest>) -> Result<SourceDigest, TreeError> {
+    let top = untrusted_fs::open_root(root).reading(root, b"")?;
+    let trust = Trust::of(&top, root)?;
+    let mut walk = Walk { root, earlier, files: HashMap::new(), trust, hash: Sha256::new() };
+    walk.directory(&top, &mut Vec::new(), 0)?;
+    Ok(walk.finish())
 }
 
 struct Walk<'a> {
@@ -60,6 +69,12 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    fn finish(self) -> SourceDigest {
+        let sum = self.hash.finalize();
+        let sha256 = sum.iter().map(|byte| format!("{byte:02x}")).collect();
+        SourceDigest { sha256, files: self.files, trust: self.trust }
+    }
+
     fn refuse(&self, problem: SourceProblem) -> TreeError {
         TreeError::Source { path: self.root.to_path_buf(), problem }
     }

@@ -35,6 +35,13 @@ pub(super) fn resolve(git_dir: &OwnedFd, common: &OwnedFd, root: &Path) -> Resul
     Err(refuse(SourceProblem::UnsafeReference("too many symbolic references".into())))
 }
 
+/// The branch that HEAD names, without `refs/heads/`.
+pub(super) fn checked_out(git_dir: &OwnedFd, root: &Path) -> Result<Option<String>, TreeError> {
+    let head = read_reference(git_dir, b"HEAD").map_err(|e| unsafe_or(e, b"HEAD", root))?.unwrap_or_default();
+    let branch = head.strip_prefix(b"ref:").and_then(|name| name.trim_ascii().strip_prefix(b"refs/heads/"));
+    Ok(branch.map(|name| String::from_utf8_lossy(name).into_owned()))
+}
+
 fn read_reference(holder: &OwnedFd, name: &[u8]) -> io::Result<Option<Vec<u8>>> {
     match read_beneath(holder.as_fd(), name, LARGEST_REFERENCE) {
         // A directory where the reference would be: the reference itself may be packed.

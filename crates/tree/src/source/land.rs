@@ -3,6 +3,7 @@
 
 mod branch_name;
 mod clear;
+mod forward;
 mod loose;
 mod ref_name;
 mod reference;
@@ -15,6 +16,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{Mode as FileMode, fchmod, fstat};
 
 pub use self::branch_name::{BranchName, BranchNameProblem};
+pub use self::forward::Forwarding;
 pub use self::ref_name::UsedMark;
 pub use self::reference::Landing;
 pub use self::remove::Removal;

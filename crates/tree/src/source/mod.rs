@@ -6,6 +6,7 @@ mod digest;
 mod fetch;
 mod head;
 pub(crate) mod land;
+mod references;
 mod settings;
 mod status;
 
@@ -20,7 +21,7 @@ use untrusted_fs::own_files;
 
 pub use self::baseline::SourceBaseline;
 use self::blame::Reading as _;
-pub use self::digest::SourceDigest;
+pub use self::digest::{SourceDigest, folder_digest};
 pub(crate) use self::head::packed_rows;
 pub use self::settings::{Settings, operator_settings};
 pub use self::status::SourceStatus;
@@ -32,10 +33,11 @@ use crate::worktree::fsdir::{kind, lstat, open_dir, read_beneath};
 const SMALL: u64 = 4096;
 const LARGEST_SHALLOW: u64 = 1 << 20;
 
-/// A repository somebody else wrote, with a work tree.
+/// A repository somebody else wrote; with a work tree, but for one that `open_target` found bare.
 #[derive(Debug)]
 pub struct Source {
     root: PathBuf,
+    bare: bool,
     git_dir: OwnedFd,
     common: OwnedFd,
     common_path: PathBuf,
@@ -47,6 +49,15 @@ pub struct Source {
 impl Source {
     /// Finds the repository of the work tree at `path` and refuses what is not read here.
     pub fn open(path: &Path) -> Result<Source, TreeError> {
+        Source::open_as(path, false)
+    }
+
+    /// The same for a repository that is to get a commit, which needs no work tree.
+    pub fn open_target(path: &Path) -> Result<Source, TreeError> {
+        Source::open_as(path, true)
+    }
+
+    fn open_as(path: &Path, may_be_bare: bool) -> Result<Source, TreeError> {
         let root = match own_files::canonicalize(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(TreeError::Source { path: path.to_path_buf(), problem: SourceProblem::Missing });
@@ -56,12 +67,17 @@ impl Source {
         let refuse = |problem| TreeError::Source { path: root.clone(), problem };
         let open = |path: &Path| untrusted_fs::open_root(path).reading(&root, path.as_os_str().as_bytes());
         let top = open(&root)?;
+        let mut bare = false;
         let (git_path, common_path) = match lstat(&top, b".git").map(|stat| kind(&stat)) {
             Ok(FileType::Directory) => (root.join(".git"), root.join(".git")),
             Ok(FileType::RegularFile) => linked_worktree(&root, &top)?,
             Ok(_) => return Err(refuse(SourceProblem::SymlinkInside(".git"))),
             Err(_) if lstat(&top, b"objects").is_ok() && lstat(&top, b"HEAD").is_ok() => {
-                return Err(refuse(SourceProblem::Bare));
+                if !may_be_bare {
+                    return Err(refuse(SourceProblem::Bare));
+                }
+                bare = true;
+                (root.clone(), root.clone())
             }
             Err(_) => return Err(refuse(SourceProblem::NotARepository)),
         };
@@ -72,12 +88,17 @@ impl Source {
         let partial = check_objects(&common, &root)?;
         let head = head::resolve(&git_dir, &common, &root)?;
         let shallow = shallow(&common, &root)?;
-        Ok(Source { root, git_dir, common, common_path, head, shallow, partial })
+        Ok(Source { root, bare, git_dir, common, common_path, head, shallow, partial })
     }
 
     /// The top of the work tree.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// True if there is no work tree.
+    pub fn is_bare(&self) -> bool {
+        self.bare
     }
 
     /// The commit HEAD named when the source was opened.
@@ -90,6 +111,25 @@ impl Source {
         head::resolve(&self.git_dir, &self.common, &self.root)
     }
 
+    /// The branch that is checked out, by its short name; none where HEAD names a commit itself.
+    pub fn checked_out(&self) -> Result<Option<String>, TreeError> {
+        head::checked_out(&self.git_dir, &self.root)
+    }
+
+    /// Text that tells this repository from another at the same path: its git directory's path, file system and number there.
+    pub fn identity(&self) -> Result<String, TreeError> {
+        let system = rustix::fs::fstatvfs(&self.common).reading(&self.root, b".git")?.f_fsid;
+        let number = rustix::fs::fstat(&self.common).reading(&self.root, b".git")?.st_ino;
+        Ok(format!("{}\n{system:x}\n{number:x}\n", self.common_path.display()))
+    }
+
+    /// Owner of the git directory, where that is another user than this process's: what is written there would be ours, and in
+    /// their way.
+    pub fn other_owner(&self) -> Result<Option<u32>, TreeError> {
+        let owner = rustix::fs::fstat(&self.common).reading(&self.root, b".git")?.st_uid;
+        Ok((owner != rustix::process::geteuid().as_raw()).then_some(owner))
+    }
+
     /// Whether history ends early.
     pub fn is_shallow(&self) -> bool {
         !self.shallow.is_empty()
@@ -98,6 +138,11 @@ impl Source {
     /// Whether objects were left out when it was cloned.
     pub fn is_partial(&self) -> bool {
         self.partial
+    }
+
+    /// Its own git directory, which a linked worktree does not share.
+    pub(crate) fn git_dir(&self) -> &OwnedFd {
+        &self.git_dir
     }
 
     /// The repository itself, which linked worktrees share.
@@ -122,15 +167,20 @@ impl Source {
 /// Follows a `.git` file, but only to a linked worktree's directory that names this `.git` file back and lies within the
 /// repository it shares: anything else could lend a repository its holder may not read.
 fn linked_worktree(root: &Path, top: &OwnedFd) -> Result<(PathBuf, PathBuf), TreeError> {
-    let elsewhere = || TreeError::Source { path: root.to_path_buf(), problem: SourceProblem::GitFilePointsElsewhere };
-    let found = follow(top, b".git", root, b"gitdir: ")?.and_then(|git_dir| {
-        let inner = untrusted_fs::open_root(&git_dir).ok()?;
+    let refuse = |problem| TreeError::Source { path: root.to_path_buf(), problem };
+    let named = follow(top, b".git", root, b"gitdir: ")?;
+    let inner = named.as_ref().and_then(|git_dir| untrusted_fs::open_root(git_dir).ok());
+    // A linked worktree's directory has no objects of its own.
+    if inner.as_ref().is_some_and(|inner| lstat(inner, b"objects").is_ok()) {
+        return Err(refuse(SourceProblem::GitDirElsewhere));
+    }
+    let found = named.zip(inner).and_then(|(git_dir, inner)| {
         let back = follow(&inner, b"gitdir", &git_dir, b"").ok()??;
         let common = follow(&inner, b"commondir", &git_dir, b"").ok()??;
         let holds = back == root.join(".git") && git_dir.parent() == Some(&common.join("worktrees"));
         holds.then_some((git_dir, common))
     });
-    found.ok_or_else(elsewhere)
+    found.ok_or_else(|| refuse(SourceProblem::GitFilePointsElsewhere))
 }
 
 /// The path a one-line file names, made canonical; none if there is no such file or place.

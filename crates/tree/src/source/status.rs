@@ -44,6 +44,9 @@ pub struct SourceStatus {
 impl Source {
     /// What is dirty in the source; `scratch` is a fresh directory of the caller.
     pub fn status(&self, git: &Git, scratch: &Path) -> Result<SourceStatus, TreeError> {
+        if self.bare {
+            return Ok(SourceStatus::default());
+        }
         let copy = IndexCopy::of(self)?;
         let git_dir = self.borrowed_git_dir(scratch, &copy)?;
         let mut call = Call::new("asking for a source's status", &git_dir, STATUS);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
-use tree::{BranchName, BranchNameProblem, CommitSpec, Landing, Listing, Oid, Removal, Source, UsedMark};
+use tree::{BranchName, BranchNameProblem, CommitSpec, Forwarding, Landing, Listing, Oid, Removal, Source, UsedMark};
 
 use crate::support::{World, git, oid, repository, run_git, write};
 
@@ -231,6 +231,23 @@ fn what_a_killed_landing_left_is_cleared() {
             "x/y/z.lock x/y/.cto-1-other.lock",
         ),
         (
+            "the lock of the packed references",
+            |root| {
+                let young = root.join(".git/.cto-1-token.lock");
+                write(&young, b"half");
+                fs::hard_link(&young, young.with_file_name("packed-refs.lock")).unwrap();
+            },
+            "",
+        ),
+        (
+            "the lock of the packed references of somebody else",
+            |root| {
+                write(&root.join(".git/.cto-1-token.lock"), b"");
+                write(&root.join(".git/packed-refs.lock"), b"");
+            },
+            "../../packed-refs.lock",
+        ),
+        (
             "the branch",
             |root| {
                 let young = root.join(".git/refs/heads/x/y/.cto-1-token.lock");
@@ -251,7 +268,9 @@ fn what_a_killed_landing_left_is_cleared() {
         }
         let foreign = |name: &String| stays.is_empty() && !name.contains("1-tokens");
         assert_eq!(left.into_iter().filter(foreign).collect::<Vec<_>>(), Vec::<String>::new(), "{what}");
-        assert!(!heads(&scene.root).join("x/y/.cto-1-token.lock").exists(), "{what}");
+        for own in [heads(&scene.root).join("x/y/.cto-1-token.lock"), scene.root.join(".git/.cto-1-token.lock")] {
+            assert!(!own.exists(), "{what}: {own:?}");
+        }
         git(&scene.root, &["fsck", "--full"]);
     }
 }
@@ -385,4 +404,54 @@ fn a_branch_is_removed_only_while_it_names_the_commit() {
         let _ = fs::remove_file(scene.root.join(".git/refs/heads/x/y.lock"));
         git(&scene.root, &["fsck", "--full"]);
     }
+}
+
+/// The branch that HEAD names, after something was done to a bare clone of it; and whether it was moved.
+fn forwarded(step: fn(&Path)) -> (Forwarding, bool, Option<Landing>) {
+    let scene = Scene::new();
+    let bare = scene.world.path("bare.git");
+    git(&scene.root, &["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
+    step(&bare);
+    let target = Source::open_target(&bare).unwrap();
+    assert!(target.is_bare() && target.status(&tree::Git::find(&[]).unwrap(), &bare).unwrap().dirty.is_empty());
+    let before = target.digest(None).unwrap();
+    let (after, commit) = scene.commit("a", "new\n");
+    target.put_objects(&scene.world.store, &scene.before, &after, commit, TOKEN).unwrap();
+    let (branch, mark) = (target.current_branch().unwrap(), UsedMark::new(&"d".repeat(64)).unwrap());
+    let done = target.forward_branch(&branch, Some(&mark), scene.base, commit, TOKEN).unwrap();
+    let is_there = git(&bare, &["rev-parse", "HEAD"]) == commit.to_string();
+    assert_eq!(is_there, target.digest(None).unwrap() != before);
+    (done, is_there, target.find_mark(&mark).unwrap())
+}
+
+#[test]
+fn a_branch_is_moved_only_from_the_commit_it_was_seen_at_and_while_nobody_has_it_checked_out() {
+    for step in [|_: &Path| {}, |bare: &Path| drop(git(bare, &["pack-refs", "--all"]))] {
+        let (done, is_there, mark) = forwarded(step);
+        assert_eq!((done, is_there), (Forwarding::Moved, true), "control");
+        assert!(matches!(mark, Some(Landing::There(Some(_)))));
+    }
+    let (done, is_there, mark) = forwarded(|bare| {
+        let tree = git(bare, &["rev-parse", "HEAD^{tree}"]);
+        let commit = git(bare, &["commit-tree", "-m", "of somebody else", "-p", "HEAD", &tree]);
+        git(bare, &["update-ref", "HEAD", &commit]);
+    });
+    assert!(matches!(done, Forwarding::Elsewhere(Some(_))) && !is_there && mark.is_none(), "{done:?}");
+    let (done, is_there, mark) =
+        forwarded(|bare| drop(git(bare, &["worktree", "add", "-f", "--quiet", "../linked", "main"])));
+    assert!(matches!(done, Forwarding::CheckedOut(_)) && !is_there && mark.is_none(), "{done:?}");
+    let (done, is_there, _) = forwarded(|bare| {
+        git(bare, &["update-ref", &format!("refs/cto/used/{}", "d".repeat(64)), "HEAD"]);
+    });
+    assert!(matches!(done, Forwarding::Used(Some(_))) && !is_there, "{done:?}");
+}
+
+#[test]
+fn a_branch_with_a_work_tree_is_never_moved() {
+    let scene = Scene::new();
+    let (_, commit) = scene.put("a", "new\n");
+    let (branch, mark) = (scene.source.current_branch().unwrap(), UsedMark::new(&"d".repeat(64)).unwrap());
+    let done = scene.source.forward_branch(&branch, Some(&mark), scene.base, commit, TOKEN).unwrap();
+    assert!(matches!(done, Forwarding::CheckedOut(_)), "{done:?}");
+    assert_eq!(git(&scene.root, &["rev-parse", "HEAD"]), scene.base.to_string());
 }

@@ -36,7 +36,7 @@ fn what_is_refused() {
     check(|r| move_away(r, ".git", |to| symlink(to, r.join(".git")).unwrap()), SourceProblem::SymlinkInside(".git"));
     check(
         |r| move_away(r, ".git", |to| write(&r.join(".git"), format!("gitdir: {}\n", to.display()).as_bytes())),
-        SourceProblem::GitFilePointsElsewhere,
+        SourceProblem::GitDirElsewhere,
     );
     check(
         |r| move_away(r, ".git/objects", |to| symlink(to, r.join(".git/objects")).unwrap()),
@@ -293,6 +293,32 @@ fn a_sparse_checkout_is_not_dirty() {
     }
     write(&root.join("a"), b"2\n");
     assert_eq!(dirty(&world, &root, "s3"), ["a"]);
+}
+
+#[test]
+fn the_digest_of_references_moves_with_each_of_them() {
+    let world = World::new();
+    let root = world.path("source");
+    repository(&root, ROWS);
+    let source = Source::open(&root).unwrap();
+    let first = source.references_digest().unwrap();
+    let same = |expected: bool, what: &str| {
+        assert_eq!(source.references_digest().unwrap() == first, expected, "{what}");
+    };
+    write(&root.join("a"), b"9\n");
+    same(true, "the work tree is no reference");
+    git(&root, &["branch", "deep/er"]);
+    same(false, "a new branch");
+    let second = source.references_digest().unwrap();
+    git(&root, &["pack-refs", "--all"]);
+    assert_eq!(source.references_digest().unwrap(), second, "packing moves nothing");
+    git(&root, &["branch", "-D", "deep/er"]);
+    same(true, "gone again");
+    git(&root, &["update-ref", "refs/cto/used/x", "HEAD"]);
+    same(false, "outside of branches");
+    git(&root, &["update-ref", "-d", "refs/cto/used/x"]);
+    git(&root, &["checkout", "-q", "--detach"]);
+    same(false, "HEAD names a commit");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use views::{RunQuery, RungIdentity, Views, compare_runs};
 
-use crate::world::{World, at, golden_key, now, run};
+use crate::world::{World, at, golden_key, now, run, terms};
 
 /// SQLite's memory of locks and of where the log's pages are. It holds no entry, and readers write into it.
 const SHARED_MEMORY: &str = "ledger.db-shm";
@@ -33,7 +33,7 @@ fn ask(views: &Views, query: &str, sealed: &str) -> Value {
         }
         "ladder" => {
             let identity = RungIdentity { engine: "fake", source_id: "fake@0.1.0", pair: None };
-            document(views.view_ladder(identity).unwrap())
+            document(views.view_ladder(identity, terms()).unwrap())
         }
         "verify" => document(Arc::as_ref(&views.recall_verification(sealed, now()).unwrap())),
         "verify again" => document(Arc::as_ref(&views.verify_again(sealed, now()).unwrap())),
@@ -95,7 +95,7 @@ fn a_home_in_which_nothing_was_ever_run_is_empty_and_stays_so() {
     assert!(views.list_live(now()).unwrap().is_empty());
     assert!(views.view_spend(at("2026-01-01T00:00:00Z")).unwrap().is_empty());
     let identity = RungIdentity { engine: "fake", source_id: "fake@0.1.0", pair: None };
-    assert_eq!(views.view_ladder(identity).unwrap().rungs.len(), usize::from(last_stage().number()));
+    assert_eq!(views.view_ladder(identity, terms()).unwrap().rungs.len(), usize::from(last_stage().number()));
     assert!(!root.exists());
 }
 

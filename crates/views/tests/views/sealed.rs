@@ -3,12 +3,12 @@
 use std::fs;
 use std::sync::Arc;
 
-use contract::engine::RungFact;
+use contract::engine::{RungFact, RungLack};
 use contract::{Stage, Status};
 use ledger::Found;
-use views::{RungIdentity, RungSource, VerifyMemo, compare_runs};
+use views::{RungIdentity, VerifyMemo, compare_runs, verify_run};
 
-use crate::world::{World, attestation, golden_key, now};
+use crate::world::{World, attestation, golden_key, now, terms};
 
 #[test]
 fn a_result_is_remembered_by_its_attestation_until_it_is_verified_again() {
@@ -52,7 +52,7 @@ fn a_rung_rests_on_the_last_run_that_verifies() {
     let world = World::new();
     let rung = |world: &World, source_id: &str| {
         let identity = RungIdentity { engine: "fake", source_id, pair: None };
-        world.views().view_ladder(identity).unwrap().rungs.remove(1)
+        world.views().view_ladder(identity, terms()).unwrap().rungs.remove(1).into_fact()
     };
     let stage = Stage::ARTIFICIAL_FIXTURE;
     assert_eq!(rung(&world, "fake@0.1.0"), RungFact::NotStarted { stage });
@@ -62,10 +62,11 @@ fn a_rung_rests_on_the_last_run_that_verifies() {
     let patch = world.root().join("harness-runs").join(&run_id).join("patch.diff");
     let whole = fs::read(&patch).unwrap();
     fs::write(&patch, "other").unwrap();
-    assert_eq!(rung(&world, "fake@0.1.0"), RungFact::NotStarted { stage }, "what does not verify proves nothing");
+    let damaged = RungFact::Blocked { stage, run_id: run_id.clone(), lack: Some(RungLack::BundleDamaged) };
+    assert_eq!(rung(&world, "fake@0.1.0"), damaged, "what does not verify proves nothing");
     fs::write(&patch, whole).unwrap();
     let failed = world.seal("fail").to_string();
-    assert_eq!(rung(&world, "fake@0.1.0"), RungFact::Blocked { stage, run_id: failed });
+    assert_eq!(rung(&world, "fake@0.1.0"), RungFact::Blocked { stage, run_id: failed, lack: None });
     assert!(matches!(rung(&world, "fake@0.2.0"), RungFact::Stale { .. }), "the failure of another");
 }
 
@@ -75,7 +76,7 @@ fn an_unsealed_run_proves_nothing() {
     let report = world.publish("pass");
     let proven = || {
         let Found::One(row) = world.ledger().run_find("@").unwrap() else { panic!("it was started") };
-        RungSource { bundles: &world.bundles, keys: &[golden_key()] }.verified_report(&row)
+        verify_run(&world.bundles, &[golden_key()], &row)
     };
     assert!(proven().is_none(), "its bundle is in its place, and the ledger does not know it as sealed");
     world.tell_sealed(&report, attestation("pass"));
@@ -93,4 +94,22 @@ fn lanes_are_set_side_by_side_and_a_broken_one_is_refused() {
     fs::write(world.bundles.bundle_dir(&pass).join("patch.diff"), "other").unwrap();
     let refused = compare_runs(&found, &[golden_key()]).unwrap_err();
     assert_eq!(refused.id, pass.as_str());
+}
+
+#[test]
+fn a_sealed_bundle_that_is_gone_blocks_its_rung_unless_it_was_collected() {
+    let stage = Stage::ARTIFICIAL_FIXTURE;
+    let identity = RungIdentity { engine: "fake", source_id: "fake@0.1.0", pair: None };
+    let rung = |world: &World| world.views().view_ladder(identity, terms()).unwrap().rungs.remove(1).into_fact();
+    let collected = World::new();
+    collected.collect("pass");
+    assert_eq!(rung(&collected), RungFact::NotStarted { stage }, "control: gc recorded it");
+    for kind in ["pass", "fail", "blocked"] {
+        let world = World::new();
+        let run_id = world.seal(kind);
+        fs::remove_dir_all(world.bundles.bundle_dir(&run_id)).unwrap();
+        let lack = Some(RungLack::BundleMissing);
+        let row = world.ledger().runs_recent(&ledger::RunFilter::default(), 1).unwrap().remove(0);
+        assert_eq!(rung(&world), RungFact::Blocked { stage, run_id: row.run_id.to_string(), lack }, "{kind}");
+    }
 }

@@ -10,7 +10,7 @@ fn a_packet_is_the_text_of_its_plan() {
     insta::assert_snapshot!(text, @"
     CTO-143  link checker timeout
     a packet is read, never executed
-      request      24a706063f09b522a1e9da6dc35dbbe7d60901767a52e2a61badf77fa0aa12cd
+      request      2bf076aa809b63897ee26fc3ca30b9488c14da8cd30f5dd68e2d218299593596
       asked by     SHA256:requester
 
     would run

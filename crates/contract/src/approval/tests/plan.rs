@@ -54,6 +54,7 @@ fn every_field_of_a_plan_is_digested_and_named_when_it_differs() {
         ("/repository/kind", json!("disposable")),
         ("/sandbox/profile", json!("landlock")),
         ("/records/0/kind", json!("source_admission")),
+        ("/nonce", json!("f".repeat(32))),
     ];
     let mut compared = 0;
     for field in fields {
@@ -96,6 +97,11 @@ fn differences_are_told_in_the_order_of_the_plan() {
     /policy_digest: `823412d1eacb67956220e532959f0104603057c88704863ca38e7cd188fda812` was approved, `0000000000000000000000000000000000000000000000000000000000000000` is there now
     "#);
     assert_eq!(found[3].old, None);
+    // Also where the old one has nothing.
+    let found = differences(&new, &old).unwrap();
+    let fields: Vec<&str> = found.iter().map(|one| one.field.as_str()).collect();
+    let wanted = ["/contract/allowed_paths/1", "/repository/checked_out", "/model", "/settings/1", "/policy_digest"];
+    assert_eq!(fields, wanted);
 }
 
 #[test]

@@ -90,6 +90,7 @@ rollback_expectation: the branch can be deleted
         requester_fingerprint: "SHA256:requester".to_owned(),
         policy_digest: digest("policy"),
         packet_renderer: PACKET_RENDERER_VERSION.to_owned(),
+        nonce: "89abcdef0123456789abcdef01234567".to_owned().try_into().unwrap(),
     }
 }
 

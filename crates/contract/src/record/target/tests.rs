@@ -34,7 +34,7 @@ fn with(key: &str, value: Option<&str>) -> String {
 }
 
 fn found(record: TargetAdmission) -> Found<TargetAdmission> {
-    Found::Record { sha256: Digest::ZERO, record, signed_by: None }
+    Found::Record { sha256: Digest::ZERO, record, signed_by: Some("SHA256:op1".to_owned()) }
 }
 
 #[test]
@@ -43,6 +43,8 @@ fn a_whole_record_admits_its_repository() {
     assert_eq!((record.problems(), record.defects()), (vec![], vec![]));
     assert_eq!(target_admission_status(&found(record.clone()), "/srv/site-tools/"), AdmissionStatus::Admitted);
     assert_eq!(target_admission_status(&found(record.clone()), "/srv/site"), AdmissionStatus::Mismatch);
+    let unsigned = Found::Record { sha256: Digest::ZERO, record: record.clone(), signed_by: None };
+    assert_eq!(target_admission_status(&unsigned, "/srv/site-tools"), AdmissionStatus::InvalidAdmission);
     let json = serde_json::to_vec(&record).unwrap();
     assert_eq!(load::<TargetAdmission>("target.json", &json).unwrap().value, record, "JSON of the same shape");
     let keys: Vec<String> = serde_json::to_value(&record).unwrap().as_object().unwrap().keys().cloned().collect();
@@ -90,11 +92,15 @@ fn each_missing_or_wrong_field_has_its_reason() {
     }
     // What may be empty.
     assert_eq!(read(&with("forbidden_paths", Some("[]"))).unwrap().defects(), vec![]);
+    assert!(read(&with("forbidden_paths", None)).is_err(), "and must be said to be");
 }
 
 #[test]
 fn a_record_that_admits_nothing_may_be_empty() {
-    let record = read("admission_status: not_admitted\ntarget_repository_path: ''\napproval_timestamp: ''\n").unwrap();
+    let record = read(
+        "admission_status: not_admitted\ntarget_repository_path: ''\napproval_timestamp: ''\nforbidden_paths: []\n",
+    )
+    .unwrap();
     assert_eq!(record.problems(), Vec::<String>::new());
     assert_eq!(target_admission_status(&found(record), "/srv/site"), AdmissionStatus::NotAdmitted);
     assert_eq!(target_admission_status(&Found::Missing, "/srv/site"), AdmissionStatus::MissingAdmission);

@@ -4,12 +4,11 @@
 use contract::{Purpose, Reason, Report, Status};
 use fixtures::scripted::{Reply, Script};
 
-use super::Check;
 use super::lab::{Lab, Trial, WORK, working};
+use super::plan::{ADAPTER, HealthPlan};
+use super::{Check, NamedCheck, TrialStop};
+use crate::commands::stage_checks::{ended_otherwise, not_refused};
 use crate::context::Context;
-use crate::error::CommandError;
-
-type Checks = Vec<(String, Check)>;
 
 /// What is run, and what is not as it should be.
 struct Row {
@@ -23,7 +22,7 @@ const SHUT: &[Row] = &[
     Row {
         name: "case_default_disabled",
         trial: || Trial { stage: 1, ..Trial::default() },
-        wrong: |report| refused(report, Reason::GateMissing),
+        wrong: |report| not_refused(report, Reason::GateMissing),
     },
     Row { name: "fake_lane_passes", trial: || Trial { engine: harness::FAKE, ..Trial::default() }, wrong: passed },
 ];
@@ -33,7 +32,7 @@ const OPEN: &[Row] = &[
     Row {
         name: "model_provider_gate_blocks",
         trial: || Trial { admitted: false, ..Trial::default() },
-        wrong: |report| refused(report, Reason::ModelNotAdmitted),
+        wrong: |report| not_refused(report, Reason::ModelNotAdmitted),
     },
     Row { name: "qwen_local_openai_compat_allows_case", trial: Trial::default, wrong: two_names },
     Row {
@@ -49,7 +48,7 @@ const OPEN: &[Row] = &[
         trial: || Trial { script: working("sleep 600"), timeout_seconds: Some(2), ..Trial::default() },
         wrong: |report| {
             let marked = report.artifact_paths.contains_key("backend/provider-timeout.txt");
-            ended(report, Status::Blocked, &[Reason::Timeout])
+            ended_otherwise(report, Status::Blocked, &[Reason::Timeout])
                 .or_else(|| (!marked).then(|| "there is no backend/provider-timeout.txt".to_owned()))
         },
     },
@@ -68,47 +67,36 @@ const OPEN: &[Row] = &[
     },
 ];
 
-/// None when a signal ended it.
-pub(super) fn checks(context: &Context) -> Result<Option<Checks>, CommandError> {
+/// Names of all checks here.
+pub(super) fn names() -> Vec<&'static str> {
+    SHUT.iter().chain(OPEN).map(|row| row.name).collect()
+}
+
+pub(super) fn checks(context: &Context, plan: &HealthPlan) -> Result<Vec<NamedCheck>, TrialStop> {
     let mut lab = Lab::build(context)?;
-    let mut checks = Vec::new();
-    if !add(&lab, SHUT, &mut checks)? {
-        return Ok(None);
+    let mut checks = hold(&lab, SHUT, plan)?;
+    if OPEN.iter().any(|row| plan.wants(ADAPTER, row.name)) {
+        // The rung that stage 2 rests on, in a home that nobody keeps.
+        lab.open(1)?;
+        let _ = lab.run(Trial { stage: 1, purpose: Purpose::Governed, ..Trial::default() })?;
+        lab.open(2)?;
+        checks.extend(hold(&lab, OPEN, plan)?);
     }
-    // The rung that stage 2 rests on, in a home that nobody keeps.
-    lab.open(1)?;
-    if lab.run(Trial { stage: 1, purpose: Purpose::Governed, ..Trial::default() })?.is_none() {
-        return Ok(None);
-    }
-    lab.open(2)?;
-    Ok(add(&lab, OPEN, &mut checks)?.then_some(checks))
+    Ok(checks)
 }
 
-fn add(lab: &Lab<'_>, rows: &[Row], checks: &mut Checks) -> Result<bool, CommandError> {
-    for Row { name, trial, wrong } in rows {
-        let Some(report) = lab.run(trial())? else { return Ok(false) };
-        checks.push(((*name).to_owned(), Check::of(&report, wrong(&report))));
-    }
-    Ok(true)
-}
-
-fn ended(report: &Report, status: Status, allowed: &[Reason]) -> Option<String> {
-    let first = allowed.first().is_none_or(|first| report.blocker_reasons.contains(first));
-    let others = report.blocker_reasons.iter().all(|reason| allowed.contains(reason));
-    if report.status == status && first && others {
-        return None;
-    }
-    let why = report.failure_reason.clone().unwrap_or_default();
-    Some(format!("it ended as {}: {}: {why}", report.run_id, report.status))
+fn hold(lab: &Lab<'_>, rows: &[Row], plan: &HealthPlan) -> Result<Vec<NamedCheck>, TrialStop> {
+    let wanted = rows.iter().filter(|row| plan.wants(ADAPTER, row.name));
+    wanted
+        .map(|Row { name, trial, wrong }| {
+            let report = lab.run(trial())?;
+            Ok(((*name).to_owned(), Check::of(&report, wrong(&report))))
+        })
+        .collect()
 }
 
 fn passed(report: &Report) -> Option<String> {
-    ended(report, Status::Pass, &[])
-}
-
-fn refused(report: &Report, reason: Reason) -> Option<String> {
-    let started = report.engine.process_started.then(|| "the engine was started".to_owned());
-    ended(report, Status::Blocked, &[reason]).or(started)
+    ended_otherwise(report, Status::Pass, &[])
 }
 
 /// The admitted provider and what the engine is told are two things.

@@ -9,11 +9,13 @@ use bridge::{Credential, NetworkClass};
 use contract::engine::{GateSaid, GateSpeaker};
 use contract::{Purpose, Report, Stage};
 use cortex::RecordPlaces;
+use evidence::stop;
 use fixtures::scripted::{Reply, Script, ScriptedServer, Step, When};
 use harness::{Ask, EngineConfig, Engines, Harness, ModelAsk, ModelSettings, Quiet, Task, Watch, govern};
 use serde_json::json;
 use tempfile::TempDir;
 
+use super::TrialStop;
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -84,12 +86,12 @@ impl<'a> Lab<'a> {
         Ok(())
     }
 
-    /// None when a signal ended it.
-    pub(super) fn run(&self, trial: Trial) -> Result<Option<Report>, CommandError> {
+    pub(super) fn run(&self, trial: Trial) -> Result<Report, TrialStop> {
         let server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0")?, trial.script)?;
         let mut task = Task::builtin(CASE).ok_or_else(|| CommandError::fail("a built-in case is missing"))??;
         task.contract.brief = format!("ca-stand-in: {}\n{}", trial.words, task.contract.brief);
         let pair = contract::ModelPair::new(PROVIDER, MODEL).map_err(|error| CommandError::fail(error.to_string()))?;
+        let is_admitted = trial.admitted || stop::has_defect("model_admission_given");
         let ask = Ask {
             engine: trial.engine.to_owned(),
             stage: Stage::try_from(trial.stage).map_err(CommandError::usage)?,
@@ -99,14 +101,20 @@ impl<'a> Lab<'a> {
             keep_workspace: false,
             model: ModelAsk {
                 pair: Some(pair),
-                admission_file: trial.admitted.then(|| self.admission()).transpose()?,
+                admission_file: is_admitted.then(|| self.admission()).transpose()?,
                 local_base_url: Some(format!("http://{}/v1", server.address())),
                 ..ModelAsk::default()
             },
+            target: None,
+            request_command: String::new(),
+            work: None,
         };
         let watch = Watch { cancel: &self.context.cancel, observer: &Quiet };
         let outcome = govern(&self.harness()?, &task, &ask, watch)?;
-        Ok((!outcome.interrupted).then_some(outcome.sealed.report))
+        if outcome.interrupted {
+            return Err(TrialStop::Interrupted);
+        }
+        Ok(outcome.sealed.report)
     }
 
     fn harness(&self) -> Result<Harness, CommandError> {

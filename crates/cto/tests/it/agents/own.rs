@@ -611,3 +611,33 @@ fn a_run_to_compare_with_that_did_not_pass_blocks_as_what_it_is() {
         assert_eq!(report["failure_reason"], report["blockers"][0]["text"]);
     }
 }
+
+/// Status and proof of the rung of stage 2, as the engine's newest source has it.
+fn second_rung(scene: &Scene) -> (String, Value) {
+    let ladder = scene.cto(&["ladder", "--engine", "toy", "--json"]).expect(0).json();
+    let rung = ladder["rungs"].as_array().unwrap().iter().find(|rung| rung["stage"] == 2).unwrap().clone();
+    (rung["status"].as_str().unwrap().to_owned(), rung["proof_for"].clone())
+}
+
+#[test]
+fn another_build_starts_over_and_a_collection_keeps_the_proof_of_both() {
+    let scene = Scene::new();
+    scene.climb();
+    let source = |stage| scene.run(stage, 0).0["engine"]["source_id"].clone();
+    let old = source("2");
+    assert_eq!(second_rung(&scene).0, "validated", "control");
+    scene.script(&SCRIPT.replace("toy 1.0.0", "toy 1.0.1"));
+    scene.enable("1");
+    assert_ne!(source("1"), old);
+    assert_eq!(second_rung(&scene), ("stale".to_owned(), old.clone()));
+    let _ = scene.cto(&["gc", "--older-than", "0s", "--keep", "0"]).expect(0);
+    assert_eq!(second_rung(&scene), ("stale".to_owned(), old.clone()), "the proof of another build stays");
+    scene.enable("2");
+    let new = source("2");
+    assert_eq!(second_rung(&scene).0, "validated", "earned again");
+    let _ = scene.cto(&["gc", "--older-than", "0s", "--keep", "0"]).expect(0);
+    scene.script(SCRIPT);
+    scene.enable("1");
+    assert_eq!(source("1"), old, "back to the first build");
+    assert_eq!(second_rung(&scene), ("validated".to_owned(), Value::Null), "whose proof is {old}, not {new}");
+}

@@ -235,6 +235,16 @@ const AROUND: &[Row] = &[
         fix: "git worktree repair",
     },
     Row {
+        name: "git-file-of-a-submodule",
+        spoil: |r| {
+            let elsewhere = r.with_extension("module");
+            fs::rename(r.join(".git"), &elsewhere).unwrap();
+            fs::write(r.join(".git"), format!("gitdir: {}\n", elsewhere.display())).unwrap();
+        },
+        says: &["as a submodule's does"],
+        fix: "git clone . DIR",
+    },
+    Row {
         name: "git-file-of-garbage",
         spoil: |r| {
             fs::remove_dir_all(r.join(".git")).unwrap();

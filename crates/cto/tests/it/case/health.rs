@@ -1,30 +1,110 @@
-//! The checks that the operator's reports name, under their names.
+//! `cto health`: every group and every named check, each of which notices when what it checks is broken.
 
-use serde_json::json;
+use std::path::Path;
 
+use serde_json::{Value, json};
+use testkit::{Ran, World, each_row, stoppable};
+
+use crate::climb::has_keygen;
 use crate::world;
 
-const NAMES: &[&str] = &[
-    "case_default_disabled",
-    "fake_lane_passes",
-    "lifecycle_supervision_accepts_committed_diff",
-    "local_provider_delayed_content_allows_case",
-    "model_provider_gate_blocks",
-    "provider_timeout_fail_closed",
-    "qwen_local_openai_compat_allows_case",
+/// Groups that the program shows by itself.
+const BY_ITSELF: &[&str] = &["case_provider_adapter", "matrix"];
+/// Groups that rest on what Case has earned in this home.
+const BY_CASE: &[&str] = &[
+    "case_stage1",
+    "case_stage2",
+    "case_stage3",
+    "case_stage4",
+    "case_stage5",
+    "case_stage6",
+    "case_stage6_real_governed_refresh",
 ];
 
+/// A named check, its group, and the defect of the program that it notices.
+const DEFECTS: &[(&str, &str, &str)] = &[
+    ("case_default_disabled", "case_provider_adapter", "gate_left_open"),
+    ("fake_lane_passes", "case_provider_adapter", "fake_does_nothing"),
+    ("model_provider_gate_blocks", "case_provider_adapter", "model_admission_given"),
+    ("qwen_local_openai_compat_allows_case", "case_provider_adapter", "one_provider_name"),
+    ("local_provider_delayed_content_allows_case", "case_provider_adapter", "late_content_refused"),
+    ("provider_timeout_fail_closed", "case_provider_adapter", "timeout_unmarked"),
+    ("lifecycle_supervision_accepts_committed_diff", "case_provider_adapter", "lingering_engine_unmarked"),
+    ("stage5_failure_closure_inherited", "case_stage6", "paths_unjudged"),
+];
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
 #[test]
-fn the_named_checks_are_there_and_hold() {
+fn without_case_it_is_blocked_and_every_group_says_why() {
+    if !has_keygen("case::health::without_case_it_is_blocked_and_every_group_says_why") {
+        return;
+    }
     let world = world();
-    let health = world.cto(["health", "--json"]).expect(0).json();
-    assert_eq!((&health["status"], &health["matrix"]["passed"]), (&json!("pass"), &json!(true)), "{health}");
-    let group = &health["case_provider_adapter"];
-    let names: Vec<&String> = group["checks"].as_object().unwrap().keys().collect();
-    assert_eq!(
-        (names, &group["passed"]),
-        (NAMES.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>().iter().collect(), &json!(true))
-    );
+    let health = world.cto(["health", "--json"]).expect(3).json();
+    assert_eq!(health["status"], "blocked", "{health:#}");
+    let mut groups = [BY_ITSELF, BY_CASE].concat();
+    groups.sort_unstable();
+    let mut found = keys(&health);
+    found.retain(|key| *key != "status");
+    assert_eq!(found, groups);
+    for group in BY_ITSELF {
+        assert_eq!((&health[group]["passed"], &health[group]["status"]), (&json!(true), &json!("pass")), "{group}");
+    }
+    for group in BY_CASE {
+        let said = &health[group];
+        assert_eq!((&said["passed"], &said["status"]), (&json!(false), &json!("blocked")), "{group}: {said:#}");
+        assert!(said["reason"].as_str().unwrap().contains("cto "), "{group} names no command: {}", said["reason"]);
+    }
+    for (check, group, _) in DEFECTS {
+        assert_eq!(health[group]["checks"][check]["passed"], true, "{check}: {:#}", health[group]["checks"][check]);
+    }
+    for check in ["case_lane_passes", "candidate_default_comparison"] {
+        let said = &health["case_stage6"]["checks"][check];
+        assert_eq!((&said["passed"], &said["status"]), (&json!(false), &json!("blocked")), "{check}");
+    }
     // Nothing of it is kept, and nothing counts.
     assert!(!world.bundles().exists(), "health leaves no run behind");
+}
+
+/// Health of these checks alone, with a defect planted or none.
+fn health(world: &World, binary: &Path, defect: Option<&str>, only: &[&str], code: i32) -> Value {
+    let mut command = world.program(binary.to_str().unwrap());
+    command.args(["health", "--json"]).args(only.iter().flat_map(|name| ["--only", name]));
+    let output = command.envs(defect.map(|defect| ("CTO_DEFECT", defect))).output().unwrap();
+    let ran = Ran {
+        code: output.status.code().unwrap_or(-1),
+        stdout: output.stdout,
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    };
+    ran.expect(code).json()
+}
+
+#[test]
+fn each_named_check_notices_the_defect_of_what_it_checks() {
+    let test = "case::health::each_named_check_notices_the_defect_of_what_it_checks";
+    let Some(binary) = stoppable(test) else { return };
+    if !has_keygen(test) {
+        return;
+    }
+    let world = world();
+    let names: Vec<&str> = DEFECTS.iter().map(|(check, ..)| *check).collect();
+    let control = health(&world, &binary, None, &names, 0);
+    assert_eq!(control["status"], "pass", "the control: {control:#}");
+    each_row(DEFECTS.iter().map(|row| (row.0, row)), |(check, group, defect)| {
+        assert_eq!(control[group]["checks"][check]["passed"], true, "the control");
+        let broken = health(&world, &binary, Some(defect), &[check], 1);
+        let said = &broken[group]["checks"][check];
+        assert_eq!((&broken["status"], &said["passed"]), (&json!("fail"), &json!(false)), "{broken:#}");
+        assert!(said["why"].is_string(), "{said:#}");
+    });
+}
+
+#[test]
+fn a_name_that_is_none_is_refused_before_anything_runs() {
+    let ran = world().cto(["health", "--only", "everything"]).expect(2);
+    assert!(ran.stderr.contains("there is no group or named check `everything`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("provider_timeout_fail_closed"), "{}", ran.stderr);
 }

@@ -10,6 +10,11 @@ const RED: (&str, &str) = (
     "test_net.py",
     "import unittest\n\n\nclass Net(unittest.TestCase):\n    def test_net(self):\n        self.fail('no network here')\n",
 );
+/// A fourth one of that kind.
+const RED_TOO: (&str, &str) = (
+    "test_disk.py",
+    "import unittest\n\n\nclass Disk(unittest.TestCase):\n    def test_disk(self):\n        self.fail('no disk here')\n",
+);
 const BREAKS: &str = "def add(a, b):\n    return a + b\n\n\ndef zero():\n    return 1\n";
 /// Good work that ends the process with a code of its own when all is printed.
 const ENDS_OTHERWISE: &str = "import atexit\nimport os\n\natexit.register(os._exit, 2)\n\n\ndef add(a, b):\n    return a + b\n\n\ndef zero():\n    return 0\n";
@@ -56,9 +61,12 @@ fn known_failures_are_declared_never_inferred() {
     let red = &[("may_stay_red", "[test_net]")][..];
     let red_at_once = &[("may_stay_red", "[test_net]"), ("flaky_retries", "0")];
     let coded = &[("may_stay_red", "[test_net]"), ("verification_commands", CODE)];
+    let both = &[("may_stay_red", "[test_net, test_disk]")];
     let rows = [
         ("declared", (good, red, None, "")),
         ("not declared", (good, &[], FAILED, "test_net.Net.test_net (AssertionError: no network here)")),
+        ("one of two declared", (good, red, FAILED, "test_disk.Disk.test_disk (AssertionError: no disk here)")),
+        ("two of two declared", (good, both, None, "")),
         ("another fails, not held again", (&[("calc.py", BREAKS)], red_at_once, FAILED, "test_zero")),
         ("another fails", (&[("calc.py", BREAKS)], red, FAILED, "test_zero")),
         // Another exit code than the baseline's is another failure.
@@ -66,9 +74,11 @@ fn known_failures_are_declared_never_inferred() {
         ("another code of the process", (&[("calc.py", ENDS_OTHERWISE)], red, FAILED, "exam 1")),
         ("the same code", (good, coded, None, "")),
     ];
-    each_row(rows, |(writes, changes, reason, says)| {
+    let two_red = [&files[..], &[RED_TOO]].concat();
+    let rows = rows.map(|(name, row)| (name, (if name.contains("two") { &two_red } else { &files }, row)));
+    each_row(rows, |(files, (writes, changes, reason, says))| {
         let coverage: &[&str] = if reason.is_none() { &["known_failures"] } else { &[] };
-        let report = check(&files, &Row { writes, changes, reason, says, coverage });
+        let report = check(files, &Row { writes, changes, reason, says, coverage });
         assert_eq!(report["coverage"].to_string().contains("known_failures"), reason.is_none());
     });
 }
@@ -85,10 +95,19 @@ fn must_pass_rests_on_tests_that_the_patch_did_not_bring() {
         ("test_own.py", "import unittest\n\n\nclass Own(unittest.TestCase):\n    def test_own(self):\n        pass\n");
     let skips = ("calc.py", "import unittest\n\n\ndef double(a):\n    raise unittest.SkipTest('later')\n");
     let released = vec![("must_pass", "[test_own]"), ("exam_may_change", "[test_own.py]")];
+    let packed = vec![("calc.py", GOOD), ("more/__init__.py", "\n"), ("more/test_own.py", own.1)];
+    let packed_released = vec![("must_pass", "[test_own]"), ("exam_may_change", "[more/]")];
+    let grown = format!("{}\n    def test_own(self):\n        pass\n", before.1);
+    let grown_released = vec![("must_pass", "[test_own]"), ("exam_may_change", "[test_calc.py]")];
     let rows = [
         ("a test of the baseline", (vec![("calc.py", GOOD)], vec![("must_pass", "[test_double]")], None)),
         ("a test of the patch", (vec![("calc.py", GOOD), own], vec![("must_pass", "[test_own]")], FAILED)),
         ("a test of the patch, released", (vec![("calc.py", GOOD), own], released, FAILED)),
+        ("a test of the patch in a package, released", (packed, packed_released, FAILED)),
+        (
+            "a test of the patch in a released file of the baseline",
+            (vec![("calc.py", GOOD), ("test_calc.py", &grown)], grown_released, FAILED),
+        ),
         ("a skipped test", (vec![skips], vec![("must_pass", "[test_double]")], Some("verification_weakened"))),
     ];
     each_row(rows, |(writes, changes, reason)| {

@@ -243,7 +243,7 @@ pub(super) const STAGE_1: Row = Row {
 };
 
 pub(super) const STAGE_4_OF_A_FIXTURE: Row = Row {
-    reasons: &[("gate_missing", "backend.gate.blocked"), ("approval_missing", "backend.gate.blocked")],
+    reasons: &[("gate_missing", "backend.gate.blocked")],
     markers: &["fake-gate.log"],
     set: |world| of_case(world, &[], &["--stage", "4"]),
     evidence: nothing_ran,
@@ -251,21 +251,15 @@ pub(super) const STAGE_4_OF_A_FIXTURE: Row = Row {
 };
 
 pub(super) const STAGE_4: Row = Row {
-    reasons: &[("stage_not_earned", "backend.gate.blocked"), ("approval_missing", "backend.gate.blocked")],
+    reasons: &[("approval_missing", "backend.gate.blocked")],
     markers: &["fake-gate.log"],
     set: |world| of_case(world, &[("mutation_mode", "sandbox-repo")], &["--stage", "4"]),
     evidence: nothing_ran,
     ..Row::blocked("stage-4")
 };
 
-const NOT_FOR_TARGETS: &[(&str, &str)] = &[
-    ("stage_not_earned", "backend.gate.blocked"),
-    ("target_not_admitted", "backend.gate.blocked"),
-    ("approval_missing", "backend.gate.blocked"),
-];
-
 pub(super) const STAGE_5: Row = Row {
-    reasons: NOT_FOR_TARGETS,
+    reasons: &[("target_not_admitted", "backend.gate.blocked")],
     markers: &["fake-gate.log"],
     set: |world| of_case(world, &[("mutation_mode", "owned-noncritical-repo")], &["--stage", "5"]),
     evidence: nothing_ran,
@@ -273,7 +267,7 @@ pub(super) const STAGE_5: Row = Row {
 };
 
 pub(super) const STAGE_6: Row = Row {
-    reasons: NOT_FOR_TARGETS,
+    reasons: &[("stage_not_earned", "backend.gate.blocked"), ("target_not_admitted", "backend.gate.blocked")],
     markers: &["fake-gate.log"],
     set: |world| of_case(world, &[("mutation_mode", "candidate-default")], &["--stage", "6"]),
     evidence: nothing_ran,

@@ -172,3 +172,28 @@ fn a_signature_that_does_not_hold_makes_its_record_invalid() {
         assert_eq!(decided.code, 3, "{name}: {}", decided.text());
     }
 }
+
+/// A key that somebody else has had counts for nothing from then on, and what rested on it is listed.
+#[test]
+fn a_compromised_key_is_refused_and_its_runs_are_listed() {
+    if !has_keygen("a_compromised_key_is_refused_and_its_runs_are_listed") {
+        return;
+    }
+    let (scene, key) = signed();
+    let other = key_of(&scene, "other", &["-t", "ed25519"]);
+    let before =
+        scene.cto(&["trust", "key", "compromised", other.to_str().unwrap(), "--since", "2026-01-01", "--json"]);
+    assert_eq!(before.expect(0).json()["runs"], json!([]), "the control: nothing rested on that one");
+    let report = run(&scene, 0);
+    let named = key.to_str().unwrap();
+    let said = scene.cto(&["trust", "key", "compromised", named, "--since", "2026-01-01", "--json"]).expect(3).json();
+    assert_eq!(said["runs"], json!([report["run_id"]]), "{said}");
+    let refused = run(&scene, 3)["blockers"].to_string();
+    assert!(refused.contains("was compromised by then"), "{refused}");
+    let _ = scene.cto(&["trust", "key", "add", named]).expect(3);
+    // A later time does not bring it back, and an earlier one lists the same.
+    let again = scene.cto(&["trust", "key", "compromised", named, "--since", "2026-02-01", "--json"]).expect(3).json();
+    assert_eq!((&again["changed"], &again["since"]), (&json!(false), &said["since"]), "{again}");
+    let future = scene.cto(&["trust", "key", "compromised", named, "--since", "2999-01-01"]).expect(2);
+    assert!(future.stderr.contains("in the future"), "{future:?}");
+}

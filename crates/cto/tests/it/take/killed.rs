@@ -2,38 +2,22 @@
 //! left in the home or the repository, and taking again gives the branch, said once.
 
 use std::fs;
-use std::path::Path;
 use std::process::Stdio;
 use std::time::Instant;
 
 use serde_json::json;
-use testkit::{World, git, moment, stoppable, times};
+use testkit::{World, git, moment, stoppable, times, unfinished_git_files};
 
 use super::{FILES, Scene};
 use crate::world;
 
-/// Everything in a repository that is neither whole nor a branch.
-fn unfinished(folder: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap().flatten() {
-        let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
-        if name.ends_with(".lock") || name.starts_with("tmp_") || name.starts_with(".cto") {
-            found.push(path.display().to_string());
-        }
-        if path.is_dir() {
-            found.extend(unfinished(&path));
-        }
-    }
-    found
-}
-
 /// After a recovery nothing is left; then the branch can be had, and is recorded once.
 fn check(scene: &Scene, branch: &str, place: &str) {
-    let recovered = scene.world.cto(["recover", "--json"]).expect(0).json();
-    assert_eq!((&recovered["failed"], &recovered["alive"]), (&json!([]), &json!([])), "{place}: {recovered}");
+    let recovered = scene.world.recover_killed();
+    assert_eq!(recovered["failed"], json!([]), "{place}: {recovered}");
     let work = fs::read_dir(scene.world.home().join("work")).unwrap().count();
     assert_eq!(work, 0, "{place}: nothing is left to work in");
-    assert_eq!(unfinished(&scene.repository.join(".git")), Vec::<String>::new(), "{place}");
+    assert_eq!(unfinished_git_files(&scene.repository.join(".git")), Vec::<String>::new(), "{place}");
     let statements = scene.world.home().join("statements").join(scene.run_id());
     let said = fs::read_dir(&statements).map_or(0, Iterator::count);
     assert_eq!(said, scene.recorded().len(), "{place}: each statement is in the ledger");

@@ -20,6 +20,7 @@ use super::{
 use crate::after::reverify::{CarriedBaseline, carry_baseline};
 use crate::home::layout::Home;
 use crate::run::harness::Harness;
+use crate::run::stated::PART;
 
 /// What is put into an archive.
 #[derive(Debug, Clone, Copy)]
@@ -155,22 +156,26 @@ fn statements(
 ) -> Result<usize, ExportRunError> {
     let run_id = &source.bundle.report().run_id;
     let bundles = source.home.bundles();
-    let before = files.len();
+    let mut found = BTreeMap::new();
     for folder in [bundles.imported_statements_dir(run_id), bundles.statements_dir(run_id)] {
+        let failed = |error| ExportRunError::Read(folder.clone(), error);
         let listed = match own_files::read_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            listed => listed.map_err(|error| ExportRunError::Read(folder.clone(), error))?,
+            listed => listed.map_err(failed)?,
         };
         for entry in listed {
-            let path = entry.map_err(|error| ExportRunError::Read(folder.clone(), error))?.path();
-            let bytes = own_files::read(&path).map_err(|error| ExportRunError::Read(path.clone(), error))?;
-            statement::check(&bytes, attestation, source.keys)
-                .map_err(|why| ExportRunError::Verify(format!("the statement {} {why}; it", path.display())))?;
-            let name = format!("{STATEMENTS}/{}", path.file_name().unwrap_or_default().to_string_lossy());
-            files.insert(name, Content::Made(bytes));
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            // One that is not whole yet was not said.
+            if !name.starts_with(PART) {
+                found.insert(name, own_files::read(entry.path()).map_err(failed)?);
+            }
         }
     }
-    Ok(files.len() - before)
+    let count = statement::check_all(&found, attestation, source.keys)
+        .map_err(|(name, why)| ExportRunError::Verify(format!("the statement {name} {why}; it")))?;
+    files.extend(found.into_iter().map(|(name, bytes)| (format!("{STATEMENTS}/{name}"), Content::Made(bytes))));
+    Ok(count)
 }
 
 /// Gives the size of what was written.

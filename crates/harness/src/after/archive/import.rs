@@ -1,5 +1,6 @@
 //! Taking a run in: laid out aside, checked whole, and put in place by one rename.
 
+use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -131,19 +132,18 @@ fn manifest(path: &Path) -> Result<Manifest, ImportArchiveError> {
 
 fn statements(folder: &Path, attestation: Digest, keys: &[PublicKey]) -> Result<usize, ImportArchiveError> {
     let failed = |error| ImportArchiveError::Read(folder.to_owned(), error);
-    let mut count = 0;
     let listed = match own_files::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         listed => listed.map_err(failed)?,
     };
+    let mut files = BTreeMap::new();
     for entry in listed {
-        let path = entry.map_err(failed)?.path();
-        let bytes = own_files::read(&path).map_err(failed)?;
-        let name = format!("{STATEMENTS}/{}", path.file_name().unwrap_or_default().to_string_lossy());
-        statement::check(&bytes, attestation, keys).map_err(|why| refused(&name, why))?;
-        count += 1;
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        files.insert(name, own_files::read(entry.path()).map_err(failed)?);
     }
-    Ok(count)
+    let checked = statement::check_all(&files, attestation, keys);
+    checked.map_err(|(name, why)| refused(&format!("{STATEMENTS}/{name}"), why))
 }
 
 /// The bundle of this run that is here already; an error where it is another, or the ledger knows it as another.

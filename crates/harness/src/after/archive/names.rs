@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::said::StatementFile;
 use super::{BUNDLE, DEEPEST, LARGEST_NOTE, LARGEST_STATEMENT, MANIFEST, MOST_BYTES, MOST_FILES, MOST_JUDGED};
 use super::{PUBLIC_KEY, STATEMENTS};
 
@@ -112,7 +113,7 @@ fn place(name: &str) -> Result<Place, &'static str> {
         [MANIFEST] => Ok(Place::Manifest),
         [evidence::names::BASELINE] => Ok(Place::Baseline),
         [PUBLIC_KEY] => Ok(Place::Key),
-        [STATEMENTS, file] if file.ends_with(".dsse.json") => Ok(Place::Statement),
+        [STATEMENTS, file] if StatementFile::of(file).is_some() => Ok(Place::Statement),
         [BUNDLE, file] if *file != evidence::names::BASELINE => Ok(Place::Judged),
         [BUNDLE, _, ..] if parts.len() > DEEPEST => Err("lies too deep"),
         [BUNDLE, _, ..] => Ok(Place::Bundle),
@@ -139,7 +140,8 @@ mod tests {
             &[("archive.json", 1), ("baseline.tar", 1), ("bundle/a", 1), ("bundle/a b/c", 1), ("harness.pub", 1)],
             "",
         );
-        check(&[("bundle/backend/A", 1), ("statements/x.dsse.json", 1)], "");
+        check(&[("bundle/backend/A", 1), ("statements/outcome-1.json", 1), ("statements/outcome-1.json.sig", 1)], "");
+        check(&[("statements/rollback-1.json", 1), ("statements/x.dsse.json", 1)], "");
         for (name, why) in [
             ("/etc/passwd", "is an absolute path"),
             ("bundle//a", "leads out of the archive"),

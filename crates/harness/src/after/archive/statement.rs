@@ -1,4 +1,7 @@
-//! A signed statement about a sealed run: whose it is, and that it is about this very bundle.
+//! Statements about a sealed run: who signed each, and that it is about this very bundle. Those of a harness are envelopes; those
+//! of people lie beside their signatures.
+
+use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,6 +10,42 @@ use contract::{Digest, canonical_bytes};
 use evidence::PublicKey;
 use evidence::dsse::pre_authentication;
 use serde_json::Value;
+
+use super::said::{StatementFile, check_outcome, check_rollback, document_name, signature_name};
+
+/// Checks every file among the statements about a run; gives the number of statements, or the file that does not hold and why.
+pub(super) fn check_all(
+    files: &BTreeMap<String, Vec<u8>>,
+    attestation: Digest,
+    keys: &[PublicKey],
+) -> Result<usize, (String, String)> {
+    let mut count = 0;
+    for (name, bytes) in files {
+        let kind = StatementFile::of(name);
+        let checked = check_file(files, name, bytes, attestation, keys);
+        checked.map_err(|why| (name.clone(), why))?;
+        count += usize::from(kind != Some(StatementFile::Signature));
+    }
+    Ok(count)
+}
+
+fn check_file(
+    files: &BTreeMap<String, Vec<u8>>,
+    name: &str,
+    bytes: &[u8],
+    attestation: Digest,
+    keys: &[PublicKey],
+) -> Result<(), String> {
+    let armour = || files.get(&signature_name(name)).map(|bytes| String::from_utf8_lossy(bytes));
+    match StatementFile::of(name) {
+        Some(StatementFile::Envelope) => check(bytes, attestation, keys),
+        Some(StatementFile::Outcome) => check_outcome(bytes, armour().as_deref(), attestation),
+        Some(StatementFile::Rollback) => check_rollback(bytes, armour().as_deref(), attestation),
+        Some(StatementFile::Signature) if files.contains_key(document_name(name)) => Ok(()),
+        Some(StatementFile::Signature) => Err("is a signature of nothing".to_owned()),
+        None => Err("is no statement".to_owned()),
+    }
+}
 
 /// Checks the bytes of a statement's file; says what does not hold. Kinds of statements that are not known here pass: what
 /// they say is for others to judge.

@@ -3,17 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use contract::signer::SignerStanding;
 use contract::{RunId, TaskId};
 use evidence::PublicKey;
 use evidence::verify::VerifiedBundle;
 use ledger::{Ledger, RunRow, RunStatus, SealedFolder};
-use views::asked_run;
+use views::{RungSource, RungTerms, VerifyMemo, asked_run};
 
 use super::{Clock, CollectError, Kept, Retention, names_in};
 use crate::home::layout::Home;
 
 /// The files of bundles about other bundles, each with its list of runs; and more than any has.
-const COLLECTIONS: &[(&str, &str)] = &[("matrix.json", "cases"), ("comparison.json", "lanes"), ("repeat.json", "runs")];
+const COLLECTIONS: &[(&str, &str)] =
+    &[("report.json", "bundles"), ("matrix.json", "cases"), ("comparison.json", "lanes"), ("repeat.json", "runs")];
 const LARGEST_COLLECTION: u64 = 64 << 20;
 
 /// One thing under `harness-runs/`.
@@ -44,6 +46,7 @@ impl Judge<'_> {
         let mut all = self.present()?;
         self.keep_stated(&mut all)?;
         self.keep_latest_passes(&mut all);
+        self.keep_rungs(&mut all, retention.passes_required)?;
         self.keep_young(&mut all);
         keep_recent(&mut all, retention.keep);
         self.keep_named(&mut all);
@@ -60,18 +63,17 @@ impl Judge<'_> {
             }
         });
         placed.map_err(CollectError::ReadLedger)?;
-        rows.into_iter().map(|(name, (dir, row))| self.admit(name, dir, row)).collect()
+        Ok(rows.into_iter().map(|(name, (dir, row))| Self::admit(name, dir, row)).collect())
     }
 
-    fn admit(&self, name: String, dir: PathBuf, row: Option<RunRow>) -> Result<Present, CollectError> {
+    fn admit(name: String, dir: PathBuf, row: Option<RunRow>) -> Present {
         let kept = match &row {
             None => Some(Kept::Unrecorded),
             Some(row) if row.status == RunStatus::Running => Some(Kept::Unsealed),
             Some(_) => None,
         };
-        let collection = row.as_ref().map(|row| self.ledger.run_collection(&row.run_id)).transpose();
-        let collected = collection.map_err(CollectError::ReadLedger)?.flatten().is_some();
-        Ok(Present { name, dir, row, kept, detail: None, bytes: 0, collected })
+        let collected = row.as_ref().is_some_and(|row| row.collected_seq.is_some());
+        Present { name, dir, row, kept, detail: None, bytes: 0, collected }
     }
 
     fn keep_stated(&self, all: &mut [Present]) -> Result<(), CollectError> {
@@ -106,6 +108,29 @@ impl Judge<'_> {
                 one.kept = Some(Kept::LatestPass);
             }
         }
+    }
+
+    /// Whatever a rung of any engine rests on, under any identity.
+    fn keep_rungs(&self, all: &mut [Present], passes_required: u32) -> Result<(), CollectError> {
+        let memo = VerifyMemo::default();
+        let source = RungSource {
+            ledger: self.ledger,
+            bundles: self.home.bundles(),
+            keys: &self.keys,
+            memo: &memo,
+            shared_as: self.home.shares_ledger().then(|| self.home.instance().ok()).flatten(),
+            // Outcomes stand in the ledger beside the run's id, which alone keeps a bundle: no rung is lost by whoever signed.
+            terms: RungTerms { passes_required, standing: &|_, _, _| SignerStanding::Allowed },
+        };
+        let engines: BTreeSet<String> = all.iter().filter_map(|one| Some(one.row()?.engine.clone())).collect();
+        let mut resting = BTreeSet::new();
+        for engine in engines {
+            resting.extend(source.find_resting(&engine)?.iter().map(ToString::to_string));
+        }
+        for one in all.iter_mut().filter(|one| one.kept.is_none() && !one.collected && resting.contains(&one.name)) {
+            one.kept = Some(Kept::Rung);
+        }
+        Ok(())
     }
 
     fn keep_young(&self, all: &mut [Present]) {

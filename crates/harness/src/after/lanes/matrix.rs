@@ -1,7 +1,7 @@
 //! A matrix: cases, each compared with the end that it declares.
 
 use contract::case::Expect;
-use contract::{Digest, Reason, Report, RunId, Status};
+use contract::{CitedBundle, CollectionKind, Digest, Purpose, Reason, Report, RunId, Stage, Status};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,6 +9,7 @@ use crate::after::collection::{Collection, CollectionProblem, seal_collection};
 use crate::home::ask::Ask;
 use crate::home::task::Task;
 use crate::home::watch::Watch;
+use crate::run::about::DocumentSubject;
 use crate::run::harness::Harness;
 use crate::spine::{GovernError, govern};
 
@@ -49,6 +50,15 @@ impl Matrix {
             cases,
             runtime_default_activation: false,
         }
+    }
+
+    /// The bundles of its cases.
+    fn cited(&self) -> Vec<CitedBundle> {
+        let cite = |row: &MatrixRow| {
+            let run_id = RunId::try_from(row.run_id.clone()).ok()?;
+            Some(CitedBundle { run_id, attestation_sha256: row.attestation_sha256 })
+        };
+        self.cases.iter().filter_map(cite).collect()
     }
 
     fn problem(&self) -> Option<CollectionProblem> {
@@ -104,7 +114,10 @@ pub fn seal_matrix(harness: &Harness, matrix: &Matrix) -> Result<RunId, GovernEr
         title: "every case",
         brief: "Run every case and compare its end with what it declares.",
         success: "every case ends as it declares",
-        file: "matrix.json",
+        engine: &matrix.engine,
+        stage: Stage::GATED_ENGINE,
+        purpose: Purpose::Validation,
+        subject: DocumentSubject::of(CollectionKind::Matrix, matrix.cited()),
     };
     let sealed = seal_collection(harness, &collection, matrix, matrix.problem())?;
     Ok(sealed.report.run_id)

@@ -1,10 +1,12 @@
 //! A race: the same contract in lanes, one engine each.
 
-use contract::{RunId, Status, TaskId};
+use contract::collection::NO_ENGINE;
+use contract::{CollectionKind, Purpose, RunId, Stage, Status, TaskId};
 use views::{Lane, LaneComparison};
 
-use super::collection_name;
+use super::{cited, collection_name};
 use crate::after::collection::{Collection, CollectionProblem, seal_collection};
+use crate::run::about::DocumentSubject;
 use crate::run::harness::Harness;
 use crate::spine::GovernError;
 
@@ -15,7 +17,10 @@ pub fn seal_race(harness: &Harness, task: &TaskId, comparison: &LaneComparison) 
         title: "lanes side by side",
         brief: "Run the same contract with several engines and set what came of it side by side.",
         success: "every lane passes",
-        file: "comparison.json",
+        engine: NO_ENGINE,
+        stage: Stage::GATED_ENGINE,
+        purpose: Purpose::Validation,
+        subject: DocumentSubject::of(CollectionKind::Race, cited(&comparison.lanes)),
     };
     let problem = not_passed(&comparison.lanes).map(|text| CollectionProblem { reason: comparison.reason(), text });
     let sealed = seal_collection(harness, &collection, comparison, problem)?;

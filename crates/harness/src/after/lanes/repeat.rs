@@ -1,13 +1,14 @@
 //! A repetition: the same task again and again.
 
-use contract::{Digest, Reason, RunId, Status, TaskId};
+use contract::{CollectionKind, Digest, Purpose, Reason, RunId, Stage, Status, TaskId};
 use schemars::JsonSchema;
 use serde::Serialize;
 use views::{Lane, join_statuses};
 
-use super::collection_name;
 use super::measure::RepeatMeasures;
+use super::{cited, collection_name};
 use crate::after::collection::{Collection, CollectionProblem, seal_collection};
+use crate::run::about::DocumentSubject;
 use crate::run::harness::Harness;
 use crate::spine::GovernError;
 
@@ -56,7 +57,10 @@ pub fn seal_repetition(harness: &Harness, repetition: &Repetition) -> Result<Run
         title: "one task again and again",
         brief: "Run the same contract with the same engine several times and measure how often it passes.",
         success: "every run passes",
-        file: "repeat.json",
+        engine: &repetition.engine,
+        stage: Stage::GATED_ENGINE,
+        purpose: Purpose::Validation,
+        subject: DocumentSubject::of(CollectionKind::Repeat, cited(&repetition.runs)),
     };
     let sealed = seal_collection(harness, &collection, repetition, repetition.problem())?;
     Ok(sealed.report.run_id)

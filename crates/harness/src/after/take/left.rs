@@ -1,7 +1,8 @@
-//! What a killed `take` leaves, brought to its end: its folder under `work/` says what it was at.
+//! Remains of a killed `take`, `rollback` or `outcome`, brought to their end: its folder under `work/` says what it was at.
 //!
-//! A statement that was signed and not recorded is recorded now, one that was not finished goes, and so do its lock and unfinished
-//! objects in the repository. A branch that was made stays: taking again finds and records it.
+//! A statement of the harness that was signed and not recorded is recorded now. One that was not finished goes, and so does a
+//! person's document that the ledger does not have: it was never said. Its lock and unfinished objects in the repository go too. A
+//! branch that was made stays: taking again finds and records it.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -12,31 +13,40 @@ use base64::engine::general_purpose::STANDARD;
 use contract::statement::Envelope;
 use contract::taken::{Taken, TakenStatement};
 use contract::{Digest, RunId};
-use ledger::{Bundles, EntryKind};
+use ledger::{Bundles, Entry, EntryKind, ReadLedgerError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tree::{BranchName, Source, SourceProblem, TreeError};
 use untrusted_fs::own_files;
 
-use crate::after::archive::check_statement;
+use crate::after::archive::{SAID_BY_PEOPLE, check_statement};
 use crate::home::lock::seize;
 use crate::run::harness::Harness;
 use crate::run::stated::{PART, Stated};
+use crate::seal::landing::{LandingEnd, RecoveredLanding};
 
 /// Begins the name of a folder under `work/`.
 pub(crate) const TAKE: &str = "take";
-const FILE: &str = "take.json";
+const FILE: &str = "begun.json";
+/// An older version named it so.
+const OLDER_FILE: &str = "take.json";
 
 /// Written before anything of the repository or the statements is touched.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Begun {
-    pub(super) run_id: RunId,
-    pub(super) repository: PathBuf,
-    pub(super) branch: String,
+pub(crate) struct Begun {
+    pub(crate) run_id: RunId,
+    /// Empty, like the branch, where no repository is touched.
+    #[serde(default)]
+    pub(crate) repository: PathBuf,
+    #[serde(default)]
+    pub(crate) branch: String,
+    /// The commit that a rollback takes back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rolled_back: Option<String>,
 }
 
 impl Begun {
-    pub(super) fn write(&self, work: &Path) -> io::Result<()> {
+    pub(crate) fn write(&self, work: &Path) -> io::Result<()> {
         let mut file = File::create_new(work.join(FILE))?;
         file.write_all(&serde_json::to_vec(self)?)?;
         file.sync_all()
@@ -44,7 +54,8 @@ impl Begun {
 
     /// None where nothing was begun.
     fn read(work: &Path) -> Option<Self> {
-        serde_json::from_slice(&own_files::read(work.join(FILE)).ok()?).ok()
+        let bytes = own_files::read(work.join(FILE)).or_else(|_| own_files::read(work.join(OLDER_FILE)));
+        serde_json::from_slice(&bytes.ok()?).ok()
     }
 }
 
@@ -62,17 +73,43 @@ pub(super) fn entry_body(taken: &Taken, stated: &Stated) -> Value {
     })
 }
 
-/// Ends a `take` whose process is gone; the caller holds its folder. An error says what is still in the way.
-pub(crate) fn recover_take(harness: &Harness, work: &Path) -> Result<(), String> {
-    let Some(begun) = Begun::read(work) else { return Ok(()) };
+/// Ends a command whose process is gone; the caller holds its folder. Gives the rollback that was cut off, where it was one. An
+/// error says what is still in the way.
+pub(crate) fn recover_begun(harness: &Harness, work: &Path) -> Result<Option<RecoveredLanding>, String> {
+    let Some(begun) = Begun::read(work) else { return Ok(None) };
     let token = work.file_name().unwrap_or_default().to_string_lossy();
     clear_repository(&begun, &token)?;
-    finish_statements(harness, &begun.run_id)
+    finish_statements(harness, &begun.run_id)?;
+    begun.cut_rollback(harness)
+}
+
+impl Begun {
+    /// The rollback that was cut off; none where it was none, or was recorded.
+    fn cut_rollback(self, harness: &Harness) -> Result<Option<RecoveredLanding>, String> {
+        let Self { run_id, repository, branch, rolled_back: Some(commit) } = self else { return Ok(None) };
+        if is_rolled_back(harness, &run_id).map_err(|error| error.to_string())? {
+            return Ok(None);
+        }
+        let names_commit = |source: Source| {
+            let found = source.find_branch(&BranchName::parse(&branch).ok()?).ok()??;
+            matches!(found, tree::Landing::There(Some(found)) if found.to_string() == commit).then_some(())
+        };
+        let stands = Source::open_target(&repository).ok().and_then(names_commit).is_some();
+        let end = if stands { LandingEnd::NotRolledBack } else { LandingEnd::RollbackUnsaid };
+        Ok(Some(RecoveredLanding { run_id, repository, branch, commit, end }))
+    }
+}
+
+/// True if the ledger says that the change of a run was taken back.
+pub(crate) fn is_rolled_back(harness: &Harness, run_id: &RunId) -> Result<bool, ReadLedgerError> {
+    Ok(harness.ledger().run_entries(run_id)?.iter().any(|entry| entry.is(EntryKind::ChangeRolledBack)))
 }
 
 fn clear_repository(begun: &Begun, token: &str) -> Result<(), String> {
     let Ok(branch) = BranchName::parse(&begun.branch) else { return Ok(()) };
-    match Source::open(&begun.repository) {
+    // A target may be bare.
+    let opened = if begun.rolled_back.is_some() { Source::open_target } else { Source::open };
+    match opened(&begun.repository) {
         Ok(source) => source.clear_landing(&branch, token).map_err(|error| error.to_string()),
         // With the repository went what lay in it.
         Err(TreeError::Source { problem: SourceProblem::Missing | SourceProblem::NotARepository, .. }) => Ok(()),
@@ -92,11 +129,19 @@ fn finish_statements(harness: &Harness, run_id: &RunId) -> Result<(), String> {
             fs::remove_file(entry.path()).map_err(|error| format!("{name}: {error}"))?;
         } else if file.starts_with("taken-") && !entries.iter().any(|entry| entry.body["statement"] == name) {
             record(harness, run_id, &entry.path(), name)?;
+        } else if SAID_BY_PEOPLE.iter().any(|said| file.starts_with(said)) && !is_said(&entries, &name) {
+            fs::remove_file(entry.path()).map_err(|error| format!("{name}: {error}"))?;
         }
     }
     // One in which nothing was said speaks for no run.
     let _ = fs::remove_dir(&folder);
     Ok(())
+}
+
+/// True if the ledger has this document, or the one that this is the signature of.
+fn is_said(entries: &[Entry], name: &str) -> bool {
+    let document = name.strip_suffix(".sig").unwrap_or(name);
+    entries.iter().any(|entry| entry.body["statement"] == document)
 }
 
 /// Tells the ledger of a statement of ours; one that is not is left alone.

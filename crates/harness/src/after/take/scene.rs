@@ -10,6 +10,7 @@ use untrusted_fs::own_files;
 
 use super::{TakeAsk, TakeError};
 use crate::run::harness::Harness;
+use crate::run::identity::find_identity;
 
 pub(super) struct Scene {
     pub(super) source: Source,
@@ -50,18 +51,8 @@ impl Scene {
         if let Some(author) = &ask.author {
             return Ok(author.clone());
         }
-        let mut layers = vec![self.settings.clone()];
-        for file in ask.git_configuration {
-            layers.push(tree::operator_settings(&self.store, file).map_err(TakeError::Git)?);
-        }
-        let find = |key: &str| {
-            let found = layers.iter().filter_map(|layer| layer.get(key)).find(|value| !value.trim().is_empty());
-            found.map(|value| value.trim().to_owned())
-        };
-        match (find("user.name"), find("user.email")) {
-            (Some(name), Some(email)) => Ok(Person { name, email }),
-            (name, _) => Err(TakeError::NoIdentity(if name.is_some() { "user.email" } else { "user.name" })),
-        }
+        let found = find_identity(&self.store, self.settings.clone(), ask.git_configuration).map_err(TakeError::Git)?;
+        found.map_err(TakeError::NoIdentity)
     }
 
     /// Whether a commit of the repository is this change with this message, and who is its author.

@@ -10,7 +10,7 @@ use contract::model::{
 };
 use contract::report::{HitClass, SecretHit};
 use contract::{Coverage, Event, EventKind, Gate, ModelPair, Reason, canonical_bytes};
-use evidence::{Draft, WriteArtifactError, names};
+use evidence::{Draft, WriteArtifactError, names, stop};
 use gate::model::{admission_status, is_fallback};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -98,6 +98,7 @@ fn lost_requests(records: &[UsageRecord], events: &[Event]) -> Vec<UsageRecord> 
 
 fn answer_fact(result: ProbeResult) -> AnswerFact {
     match result {
+        ProbeResult::Content if stop::has_defect("late_content_refused") => AnswerFact::ReasoningOnly,
         ProbeResult::Content => AnswerFact::Content,
         ProbeResult::ReasoningOnly => AnswerFact::ReasoningOnly,
         ProbeResult::Empty => AnswerFact::Empty,

@@ -22,11 +22,15 @@ use crate::home::clock::RunClock;
 use crate::home::layout::Home;
 use crate::home::task::Task;
 use crate::home::watch::Watch;
+use crate::run::about::DocumentSubject;
 use crate::run::file::{RunFile, Stopped};
 use crate::run::harness::Harness;
 use crate::run::sandboxes::Sandboxes;
 use crate::run::standing::Standing;
+use crate::seal::landing::{DeadLanding, LandedResult};
 
+/// Lies in `backend/` where a run died while it landed its change.
+const LANDING_MARKER: &str = "landing.txt";
 /// Deeper than anything a run writes; a bundle may not be deeper than what `verify` reads.
 const DEPTH: usize = 20;
 const ADOPTING: Duration = Duration::from_secs(600);
@@ -48,9 +52,12 @@ pub(super) struct Scene<'a> {
     pub(super) harness: &'a Harness,
     pub(super) task: &'a Task,
     pub(super) ask: &'a Ask,
+    pub(super) document: Option<DocumentSubject>,
     pub(super) watch: Watch<'a>,
     /// The run died in the boot that is still going on.
     pub(super) same_boot: bool,
+    /// The end that its landing was brought to.
+    pub(super) landing: Option<&'a DeadLanding>,
 }
 
 impl<'a> Scene<'a> {
@@ -88,6 +95,7 @@ impl<'a> Scene<'a> {
             harness: self.harness,
             task: self.task,
             ask: self.ask,
+            document: self.document.clone(),
             watch: self.watch,
             clock,
             lease: dead.lease,
@@ -105,11 +113,20 @@ impl<'a> Scene<'a> {
             run.standing.note_engine_started();
         }
         adopt(&mut run, old)?;
-        let restored = left.restore(&mut run, &read.events)?;
+        let mut restored = left.restore(&mut run, &read.events)?;
         run.catch_up(&restored.decision)?;
         let share = settle_share(&mut run, self.same_boot)?;
         for (reason, text) in judge_death(dead.stopped, why, &share) {
             run.standing.block(reason, text, names::TRACE);
+        }
+        if let Some(DeadLanding { ended, stays }) = self.landing {
+            run.standing.block(Reason::HarnessInterrupted, ended.sentence(), names::TRACE);
+            run.marker(LANDING_MARKER, &format!("{}\nnext: {}", ended.sentence(), ended.way_on()))?;
+            run.trace(
+                "landing.recovered",
+                json!({"branch": ended.branch, "commit": ended.commit, "what": ended.sentence()}),
+            )?;
+            restored.landing = LandedResult::recovered(stays.clone());
         }
         if let Some(Stopped::Write(error)) = dead.stopped {
             run.trace("artifact.failed", json!({"error": error.error.to_string(), "path": error.name}))?;

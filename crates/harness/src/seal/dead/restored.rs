@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use contract::decision::{Inputs, Profile, SettingFacts};
+use contract::decision::{Inputs, SettingFacts};
 use contract::model::UsageRecord;
 use contract::sandbox::{Attempt, Posture};
 use contract::{Coverage, Decision, Digest, Event, EventKind, RunId, TaskContract};
@@ -19,6 +19,7 @@ use crate::run::file::{RunFile, Stopped};
 use crate::run::journal::{Journal, NotedFindings};
 use crate::run::sandboxes::Sandboxes;
 use crate::run::standing::Standing;
+use crate::seal::landing::LandedResult;
 use crate::seal::verification::CheckedResult;
 use crate::work::engines::EngineRun;
 use crate::work::result::TakenResult;
@@ -35,6 +36,8 @@ pub(crate) struct Restored {
     pub(crate) engine: EngineRun,
     pub(crate) taken: TakenResult,
     pub(crate) checked: CheckedResult,
+    /// The landing, where it could not be undone.
+    pub(crate) landing: LandedResult,
 }
 
 /// Notes of a dead run, read again by the steps that made them.
@@ -195,7 +198,7 @@ impl Left {
         }
         let model = ModelSession::recover(run, usage, events)?;
         let decision = settle_decision(run, decision)?;
-        Ok(Restored { decision, model, engine, taken, checked })
+        Ok(Restored { decision, model, engine, taken, checked, landing: LandedResult::default() })
     }
 }
 
@@ -212,16 +215,19 @@ fn settle_decision(run: &mut RunFile<'_>, restored: Option<Decision>) -> Result<
         engine: run.ask.engine.clone(),
         stage: run.ask.stage,
         purpose: run.ask.purpose,
+        kind: run.document.as_ref().map(|document| document.kind),
         time: run.clock.started(),
-        settings: unknown_settings(run.ask.sandbox),
+        settings: SettingFacts::unknown(run.ask.sandbox),
         target: None,
         answer: None,
         baseline_exam: None,
+        approval: None,
     };
     let decision = match restored {
         Some(decision) => decision,
         None => gate::decide(&run.task.contract, unknown())?,
     };
+    run.conceal_target(decision.inputs.settings.target_admission.as_ref());
     let at = run.clock.now();
     run.draft.write_json(names::CONTRACT, &run.task.contract, at)?;
     run.draft.write_json(names::DECISION, &decision, at)?;
@@ -229,21 +235,4 @@ fn settle_decision(run: &mut RunFile<'_>, restored: Option<Decision>) -> Result<
         run.standing.block_with(refusal.reason, refusal.text.clone(), &refusal.remedy, names::DECISION);
     }
     Ok(decision)
-}
-
-fn unknown_settings(sandbox_asked: Profile) -> SettingFacts {
-    SettingFacts {
-        gated: false,
-        engine_unavailable: None,
-        missing_programs: Vec::new(),
-        halted: false,
-        sandbox_asked,
-        sandbox_available: vec![Profile::None, Profile::Strict],
-        sandbox_shortfall: None,
-        hidden_programs: Vec::new(),
-        environment_problems: Vec::new(),
-        environment_unavailable: Vec::new(),
-        engine: None,
-        model: None,
-    }
 }

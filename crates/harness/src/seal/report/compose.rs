@@ -1,17 +1,26 @@
 //! The report as the findings make it.
 
+use contract::collection::NO_ENGINE;
 use contract::engine::EngineSetting;
-use contract::model::ModelReport;
+use contract::model::{AdmissionStatus, ModelReport};
+use contract::record::target_admission_status;
 use contract::report::{
     ApprovalStatus, CaseReport, EngineFacts, OperatorOutcome, Report, SandboxSummary, SecretScan, SourceAdmissionStatus,
 };
-use contract::{BUNDLE_VERSION, Decision, Digest, EventKind, RENDERER_VERSION, RULES_VERSION};
+use contract::{
+    BUNDLE_VERSION, Decision, Digest, EventKind, Gate, RENDERER_VERSION, RULES_VERSION, Reason, Stage, Status,
+};
 use evidence::render::failure_reason;
+use evidence::stop;
+use gate::approval::counted_approvals;
 
 use super::Account;
+use crate::gather::landing::DISPOSABLE;
 use crate::home::engines::{CASE, FAKE};
+use crate::run::about::DocumentSubject;
 use crate::run::file::RunFile;
 use crate::run::posture;
+use crate::seal::landing::approval_of;
 use crate::work::engines::RUNTIME_PROVIDER;
 
 pub(super) fn duration_ms(run: &RunFile<'_>) -> u64 {
@@ -27,8 +36,11 @@ pub(super) fn compose(
     probe_sha256: Option<Digest>,
 ) -> Report {
     let contract = &run.task.contract;
-    let Account { decision, engine, taken, checked, .. } = account;
+    let Account { decision, engine, taken, checked, landing, .. } = account;
     let target = decision.inputs.target.as_ref();
+    let request = approval_of(decision).and_then(|facts| facts.request.as_ref());
+    let request = request.filter(|_| decision.passed_gates.contains(&Gate::Approval));
+    let is_target = run.ask.stage >= Stage::OWNED_REPOSITORY;
     let finished = run.clock.now();
     let bundle = run.harness.home.bundles().bundle_dir(run.id()).display().to_string();
     let exit = engine.exit();
@@ -40,12 +52,18 @@ pub(super) fn compose(
         renderer_version: RENDERER_VERSION.to_owned(),
         case_id: contract.task_id.clone(),
         task_id: contract.task_id.clone(),
+        work_id: contract.work_id.clone(),
         title: contract.title.clone(),
         run_id: run.id().clone(),
-        status: contract::Status::Blocked,
+        status: Status::Blocked,
+        kind: run.document.as_ref().map(|document| document.kind),
+        bundles: run.document.as_ref().map(|document| document.bundles.clone()).unwrap_or_default(),
+        subject_model: run.document.as_ref().and_then(|document| document.model.clone()),
         backend: run.ask.engine.clone(),
         stage: run.ask.stage,
         purpose: run.ask.purpose,
+        expected_status: run.task.expect.as_ref().map(|expect| expect.status).filter(|status| *status != Status::Pass),
+        fixture_set: contract::version::recorded_fixture_set(),
         allowed_mutation_mode: decision.allowed_mutation_mode,
         allowed_mutation_scope: run.ask.stage.allowed_mutation_scope().to_owned(),
         contract_digest: run.contract_digest,
@@ -57,10 +75,10 @@ pub(super) fn compose(
         artifacts_dir: bundle.clone(),
         run_artifact_dir: bundle,
         runtime_workspace_root: run.harness.home.work_run(run.id()).join("tree").display().to_string(),
-        disposable_repository_dir: None,
+        disposable_repository_dir: disposable_dir(run, decision),
         baseline_commit: target.and_then(|target| target.baseline_commit.clone()),
         baseline_tree: target.and_then(|target| target.baseline_tree.clone()),
-        result_commit: None,
+        result_commit: landing.commit().map(|landed| landed.commit.clone()),
         result_tree: taken.tree().cloned(),
         changed_files: taken.changed_files().to_vec(),
         litter: taken.litter().to_vec(),
@@ -71,7 +89,9 @@ pub(super) fn compose(
         required_events: run.task.required_events.clone(),
         required_events_passed: missing.is_none(),
         missing_events: missing.into_iter().collect(),
-        approval_status: ApprovalStatus::NotRequired,
+        approval_status: approval_status(run, decision),
+        request_digest: request.map(|request| request.request_digest),
+        approval_digest: request.and_then(|_| counted_approvals(&decision.inputs)?.approval_digest()),
         tests_command: tests_command(run),
         tests_passed: checked.verification().tests_passed(),
         verification: checked.verification().clone(),
@@ -82,6 +102,10 @@ pub(super) fn compose(
         claims: checked.claims().to_vec(),
         source_admission_status: source_status(run, decision),
         source_repository_mutated: taken.is_source_mutated(),
+        target_repository_admission_status: target_status(decision),
+        target_commit: landing.commit().filter(|_| is_target).map(|landed| landed.commit.clone()),
+        result_branch: landing.commit().map(|landed| landed.branch.clone()),
+        protected_roots: landing.protected_roots().to_vec(),
         engine: engine_facts(run, account),
         case: case_report(run, account),
         model: account.model_report(run),
@@ -108,6 +132,33 @@ pub(super) fn compose(
     report
 }
 
+/// The repository that was made for the run, at stage 4, from the time on that the target was looked at.
+fn disposable_dir(run: &RunFile<'_>, decision: &Decision) -> Option<String> {
+    let is_made = run.ask.stage == Stage::DISPOSABLE_REPOSITORY && decision.inputs.target.is_some();
+    is_made.then(|| run.harness.home.work_run(run.id()).join(DISPOSABLE).display().to_string())
+}
+
+/// Granted where the run rests on an approval and started, or was only stopped by something else.
+fn approval_status(run: &RunFile<'_>, decision: &Decision) -> ApprovalStatus {
+    let Some(request) = approval_of(decision).map(|facts| facts.request.as_ref()) else {
+        return match decision.inputs.approval {
+            None => ApprovalStatus::NotRequired,
+            Some(_) => ApprovalStatus::Requested,
+        };
+    };
+    match request {
+        _ if run.standing.has(Reason::ApprovalDenied) => ApprovalStatus::Denied,
+        Some(_) if decision.passed_gates.contains(&Gate::Approval) => ApprovalStatus::Granted,
+        _ => ApprovalStatus::Requested,
+    }
+}
+
+/// Status of the target's admission; absent where no target was to be changed.
+fn target_status(decision: &Decision) -> Option<AdmissionStatus> {
+    let facts = decision.inputs.settings.target_admission.as_ref()?;
+    Some(target_admission_status(&facts.admission, &facts.path))
+}
+
 impl Account {
     fn model_report(&self, run: &RunFile<'_>) -> Option<ModelReport> {
         self.preparation.model().report(&self.decision.inputs, run.standing.engine_started())
@@ -118,11 +169,15 @@ impl Account {
 fn case_report(run: &RunFile<'_>, account: &Account) -> Option<CaseReport> {
     let model = account.model_report(run);
     let pair = model.as_ref().and_then(|model| model.requested.as_ref());
-    (run.ask.engine == CASE).then(|| CaseReport {
+    let told = match pair {
+        Some(pair) if stop::has_defect("one_provider_name") => pair.provider.clone(),
+        _ => RUNTIME_PROVIDER.to_owned(),
+    };
+    (run.ask.engine == CASE && run.document.is_none()).then(|| CaseReport {
         case_process_started: run.standing.engine_started(),
         case_model_provider: pair.map(|pair| pair.provider.clone()),
         case_model: pair.map(|pair| pair.model.clone()),
-        case_runtime_model_provider: run.standing.engine_started().then(|| RUNTIME_PROVIDER.to_owned()),
+        case_runtime_model_provider: run.standing.engine_started().then_some(told),
         case_model_admission_status: model.as_ref().map(|model| model.admission_status),
     })
 }
@@ -135,6 +190,10 @@ fn tests_command(run: &RunFile<'_>) -> Option<String> {
 
 pub(super) fn source_status(run: &RunFile<'_>, decision: &Decision) -> SourceAdmissionStatus {
     let inputs = &decision.inputs;
+    // The harness itself writes it.
+    if run.document.is_some() {
+        return SourceAdmissionStatus::BuiltIn;
+    }
     // A run that died before its engine was looked at.
     if inputs.settings.engine.is_none() && run.ask.engine != FAKE {
         return SourceAdmissionStatus::NotAdmitted;
@@ -142,7 +201,39 @@ pub(super) fn source_status(run: &RunFile<'_>, decision: &Decision) -> SourceAdm
     gate::engine::source_status(inputs.settings.engine.as_ref(), inputs.stage, inputs.time)
 }
 
+/// Facts of the engine that a document is about: nothing of it was started for the document.
+fn subject_facts(run: &RunFile<'_>, document: &DocumentSubject) -> EngineFacts {
+    let (id, host) = (run.ask.engine.clone(), &run.harness.host);
+    let facts = document.engine.as_ref();
+    let (version, source_id, executable_sha256) = match facts {
+        Some(facts) => (facts.version.clone(), facts.source_id.clone(), facts.executable_sha256),
+        None if id == FAKE => {
+            (host.harness_version.clone(), format!("{id}@{}", host.harness_version), host.harness_sha256)
+        }
+        None if id == NO_ENGINE => (NO_ENGINE.to_owned(), NO_ENGINE.to_owned(), Digest::ZERO),
+        None => ("unknown".to_owned(), format!("{id}@unknown"), Digest::ZERO),
+    };
+    EngineFacts {
+        id,
+        version,
+        source_id,
+        executable_sha256,
+        tree_sha256: facts.and_then(|facts| facts.tree_sha256),
+        interpreter_sha256: facts.and_then(|facts| facts.interpreter_sha256),
+        argv_sha256: None,
+        process_started: false,
+        exit_code: None,
+        duration_ms: None,
+        leftover_processes: Vec::new(),
+        ended_by_harness: None,
+        notes: Vec::new(),
+    }
+}
+
 fn engine_facts(run: &RunFile<'_>, account: &Account) -> EngineFacts {
+    if let Some(document) = &run.document {
+        return subject_facts(run, document);
+    }
     let engine = &account.engine;
     let host = &run.harness.host;
     let setting = account.decision.inputs.settings.engine.as_ref();

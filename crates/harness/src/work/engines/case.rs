@@ -5,10 +5,9 @@
 mod workspace;
 
 use contract::model::Wire;
-use contract::{ModelPair, TaskContract};
+use contract::{ModelPair, TaskBounds, TaskContract};
 use serde_json::{Value, json};
 
-use super::ending::is_close_out_forbidden;
 use crate::run::file::RunFile;
 pub(super) use workspace::{prepare_workspace, work_branch};
 
@@ -29,6 +28,9 @@ pub(super) struct Given<'a> {
     pub(super) task_id: &'a str,
     pub(super) created: String,
     pub(super) contract: &'a TaskContract,
+    pub(super) bounds: &'a TaskBounds,
+    /// True if nobody may push or open a pull request.
+    pub(super) is_close_out_forbidden: bool,
     pub(super) brief: &'a str,
     /// As the program sees it.
     pub(super) workspace: &'a str,
@@ -52,7 +54,7 @@ pub(super) fn task_file(task_id: &str) -> String {
 pub(super) fn files(given: &Given<'_>) -> Vec<(String, String)> {
     let mut files = vec![
         (task_file(given.task_id), text(&task(given))),
-        (format!("{TASKS}/{}.md", given.task_id), format!("{}{}", given.brief, appendix(given.contract))),
+        (format!("{TASKS}/{}.md", given.task_id), format!("{}{}", given.brief, appendix(given))),
         (PROJECTS.to_owned(), text(&projects(given))),
     ];
     if let Some(pair) = given.pair {
@@ -130,13 +132,13 @@ pub(super) fn differs(given: &Given<'_>, read: &[(String, Vec<u8>)]) -> Option<S
 }
 
 /// States how the program's phases end their answers, and with which files: their own templates say it too, and models forget it.
-fn appendix(contract: &TaskContract) -> String {
+fn appendix(given: &Given<'_>) -> String {
     let envelope = json!({
-        "artifacts": {"commit": null, "filesChanged": contract.allowed_paths, "testsPassed": true},
+        "artifacts": {"commit": null, "filesChanged": given.bounds.allowed, "testsPassed": true},
         "status": "completed",
         "summary": "what was done, in a line",
     });
-    let close_out = if is_close_out_forbidden(&contract.forbidden_actions) { CLOSE_OUT_FORBIDDEN } else { CLOSE_OUT };
+    let close_out = if given.is_close_out_forbidden { CLOSE_OUT_FORBIDDEN } else { CLOSE_OUT };
     format!(
         "\n## Result protocol\n\n\
          End the answer with exactly one block of this form. `status` is `completed`, `failed` or `blocked`. `filesChanged` names \
@@ -147,7 +149,7 @@ fn appendix(contract: &TaskContract) -> String {
 }
 
 const CLOSE_OUT: &str = "Push nothing, and open no pull request: there is no network.";
-const CLOSE_OUT_FORBIDDEN: &str = "Pushing and opening a pull request are forbidden by the contract, and there is no network. Closing the task \
+const CLOSE_OUT_FORBIDDEN: &str = "Pushing and opening a pull request are forbidden, and there is no network. Closing the task \
     is `completed` without them, with `prUrl: null`; the checks before a pull request are not needed.";
 
 #[cfg(test)]
@@ -163,10 +165,13 @@ mod tests {
 
     fn check(wire: Wire, api: &str) {
         let (contract, pair) = (contract(), "prov/a\"b".parse().unwrap());
+        let bounds = TaskBounds { allowed: contract.allowed_paths.clone(), ..TaskBounds::default() };
         let given = Given {
             task_id: "t1",
             created: "2026-01-01".to_owned(),
             contract: &contract,
+            bounds: &bounds,
+            is_close_out_forbidden: true,
             brief: "# Do\n",
             workspace: "/workspace",
             pair: Some(&pair),

@@ -1,9 +1,9 @@
 //! How an engine with a result protocol ended by its own account, which can only speak against the run. Judged when it has
 //! ended, and again from the evidence when the report is made, so that what was missed once is not missed.
 
-use contract::Reason;
 use contract::claim::Speech;
 use contract::task::ForbiddenAction;
+use contract::{Reason, Stage};
 use sandbox::Ended;
 use testimony::ending::{EndedHow, Ending};
 use untrusted_fs::own_files;
@@ -23,16 +23,17 @@ pub(super) fn has_protocol(equipped: Option<&Equipped>) -> bool {
     equipped.is_some_and(|equipped| equipped.engine.definition.events == Speech::Case)
 }
 
-/// True if the contract forbids what a closer is for.
-pub(super) fn is_close_out_forbidden(forbidden: &[ForbiddenAction]) -> bool {
-    CLOSE_OUT.iter().any(|action| forbidden.contains(action))
+/// True if the contract forbids what a closer is for, or the target's admission, which always does.
+pub(super) fn is_close_out_forbidden(run: &RunFile<'_>) -> bool {
+    forbids_close_out(&run.task.contract.forbidden_actions, run.ask.stage)
+}
+
+fn forbids_close_out(forbidden: &[ForbiddenAction], stage: Stage) -> bool {
+    stage >= Stage::OWNED_REPOSITORY || CLOSE_OUT.iter().any(|action| forbidden.contains(action))
 }
 
 fn ended_how(run: &RunFile<'_>, engine: &EngineRun) -> EndedHow {
-    EndedHow {
-        by_itself: engine.end.ended_itself,
-        is_close_out_forbidden: is_close_out_forbidden(&run.task.contract.forbidden_actions),
-    }
+    EndedHow { by_itself: engine.end.ended_itself, is_close_out_forbidden: is_close_out_forbidden(run) }
 }
 
 /// Judges what was printed and logged, however the engine ended. True where the end is explained, also with an exit code that
@@ -132,6 +133,18 @@ mod tests {
         assert_eq!(judge(b"done\n", BY_ITSELF), Some((Reason::AgentProtocol, text.to_owned())));
         assert_eq!(judge(b"done\n", ENDED), None, "control: of an engine that was ended nothing is missed");
         assert_eq!(judge(&envelope("{\"status\":\"completed\"}"), BY_ITSELF), None, "control: it kept it");
+    }
+
+    #[test]
+    fn a_close_out_is_forbidden_by_the_contract_or_by_the_stage() {
+        for (forbidden, stage, expected) in [
+            (&[][..], Stage::DISPOSABLE_REPOSITORY, false),
+            (&[ForbiddenAction::Merge][..], Stage::DISPOSABLE_REPOSITORY, false),
+            (&[ForbiddenAction::Push][..], Stage::DISPOSABLE_REPOSITORY, true),
+            (&[][..], Stage::OWNED_REPOSITORY, true),
+        ] {
+            assert_eq!(forbids_close_out(forbidden, stage), expected, "{forbidden:?} {stage:?}");
+        }
     }
 
     #[test]

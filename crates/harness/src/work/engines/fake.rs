@@ -4,6 +4,7 @@ use std::path::Path;
 
 use contract::canonical_bytes;
 use contract::fake::{Claims, Review};
+use evidence::stop;
 use fixtures::Script;
 use sandbox::Access;
 use serde::Deserialize;
@@ -16,7 +17,10 @@ use crate::run::quarters::Quarters;
 
 /// How the engine is called. The script holds every patch, so that it needs nothing but this file.
 pub(super) fn outfit(run: &RunFile<'_>, quarters: &mut Quarters, state: &Path) -> Result<Outfit, Stopped> {
-    let steps = run.task.fake.clone().unwrap_or_default();
+    let mut steps = run.task.fake.clone().unwrap_or_default();
+    if stop::has_defect("fake_does_nothing") {
+        steps.steps.clear();
+    }
     let state_dir = quarters.show(state, "state", Access::ReadWrite);
     let script = Script { steps: steps.steps, claims: steps.claims, speaks: steps.speaks, state_dir };
     let path = run.work_dir("engine")?.join("script.json");

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use contract::{Coverage, EventKind, Reason};
-use evidence::names;
+use evidence::{names, stop};
 use sandbox::{Ended, How, Line};
 use serde_json::json;
 
@@ -120,7 +120,9 @@ pub(super) fn record_end(
     let name = run.ask.engine.clone();
     if let Some(why) = &settled {
         run.standing.cover(Coverage::EngineEndedByHarness);
-        run.marker(linger::MARKER, &format!("the harness ended the engine: {why}"))?;
+        if !stop::has_defect("lingering_engine_unmarked") {
+            run.marker(linger::MARKER, &format!("the harness ended the engine: {why}"))?;
+        }
     } else if let Some((reason, text, evidence)) = judge_end(ended, exceeded.as_deref(), &name) {
         run.standing.block(reason, text, evidence);
         if let How::SpawnFailed(failure) = &ended.how {
@@ -168,7 +170,9 @@ fn judge_exit(code: i32, name: &str) -> Option<(Reason, String)> {
 fn record_timeout(run: &mut RunFile<'_>, ended: &Ended) -> Result<(), Stopped> {
     let (seconds, killed) = (wall(run).as_secs(), ended.leftovers.killed);
     let text = format!("the engine was ended after {seconds} s; {killed} further processes were ended with it");
-    run.marker(TIMEOUT_MARKER, &text)?;
+    if !stop::has_defect("timeout_unmarked") {
+        run.marker(TIMEOUT_MARKER, &text)?;
+    }
     Ok(run.trace("timeout", json!({"at": "engine", "wall_seconds": seconds}))?)
 }
 

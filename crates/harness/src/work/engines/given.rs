@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use contract::proof::{LookedAt, PlaceLooked};
 use contract::{Digest, canonical_bytes};
+use untrusted_fs::own_files;
 
 use crate::home::named_repositories::ReadTargetError;
 use crate::home::placement::{GIVEN, TREE};
+use crate::run::conceal::salted;
 use crate::run::file::{RunFile, Stopped};
 
 /// Places of an engine's order that were searched for paths of repositories.
@@ -37,6 +39,7 @@ impl Given {
     ) -> Result<(Self, Option<LookedAt>), Stopped> {
         let mut contract = run.task.contract.clone();
         contract.source_repository = None;
+        contract.target_repository = None;
         let environment: String = handed.environment.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
         let rows = [
             (LookedAt::Contract, canonical_bytes(&contract)?),
@@ -55,8 +58,7 @@ impl Given {
             })
             .collect();
         let found = places.iter().find(|looked| looked.occurrences > 0).map(|looked| looked.place);
-        let salted =
-            |path: &String| format!("redacted:sha256:{}", Digest::of(format!("{}\0{path}", run.canary).as_bytes()));
+        let salted = |path: &String| salted(&run.canary, path);
         Ok((Self { places, looked_for: paths.iter().map(salted).collect(), writable: handed.writable.clone() }, found))
     }
 }
@@ -65,8 +67,8 @@ impl Given {
 const OWN: &[&str] = &[TREE, GIVEN, sandbox::HOME_DEFAULT, "/tmp"];
 
 /// Repositories of the operator's that records, configuration and contract name: everything that the proof looks for. A place
-/// that every sandbox has of its own is told from none.
-pub(super) fn repository_paths(run: &RunFile<'_>) -> Result<Vec<String>, ReadTargetError> {
+/// that every sandbox has of its own is told from none; nor does the target count that the run is admitted to.
+pub(super) fn repository_paths(run: &RunFile<'_>, target: Option<&Path>) -> Result<Vec<String>, ReadTargetError> {
     let contract = &run.task.contract;
     let of_contract = contract.target_repository.iter().chain(&contract.source_repository).cloned();
     let named = run.harness.named_repositories.paths()?;
@@ -75,7 +77,9 @@ pub(super) fn repository_paths(run: &RunFile<'_>) -> Result<Vec<String>, ReadTar
     let all = of_contract.chain(named.into_iter().chain(opened).map(text));
     let mut paths: Vec<String> = all.map(|path| path.trim_end_matches('/').to_owned()).collect();
     let everywhere = |path: &str| OWN.iter().any(|own| Path::new(own).starts_with(path));
-    paths.retain(|path| path.starts_with('/') && !everywhere(path));
+    let resolved = target.and_then(|target| own_files::canonicalize(target).ok());
+    let is_target = |path: &str| target.into_iter().chain(resolved.as_deref()).any(|target| target == Path::new(path));
+    paths.retain(|path| path.starts_with('/') && !everywhere(path) && !is_target(path));
     paths.sort();
     paths.dedup();
     Ok(paths)

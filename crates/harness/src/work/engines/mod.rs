@@ -1,7 +1,9 @@
 //! Engines: one seam for all. An engine is given a laid-out copy and private places, is supervised, and is believed in
 //! nothing: what it prints is raw material under `backend/`.
 
+mod approved;
 mod case;
+mod consume;
 mod ending;
 mod fake;
 mod follow;
@@ -28,7 +30,7 @@ use std::path::{Path, PathBuf};
 use contract::decision::Profile;
 use contract::sandbox::ENGINE_CELL;
 use contract::text::shown;
-use contract::{Coverage, Decision, EventKind, Gate, Reason};
+use contract::{Coverage, Decision, EventKind, Gate, Reason, TaskBounds};
 use evidence::{names, stop};
 use gate::Admission;
 use gate::conduct::{GitState, judge_conduct, judge_git_changes};
@@ -36,6 +38,7 @@ use sandbox::{ConfineFailure, Confined, Ended, Spec, Stage, SuperviseError};
 use serde_json::json;
 
 use crate::gather::decide::{AdmittedRun, Preparation};
+use crate::gather::protected::look_at_roots;
 use crate::gather::target::Target;
 use crate::home::watch::{Step, StepState};
 use crate::judge::copy::Copy;
@@ -45,6 +48,7 @@ use crate::run::posture;
 use crate::run::sandboxes::Cells;
 use crate::run::supervise::wall;
 use crate::work::claims;
+use consume::record_start;
 use ending::has_protocol;
 use follow::{record_end, supervise};
 use linger::Linger;
@@ -104,6 +108,13 @@ impl<'a> BlockedRun<'a> {
 /// What preparing comes to.
 pub(crate) enum Prepared<'a> {
     Ready(Box<Workspace<'a>>),
+    Blocked(Box<BlockedRun<'a>>),
+}
+
+/// Result of starting the engine.
+pub(crate) enum Attempted<'a> {
+    Worked(Box<Worked<'a>>),
+    /// The approval could not be used any more.
     Blocked(Box<BlockedRun<'a>>),
 }
 
@@ -172,9 +183,10 @@ impl<'a> AdmittedRun<'a> {
         let (run, preparation, admission) = self.into_parts();
         let Some(copy) = target.copy else { return Err(Stopped::Impossible("an admitted run has no copy")) };
         let mut building = Building { run, admission, preparation, engine: EngineRun::default() };
+        building.preparation.protect(look_at_roots(&building.run)?);
         let state = building.run.work_dir("engine/state")?;
         match building.build(&copy, &state)? {
-            Err(blocked) => building.block(blocked),
+            Err(blocked) => Ok(Prepared::Blocked(building.block(blocked, Step::Workspace)?)),
             Ok((cell, layers)) => {
                 let Building { run, admission, preparation, engine } = building;
                 let git = git::state(&copy.root, None);
@@ -238,18 +250,23 @@ impl<'a> Building<'a> {
         let run = &mut self.run;
         let files = copy.baseline.listing.0.len();
         let contract = &run.task.contract;
-        let plan = json!({
-            "allowed_paths": contract.allowed_paths,
+        let bounds = TaskBounds::of(contract, self.admission.decision());
+        let mut plan = json!({
+            "allowed_paths": bounds.allowed,
             "by": "harness",
             "commands": contract.verification_commands,
-            "forbidden_paths": contract.forbidden_paths,
+            "forbidden_paths": bounds.forbidden,
             "limits": contract.limits,
         });
+        if !bounds.within.is_empty() {
+            plan["admitted_paths"] = json!(bounds.within);
+        }
         let commit = baseline_commit(self.admission.decision());
         let prepared =
             json!({"baseline_commit": commit, "baseline_tree": copy.baseline.tree.to_string(), "files": files});
         run.event(EventKind::WorkspacePrepared, prepared)?;
         run.event(EventKind::PlanUpdated, plan)?;
+        approved::announce_approval(run, self.admission.decision())?;
         if !copy.absent.is_empty() {
             run.standing.cover(Coverage::ContentNotInGit);
         }
@@ -272,8 +289,8 @@ impl<'a> Building<'a> {
         Ok(())
     }
 
-    /// Ends a run before its engine starts.
-    fn block(mut self, blocked: Blocked) -> Result<Prepared<'a>, Stopped> {
+    /// Ends a run before its engine starts, at this step.
+    fn block(mut self, blocked: Blocked, at: Step) -> Result<Box<BlockedRun<'a>>, Stopped> {
         let run = &mut self.run;
         let Blocked { gate, reason, why } = &blocked;
         run.standing.block(*reason, shown(why), names::TRACE);
@@ -285,11 +302,14 @@ impl<'a> Building<'a> {
             "mutation_mode": run.task.contract.mutation_mode,
             "reason": reason,
         });
+        if *reason == Reason::ApprovalDenied {
+            run.event(EventKind::ApprovalDenied, json!({"by": "ledger"}))?;
+        }
         run.event(EventKind::BackendGateBlocked, data)?;
-        run.step(Step::Workspace, StepState::Refused, reason.code())?;
+        run.step(at, StepState::Refused, reason.code())?;
         run.note_found(&self.engine);
         let Self { run, admission, preparation, engine } = self;
-        Ok(Prepared::Blocked(Box::new(BlockedRun { run, admission, preparation, engine, blocked })))
+        Ok(Box::new(BlockedRun { run, admission, preparation, engine, blocked }))
     }
 }
 
@@ -319,15 +339,29 @@ impl Blocked {
 }
 
 impl<'a> Workspace<'a> {
-    /// Runs the engine to its end, or to the end of its time.
-    pub(crate) fn work(self) -> Result<Worked<'a>, Stopped> {
+    /// Runs the engine to its end, or to the end of its time. Its start uses up the approval that the run rests on.
+    pub(crate) fn work(self) -> Result<Attempted<'a>, Stopped> {
         let Self { mut run, admission, mut preparation, mut engine, copy, state, git, layers, cell } = self;
         run.check_cancelled()?;
         run.step(Step::Engine, StepState::Began, "")?;
         let inputs = &admission.decision().inputs;
         let intent = json!({"argv_sha256": engine.argv_sha256(), "engine": run.ask.engine, "inputs": inputs});
         stop::here("engine.intending");
-        run.harness.ledger().engine_starting(run.id(), run.clock.now(), &intent, None)?;
+        let began = run.clock.elapsed();
+        if let Err(blocked) = record_start(&run, &intent, preparation.approval_use())? {
+            drop(cell);
+            // The sandbox stood ready, as its event says, and nothing came back from it.
+            if let Some(posture) = run.posture.clone() {
+                run.sandboxes.add_lost(posture);
+            }
+            preparation.model_mut().close(&mut run)?;
+            let building = Building { run, admission, preparation, engine };
+            return Ok(Attempted::Blocked(building.block(blocked, Step::Engine)?));
+        }
+        if preparation.approval_use().is_some() {
+            let took = run.clock.elapsed().saturating_sub(began);
+            run.trace("approval.used", json!({"micros": took.as_micros()}))?;
+        }
         stop::here("engine.intended");
         run.standing.note_engine_started();
         let seconds = wall(&run).as_secs();
@@ -352,7 +386,8 @@ impl<'a> Workspace<'a> {
             let exit = engine.exit().map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
             run.step(Step::Engine, StepState::Ended, &exit)?;
         }
-        Ok(Worked { run, admission, preparation, engine, place: WorkedIn { copy, layers } })
+        let place = WorkedIn { copy, layers };
+        Ok(Attempted::Worked(Box::new(Worked { run, admission, preparation, engine, place })))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use contract::proof::LookedAt;
-use contract::{Decision, canonical_digest};
+use contract::{Decision, TaskBounds, canonical_digest};
 use sandbox::{Spec, Upper, WorkspaceFrom};
 
 use super::given::{Given, Handed, repository_paths};
@@ -40,8 +40,9 @@ pub(super) fn order(
     }
     let facts = decision.inputs.settings.model.as_ref();
     let link = preparation.model().link();
+    let bounds = TaskBounds::of(&run.task.contract, decision);
     let outfit = match equipped {
-        Some(equipped) => match outfit::dress(run, equipped, link.zip(facts), &mut quarters, state)? {
+        Some(equipped) => match outfit::dress(run, equipped, &bounds, link.zip(facts), &mut quarters, state)? {
             Ok(outfit) => outfit,
             Err(unfit) => return Ok(Err(unfit)),
         },
@@ -53,7 +54,7 @@ pub(super) fn order(
     spec.env.retain(|(known, _)| !outfit.variables.iter().any(|(name, _)| name == known));
     spec.env.extend(outfit.variables.iter().cloned());
     if equipped.is_some()
-        && let Some(unfit) = named_target(run, engine, link, &quarters, &outfit, &spec.env)?
+        && let Some(unfit) = named_target(run, engine, decision, link, &quarters, &outfit, &spec.env)?
     {
         return Ok(Err(unfit));
     }
@@ -90,6 +91,7 @@ fn prepare(
 fn named_target(
     run: &RunFile<'_>,
     engine: &mut EngineRun,
+    decision: &Decision,
     link: Option<&ModelLink>,
     quarters: &Quarters,
     outfit: &Outfit,
@@ -109,7 +111,8 @@ fn named_target(
             format!("{GIVEN}/state"),
         ],
     };
-    let paths = match repository_paths(run) {
+    let target = decision.inputs.settings.target_admission.as_ref().map(|target| Path::new(&target.path));
+    let paths = match repository_paths(run, target) {
         Ok(paths) => paths,
         Err(unread) => return Ok(Some(Blocked::of_target(unread.to_string()))),
     };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use contract::engine::{EngineDefinition, Place, Values, render};
 use contract::model::{ModelFacts, Wire};
-use contract::{Digest, TaskContract};
+use contract::{Digest, TaskBounds, TaskContract};
 use sandbox::Access;
 use serde_json::json;
 
@@ -13,6 +13,7 @@ use untrusted_fs::own_files;
 
 use super::Blocked;
 use super::case;
+use super::ending::is_close_out_forbidden;
 use crate::gather::engine::equip::Equipped;
 use crate::gather::model::ModelLink;
 use crate::home::engines::CASE;
@@ -38,6 +39,7 @@ const TASK: &str = "task.md";
 pub(super) fn dress(
     run: &mut RunFile<'_>,
     equipped: &Equipped,
+    bounds: &TaskBounds,
     model: Option<(&ModelLink, &ModelFacts)>,
     quarters: &mut Quarters,
     state: &Path,
@@ -48,11 +50,11 @@ pub(super) fn dress(
         let _ = quarters.show(&piece.host, &piece.name, Access::ReadOnly);
     }
     let seen_state = quarters.show(state, "state", Access::ReadWrite);
-    let mut values = values(run, equipped, quarters, &seen_state)?;
+    let mut values = values(run, equipped, bounds, quarters, &seen_state)?;
     if let Some((link, facts)) = model {
         add_model(&mut values, link, facts, definition);
     }
-    let configuration = match configure(run, equipped, &mut values, state, model.map(|(_, facts)| facts))? {
+    let configuration = match configure(run, equipped, bounds, &mut values, state, model.map(|(_, facts)| facts))? {
         Ok(configuration) => configuration,
         Err(unfit) => return Ok(Err(unfit)),
     };
@@ -74,10 +76,11 @@ pub(super) fn dress(
 fn values(
     run: &mut RunFile<'_>,
     equipped: &Equipped,
+    bounds: &TaskBounds,
     quarters: &mut Quarters,
     state: &Path,
 ) -> Result<Values, Stopped> {
-    let brief = brief(&run.task.contract, equipped.engine.id == CASE);
+    let brief = brief(&run.task.contract, bounds, equipped.engine.id == CASE);
     let task = run.work_dir("engine")?.join(TASK);
     own_files::write(&task, &brief).map_err(|error| Stopped::Io(task.clone(), error))?;
     run.write("backend/task.md", brief.as_bytes())?;
@@ -97,6 +100,7 @@ fn values(
 fn configure(
     run: &mut RunFile<'_>,
     equipped: &Equipped,
+    bounds: &TaskBounds,
     values: &mut Values,
     state: &Path,
     facts: Option<&ModelFacts>,
@@ -108,7 +112,7 @@ fn configure(
     }
     let (read, differs) = if equipped.engine.id == CASE {
         let task_id = case::task_id(run);
-        let given = case_given(run, &task_id, values, facts);
+        let given = case_given(run, &task_id, bounds, values, facts);
         files.extend(case::files(&given));
         let read = write_files(&files, state)?;
         let differs = judge_configuration(&given, &read);
@@ -147,6 +151,7 @@ fn own_place(place: &str, state: &Path, seen: &Path) -> Result<PathBuf, Stopped>
 fn case_given<'a>(
     run: &'a RunFile<'_>,
     task_id: &'a str,
+    bounds: &'a TaskBounds,
     values: &'a Values,
     facts: Option<&'a ModelFacts>,
 ) -> case::Given<'a> {
@@ -155,6 +160,8 @@ fn case_given<'a>(
         task_id,
         created: run.clock.started().to_string(),
         contract: &run.task.contract,
+        bounds,
+        is_close_out_forbidden: is_close_out_forbidden(run),
         brief: value("brief"),
         workspace: value("workspace"),
         pair: facts.and_then(|facts| facts.requested.as_ref()),
@@ -207,7 +214,7 @@ fn text(path: &Path) -> String {
 }
 
 /// Tells the engine the task, its bounds, and how it will be judged. One that must commit is not told that it need not.
-fn brief(contract: &TaskContract, commits: bool) -> String {
+fn brief(contract: &TaskContract, bounds: &TaskBounds, commits: bool) -> String {
     let mut text = format!("# {}\n\n{}\n", contract.title, contract.brief.trim_end());
     let mut list = |title: &str, items: Vec<String>| {
         if !items.is_empty() {
@@ -216,8 +223,9 @@ fn brief(contract: &TaskContract, commits: bool) -> String {
         }
     };
     let quoted = |paths: &[String]| paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>();
-    list("Only these paths may change", quoted(&contract.allowed_paths));
-    list("These must not change", quoted(&contract.forbidden_paths));
+    list("Only these paths may change", quoted(&bounds.allowed));
+    list("Of those, only what is also one of these", quoted(&bounds.within));
+    list("These must not change", quoted(&bounds.forbidden));
     let commands = contract.verification_commands.iter().map(|command| format!("`{}`", command.argv.join(" ")));
     list("The change will be checked with", commands.collect());
     list("It is good when", contract.success_criteria.clone());
@@ -248,6 +256,8 @@ mod tests {
             task_id: "t",
             created: String::new(),
             contract: &contract,
+            bounds: &TaskBounds::default(),
+            is_close_out_forbidden: true,
             brief: "b",
             workspace: "/workspace",
             pair: Some(&pair),

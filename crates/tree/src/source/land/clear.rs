@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::BranchName;
 use super::loose::young_object;
 use super::ref_name::{RefName, UsedMark};
-use super::reference::{Folder, lock_name, young_lock};
+use super::reference::{Folder, PACKED, lock_name, young_lock};
 use crate::error::{Doing, TreeError};
 use crate::source::Source;
 use crate::worktree::fsdir::{lstat, names, open_dir};
@@ -20,6 +20,7 @@ impl Source {
     /// Removes what a dead landing of this token left. The caller knows that nobody uses the token any more.
     pub fn clear_landing(&self, branch: &BranchName, token: &str) -> Result<(), TreeError> {
         self.clear_young_objects(token)?;
+        clear_lock(self.common(), PACKED, token).doing("clearing the lock of the packed references of", self.root())?;
         self.clear_reference(&RefName::branch(branch), token)
     }
 
@@ -31,7 +32,8 @@ impl Source {
 
     fn clear_reference(&self, name: &RefName, token: &str) -> Result<(), TreeError> {
         if let Folder::Open(dir) = self.folder_of(name, false)? {
-            clear_lock(&dir, name, token).doing_at("clearing the lock of reference", name.as_str().as_bytes())?;
+            clear_lock(&dir, name.split().1, token)
+                .doing_at("clearing the lock of reference", name.as_str().as_bytes())?;
             self.remove_empty_folders(name)?;
         }
         Ok(())
@@ -69,10 +71,10 @@ impl Source {
 }
 
 /// A lock is the landing's own if it is the same file as the one that bears its token.
-fn clear_lock(dir: &OwnedFd, name: &RefName, token: &str) -> Result<(), Errno> {
+fn clear_lock(dir: &OwnedFd, leaf: &str, token: &str) -> Result<(), Errno> {
     let young = young_lock(token);
     let Ok(own) = lstat(dir, young.as_bytes()) else { return Ok(()) };
-    let lock = lock_name(name.split().1);
+    let lock = lock_name(leaf);
     if lstat(dir, lock.as_bytes()).is_ok_and(|lock| (lock.st_dev, lock.st_ino) == (own.st_dev, own.st_ino)) {
         remove(dir, lock.as_bytes())?;
     }

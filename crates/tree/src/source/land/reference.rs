@@ -23,11 +23,13 @@ use crate::worktree::fsdir::{kind, lstat, names, open_dir, read_beneath};
 
 const LOCK: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW);
 const LARGEST: u64 = 4096;
+/// File of the packed references, in the git directory.
+pub(super) const PACKED: &str = "packed-refs";
 /// Git holds a lock for moments; one that stays is of a program that was killed.
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What came of making a branch.
+/// Result of making a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Landing {
     Made,
@@ -78,6 +80,11 @@ impl Source {
             Landing::There(found) if self.find_mark(mark)?.is_some() => Ok(Landing::Used(found)),
             landing => Ok(landing),
         }
+    }
+
+    /// Makes the mark of an approval alone.
+    pub(super) fn make_mark(&self, mark: &UsedMark, commit: Oid, token: &str) -> Result<Landing, TreeError> {
+        self.make_references(&[mark.name()], commit, token)
     }
 
     /// Locks all of them, looks at all of them, and only then makes the first.
@@ -239,7 +246,7 @@ pub(super) fn young_lock(token: &str) -> String {
     format!(".cto-{token}.lock")
 }
 
-/// A lock file; gone with the value unless it became the branch.
+/// A lock file of a reference, or of all packed ones; gone with the value unless it became the file that it locks.
 pub(super) struct RefLock {
     dir: Rc<OwnedFd>,
     /// Its other name.
@@ -252,7 +259,7 @@ pub(super) struct RefLock {
 
 impl RefLock {
     /// Made under its other name first and linked: should we be killed, nobody else's lock is ever taken for ours.
-    fn take(folder: &Rc<OwnedFd>, leaf: &str, token: &str) -> Result<RefLock, Errno> {
+    pub(super) fn take(folder: &Rc<OwnedFd>, leaf: &str, token: &str) -> Result<RefLock, Errno> {
         let dir = &**folder;
         let make = |name: &str| openat(dir, name, LOCK | OFlags::CLOEXEC, Mode::from_raw_mode(0o666));
         let (name, young) = (lock_name(leaf), young_lock(token));
@@ -282,6 +289,15 @@ impl RefLock {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.file.write_all(bytes)?;
         self.file.sync_all()
+    }
+
+    /// Puts these bytes in the place of what the file holds. The caller has looked, under this lock.
+    pub(super) fn replace(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.write(bytes)?;
+        renameat(&*self.dir, self.name.as_str(), &*self.dir, self.leaf.as_str())?;
+        self.placed = true;
+        fsync(&*self.dir)?;
+        Ok(())
     }
 
     /// Never over something, where the file system can tell; the lock keeps git away where it cannot.

@@ -3,14 +3,18 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// "ctoL": tells a ledger from any other SQLite file.
-pub(crate) const APPLICATION_ID: i32 = 0x6374_6f4c;
+pub(super) const APPLICATION_ID: i32 = 0x6374_6f4c;
 
 /// Raised with every migration.
-pub(crate) const VERSION: i32 = 3;
+pub(super) const VERSION: i32 = 5;
 /// The first version with a table of leases.
-pub(crate) const WITH_LEASES: i32 = 2;
+pub(super) const WITH_LEASES: i32 = 2;
 /// The first version with a table of requests for approval.
-pub(crate) const WITH_REQUESTS: i32 = 3;
+pub(super) const WITH_REQUESTS: i32 = 3;
+/// The first version that knows the identities of runs.
+pub(super) const WITH_IDENTITIES: i32 = 4;
+/// The first version whose rows say which bundles were collected and which runs were answered.
+pub(super) const WITH_ANSWERS: i32 = 5;
 
 // Every index of `runs` ends in (started_at, seq), so that each single filter is a range of one index in listing order.
 const TABLES: &str = "
@@ -100,10 +104,48 @@ const MIGRATIONS: &[Migration] = &[
              'approval.denied', 'approval.held', 'approval.released', 'approval.revoked', 'approval.used')",
         ],
     },
+    Migration {
+        from: 3,
+        // An empty model is none, so that identities have an order; without a source the identity is not known.
+        statements: &[
+            "ALTER TABLE runs ADD COLUMN source_id TEXT",
+            "ALTER TABLE runs ADD COLUMN model TEXT",
+            "CREATE INDEX runs_by_rung ON runs (engine, purpose, stage, source_id, model, started_at)",
+        ],
+    },
+    Migration {
+        from: 4,
+        // A source id that ends in `@unknown` is of an engine that was never identified.
+        statements: &[
+            "ALTER TABLE runs ADD COLUMN collected_seq INTEGER",
+            "ALTER TABLE runs ADD COLUMN outcome_seq INTEGER",
+            "UPDATE runs SET collected_seq = (SELECT min(seq) FROM entries WHERE entries.run_id = runs.run_id AND \
+             kind = 'evidence.collected') WHERE run_id IN (SELECT run_id FROM entries WHERE kind = 'evidence.collected')",
+            "UPDATE runs SET outcome_seq = (SELECT max(seq) FROM entries WHERE entries.run_id = runs.run_id AND \
+             kind = 'operator.outcome.recorded' AND json_valid(body) AND json_type(body, '$.signature') = 'text') \
+             WHERE run_id IN (SELECT run_id FROM entries WHERE kind = 'operator.outcome.recorded')",
+            "CREATE INDEX runs_to_weigh ON runs (engine, purpose, stage, source_id, model, started_at) \
+             WHERE collected_seq IS NULL OR status <> 'pass'",
+            "CREATE INDEX passes_by_rung ON runs (engine, purpose, stage, source_id, model, started_at) \
+             WHERE status = 'pass' AND collected_seq IS NULL",
+            "CREATE INDEX passes_by_stage ON runs (engine, purpose, stage, started_at) \
+             WHERE status = 'pass' AND collected_seq IS NULL",
+            "CREATE INDEX runs_by_model ON runs (engine, purpose, model, started_at) \
+             WHERE substr(source_id, -8) <> '@unknown'",
+            "CREATE INDEX runs_unanswered ON runs (status, purpose, started_at) WHERE status = 'pass' AND purpose = 'governed' AND stage >= 5 \
+             AND outcome_seq IS NULL AND collected_seq IS NULL",
+            "CREATE INDEX requests_undecided ON requests (seq) \
+             WHERE used_seq IS NULL AND denied_seq IS NULL AND revoked_seq IS NULL",
+            "CREATE INDEX entries_by_request ON entries \
+             (CASE WHEN json_valid(body) THEN json_extract(body, '$.request') END, seq) WHERE kind IN \
+             ('approval.requested', 'approval.granted', 'approval.denied', 'approval.held', 'approval.released', \
+             'approval.revoked', 'approval.used')",
+        ],
+    },
 ];
 
 /// Lays out an empty file, unless another process did so in the meantime. Nothing of a half-made ledger ever stays.
-pub(crate) fn create(connection: &Connection, ledger_id: &str) -> rusqlite::Result<()> {
+pub(super) fn create(connection: &Connection, ledger_id: &str) -> rusqlite::Result<()> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     if version(&transaction)? == 0 {
         transaction.execute_batch(TABLES)?;
@@ -117,7 +159,7 @@ pub(crate) fn create(connection: &Connection, ledger_id: &str) -> rusqlite::Resu
 }
 
 /// Brings an older ledger forward, all the way or not at all. `pass` is told each place that is passed.
-pub(crate) fn migrate(connection: &Connection, pass: &dyn Fn(&'static str)) -> rusqlite::Result<()> {
+pub(super) fn migrate(connection: &Connection, pass: &dyn Fn(&'static str)) -> rusqlite::Result<()> {
     pass("ledger.migrating");
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     migrate_within(&transaction, pass)?;
@@ -144,19 +186,19 @@ fn migrate_within(transaction: &Connection, pass: &dyn Fn(&'static str)) -> rusq
     Ok(())
 }
 
-pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i32> {
+pub(super) fn version(connection: &Connection) -> rusqlite::Result<i32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-pub(crate) fn application_id(connection: &Connection) -> rusqlite::Result<i32> {
+pub(super) fn application_id(connection: &Connection) -> rusqlite::Result<i32> {
     connection.pragma_query_value(None, "application_id", |row| row.get(0))
 }
 
-pub(crate) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
+pub(super) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0))
 }
 
-pub(crate) fn meta(connection: &Connection, key: &str) -> rusqlite::Result<String> {
+pub(super) fn meta(connection: &Connection, key: &str) -> rusqlite::Result<String> {
     connection.query_row("SELECT value FROM meta WHERE key = ?1", [key], |row| row.get(0))
 }
 

@@ -1,0 +1,198 @@
+//! Parts that the commands around approvals share: the request that is meant, keys, signing and recording, and words for people.
+
+use std::path::Path;
+
+use contract::Stamp;
+use contract::approval::{Plan, approval_sentence, differences};
+use contract::text::shown;
+use harness::{Harness, OpenedRequest, People, SignedStep, open_request, record_decision};
+use ledger::{Ledger, Position, RequestStep};
+use serde::Serialize;
+use serde_json::json;
+use views::RequestRecord;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::output::Output;
+use crate::signing::OperatorKey;
+
+/// Requests of a task that are looked through for the last one that somebody approved.
+const MOST_REQUESTS: usize = 1000;
+/// Fields of a plan that always differ, or that another field tells better.
+const NOT_TOLD: &[&str] = &["/nonce", "/contract_digest"];
+
+/// The request that a person means, and a harness to decide on it with.
+pub(crate) struct Deciding {
+    pub(crate) harness: Harness,
+    pub(crate) opened: OpenedRequest,
+    pub(crate) people: People,
+    pub(crate) key: OperatorKey,
+}
+
+impl Deciding {
+    /// Opens a request and the key to decide on it with. A key that may not is refused before anybody types anything.
+    pub(crate) fn open(
+        context: &Context,
+        reference: &str,
+        key: Option<&Path>,
+        step: RequestStep,
+    ) -> Result<Self, CommandError> {
+        let harness = context.harness()?;
+        let opened = find_opened(context, reference)?;
+        opened.refuse_step(step)?;
+        let key = OperatorKey::choose(context, key)?;
+        let people = People::read(&context.config.records)?;
+        let standing = people.judge_signing_now(key.key(), contract::approval::ApprovalSchema::NAMESPACE, opened.now);
+        if standing != contract::signer::SignerStanding::Allowed {
+            return Err(not_allowed(&key.fingerprint(), standing));
+        }
+        Ok(Self { harness, opened, people, key })
+    }
+
+    /// Signs a document and records it. Gives its place in the ledger.
+    pub(crate) fn record(
+        &self,
+        step: RequestStep,
+        document: &impl Serialize,
+        break_glass: bool,
+    ) -> Result<Position, CommandError> {
+        let bytes = contract::canonical_bytes(document)?;
+        let armour = self.key.sign(&bytes, contract::approval::ApprovalSchema::NAMESPACE)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let fingerprint = self.key.fingerprint();
+        let signed = SignedStep {
+            step,
+            text: &text,
+            armour: &armour,
+            key_fingerprint: &fingerprint,
+            break_glass,
+            unprotected: self.key.is_unprotected(),
+        };
+        Ok(record_decision(&self.harness, &self.opened, &signed)?)
+    }
+
+    /// The person who signs, by name where one is known.
+    pub(crate) fn signer(&self) -> String {
+        self.people.name_of(self.key.key()).unwrap_or_else(|| self.key.fingerprint())
+    }
+
+    pub(crate) fn request(&self) -> String {
+        self.opened.record.name()
+    }
+}
+
+/// The refusal of a key that may not decide.
+pub(crate) fn not_allowed(fingerprint: &str, standing: contract::signer::SignerStanding) -> CommandError {
+    CommandError::blocked(format!("{fingerprint} {}", standing.sentence())).hint("cto trust key add NAME KEY.pub")
+}
+
+/// Opens a request with nothing done to the home.
+pub(crate) fn find_opened(context: &Context, reference: &str) -> Result<OpenedRequest, CommandError> {
+    let ledger = ledger_to_read(context)?;
+    let ledger = ledger.ok_or_else(|| no_request(reference))?;
+    Ok(open_request(&ledger, &context.config.records, reference)?)
+}
+
+pub(crate) fn ledger_to_read(context: &Context) -> Result<Option<Ledger>, CommandError> {
+    Ok(match context.home_as_it_is()? {
+        Some(home) => home.ledger_to_read()?,
+        None => None,
+    })
+}
+
+fn no_request(reference: &str) -> CommandError {
+    CommandError::usage(format!("no request matches `{}`", shown(reference))).hint("cto approvals")
+}
+
+/// Fields that are new since the last approval of the same task, with the request that was approved.
+pub(crate) fn find_news(
+    ledger: &Ledger,
+    record: &RequestRecord,
+) -> Result<Option<(String, Vec<String>)>, CommandError> {
+    let Some(request) = &record.request else { return Ok(None) };
+    let rows = ledger.requests_recent(Some(&record.row.task_id), MOST_REQUESTS)?;
+    let is_earlier = |row: &&ledger::RequestRow| row.seq < record.row.seq && row.grants > 0;
+    let Some(row) = rows.iter().find(is_earlier) else { return Ok(None) };
+    let earlier = RequestRecord::read(ledger, row.clone())?;
+    let Some(approved) = &earlier.request else { return Ok(None) };
+    let told = differences(&approved.plan, &request.plan)?;
+    let told = told.into_iter().filter(|one| !NOT_TOLD.contains(&one.field.as_str()));
+    Ok(Some((earlier.name(), told.map(|one| one.to_string()).collect())))
+}
+
+/// One line that says which work a request is about.
+pub(crate) fn headline(plan: &Plan) -> String {
+    let head = plan.repository.head_commit.get(..7).unwrap_or(&plan.repository.head_commit);
+    format!("{}  {}  against {} at {head}", plan.work_name(), shown(&plan.contract.title), shown(&plan.repository.name))
+}
+
+/// The command that runs what a request asked for.
+pub(crate) fn run_command(record: &RequestRecord) -> Option<String> {
+    record.command.as_ref().map(|command| command.replacen("cto request", "cto run", 1))
+}
+
+/// `3 min`, `2 h`, `4 d`: the larger unit alone.
+pub(crate) fn age(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+pub(crate) fn seconds_until(now: Stamp, then: Stamp) -> u64 {
+    u64::try_from(then.unix_seconds() - now.unix_seconds()).unwrap_or(0)
+}
+
+/// The outcome of a denial, a hold or a revocation.
+pub(crate) struct Decided<'a> {
+    /// `denied`, `held`, `released` or `revoked`.
+    pub(crate) word: &'a str,
+    pub(crate) deciding: &'a Deciding,
+    pub(crate) reason: &'a str,
+    pub(crate) entry: Position,
+    pub(crate) next: &'a str,
+}
+
+impl Decided<'_> {
+    pub(crate) fn show(&self, output: Output) -> Result<(), CommandError> {
+        let Self { word, deciding, reason, entry, next } = self;
+        let (name, digest) = (deciding.request(), deciding.opened.request.request_digest);
+        let (signer, key) = (deciding.signer(), deciding.key.fingerprint());
+        if output.json {
+            return output.print_json(&json!({
+                "actor": signer, "entry": entry.seq, "key": key, "reason": reason, "request": name,
+                "request_digest": digest, "status": word,
+            }));
+        }
+        if !output.terminal {
+            output.print(&format!(
+                "{word} {name}\nrequest_digest {digest}\nactor {}\nkey {key}\nreason {}\nnext {next}\n",
+                shown(&signer),
+                shown(reason)
+            ));
+            return Ok(());
+        }
+        let paint = output.paint;
+        let first = paint.like(contract::Status::Blocked, word);
+        output.print(&format!("{first}  {name}  {}\n\n", headline(&deciding.opened.request.plan)));
+        output.print(&format!("  {} {} {key}\n", paint.dim("by        "), shown(&signer)));
+        output.print(&format!("  {} {}\n", paint.dim("reason    "), shown(reason)));
+        output.print(&format!("\n{}  {}\n", paint.dim("next"), paint.command(next)));
+        Ok(())
+    }
+}
+
+/// A reason that is part of what is signed: one line, not empty.
+pub(crate) fn check_reason(reason: &str) -> Result<&str, CommandError> {
+    let reason = reason.trim();
+    let fits = !reason.is_empty() && reason.len() <= 2000 && !reason.contains(['\n', '\r']);
+    fits.then_some(reason)
+        .ok_or_else(|| CommandError::usage("the reason is empty, too long, or has more than one line").hint("say why"))
+}
+
+/// The sentence of a request, for hints.
+pub(crate) fn sentence_of(opened: &OpenedRequest) -> String {
+    approval_sentence(&opened.request.plan)
+}

@@ -1,0 +1,104 @@
+//! Arguments of the commands around requests and approvals.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use contract::Stamp;
+
+use super::Asked;
+
+#[derive(Debug, Args)]
+pub(crate) struct RequestArgs {
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+    /// Seconds the engine may take, if less than the contract says
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=604_800))]
+    pub(crate) timeout: Option<u64>,
+    /// The key of who asks; the operator's own unless said
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ApproveArgs {
+    /// A request: req-N, apr-N of one of its approvals, or a unique beginning of its digest
+    pub(crate) request: String,
+    /// The exact sentence of the packet, instead of typing it
+    #[arg(long, value_name = "S")]
+    pub(crate) sentence: Option<String>,
+    /// The key to sign with; the operator's own unless said
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+    /// The approval is not good before this time (RFC 3339)
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    pub(crate) not_before: Option<Stamp>,
+    /// Nor from this time on (RFC 3339); the policy's longest time unless said
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    pub(crate) expires: Option<Stamp>,
+    /// The same as seconds from now
+    #[arg(long, value_name = "S", conflicts_with = "expires", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
+    pub(crate) ttl: Option<u64>,
+    /// Approve past the policy, in an emergency, where the policy allows that
+    #[arg(long, requires = "reason")]
+    pub(crate) break_glass: bool,
+    /// Why the policy is passed over
+    #[arg(long, value_name = "TEXT", requires = "break_glass")]
+    pub(crate) reason: Option<String>,
+}
+
+impl ApproveArgs {
+    /// An approval with nothing said but the request.
+    pub(crate) fn plain(request: String) -> Self {
+        Self {
+            request,
+            sentence: None,
+            key: None,
+            not_before: None,
+            expires: None,
+            ttl: None,
+            break_glass: false,
+            reason: None,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RefuseArgs {
+    /// A request: req-N, apr-N of one of its approvals, or a unique beginning of its digest
+    pub(crate) request: String,
+    /// Why; it is part of what is signed
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: String,
+    /// The key to sign with; the operator's own unless said
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HoldArgs {
+    #[command(flatten)]
+    pub(crate) refuse: RefuseArgs,
+    /// End the hold instead
+    #[arg(long)]
+    pub(crate) release: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ApprovalsArgs {
+    /// Only requests of this task
+    #[arg(long, value_name = "ID")]
+    pub(crate) task: Option<String>,
+    /// Only requests that somebody can still decide on
+    #[arg(long)]
+    pub(crate) open: bool,
+    /// At most this many
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) limit: u32,
+    /// Those before this request: the `next` of the page before
+    #[arg(long, value_name = "REQUEST")]
+    pub(crate) before: Option<String>,
+}
+
+fn moment(text: &str) -> Result<Stamp, String> {
+    text.parse().map_err(|_| "a time is RFC 3339, such as 2026-11-15T02:39:55Z".to_owned())
+}

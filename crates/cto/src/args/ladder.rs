@@ -1,0 +1,32 @@
+//! Arguments of the ladder.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct LadderArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<LadderCommand>,
+    /// Only this engine; `fake`, which climbs nothing, is shown where it is named
+    #[arg(long, value_name = "E")]
+    pub(crate) engine: Option<String>,
+    /// Draw it as SVG into this file, or to standard output with -
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LadderCommand {
+    /// What one rung lacks, every run since it was last lost, and the one command that climbs
+    #[command(after_help = "Examples:\n  cto ladder explain 5 --engine case\n  cto ladder explain 2 --json")]
+    Explain {
+        /// The stage, 1 to 6
+        #[arg(value_name = "STAGE", value_parser = clap::value_parser!(u8).range(1..=6))]
+        stage: u8,
+        /// Only this engine
+        #[arg(long, value_name = "E")]
+        engine: Option<String>,
+    },
+}

@@ -1,0 +1,51 @@
+//! Arguments of `cto outcome` and `cto rollback`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use contract::approval::OutcomeVerdict;
+
+/// The operator's answer to a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutcomeWord {
+    Accept,
+    Reject,
+}
+
+impl From<OutcomeWord> for OutcomeVerdict {
+    fn from(word: OutcomeWord) -> Self {
+        match word {
+            OutcomeWord::Accept => Self::Accepted,
+            OutcomeWord::Reject => Self::Rejected,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OutcomeArgs {
+    /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
+    pub(crate) run: String,
+    /// The answer
+    pub(crate) outcome: OutcomeWord,
+    /// Why; it is part of what is signed
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: String,
+    /// The key to sign with; the operator's own unless said
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RollbackArgs {
+    /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
+    pub(crate) run: String,
+    /// Make a commit that undoes the change, where its branch cannot simply go
+    #[arg(long)]
+    pub(crate) revert: bool,
+    /// Why; it is part of what is signed
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: String,
+    /// The key to sign with; the operator's own unless said
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+}

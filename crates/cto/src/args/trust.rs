@@ -1,0 +1,117 @@
+//! Workspaces and keys that this home trusts, and records that people sign.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TrustCommand {
+    /// Workspaces whose cases, settings and records count
+    #[command(
+        args_conflicts_with_subcommands = true,
+        after_help = "Examples:\n  cto trust workspace ~/work/shop\n  cto trust workspace list\n  cto trust workspace remove ~/work/shop\n\nExit codes: 0 done, 2 wrong usage, 3 the home cannot be changed."
+    )]
+    Workspace(TrustWorkspaceArgs),
+    /// Keys of people that may sign records, requests, approvals and outcomes
+    #[command(subcommand)]
+    Key(TrustKeyCommand),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TrustWorkspaceArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<TrustWorkspaceCommand>,
+    /// The workspace to trust
+    #[arg(value_name = "DIR", required = true)]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TrustWorkspaceCommand {
+    /// The workspaces that count
+    List,
+    /// Trust a workspace no longer
+    Remove {
+        /// The workspace
+        dir: PathBuf,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TrustKeyCommand {
+    /// Let a key sign
+    #[command(
+        after_help = "The key counts from now on, unless --from says otherwise, for records, requests, approvals and outcomes, unless --namespaces says otherwise.\n\nExamples:\n  cto trust key add ~/.ssh/id_ed25519.pub --name alice\n  cto trust key add 'ssh-ed25519 AAAAC3...' --name bob --namespaces cto-record@v1\n\nExit codes: 0 done, 2 it is no key that counts, 3 the home cannot be changed or the key is compromised."
+    )]
+    Add {
+        /// A file of the key, or the line of its public half
+        #[arg(value_name = "FILE|LINE")]
+        key: String,
+        /// A name to show; the key's own comment unless said
+        #[arg(long, value_name = "N")]
+        name: Option<String>,
+        /// Namespaces that it may sign for
+        #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+        namespaces: Vec<String>,
+        /// When it begins to count, as a date or a time
+        #[arg(long, value_name = "T")]
+        from: Option<String>,
+        /// When it counts no longer, as a date or a time
+        #[arg(long, value_name = "T")]
+        until: Option<String>,
+    },
+    /// The keys that may sign, and what is amiss with the list
+    List,
+    /// Let a key sign no longer; what it signed before stays good
+    #[command(
+        visible_alias = "remove",
+        after_help = "KEY is the beginning of a fingerprint, a name or a file.\n\nExamples:\n  cto trust key retire alice\n  cto trust key retire SHA256:Xk3 --at 2026-12-31\n\nExit codes: 0 done, 2 there is no such key."
+    )]
+    Retire {
+        /// The key
+        key: String,
+        /// When it counts no longer; now unless said
+        #[arg(long, value_name = "T")]
+        at: Option<String>,
+    },
+    /// Say that somebody else has had a key, and list what rested on it since
+    #[command(
+        after_help = "Nothing that the key signed at that time or later counts. KEY is the beginning of a fingerprint, a name or a file.\n\nExamples:\n  cto trust key compromised alice --since 2026-11-01\n  cto trust key compromised SHA256:Xk3 --since 2026-11-01T08:00:00Z --reason 'laptop stolen'\n\nExit codes: 0 nothing rested on it, 2 there is no such key, 3 runs rested on it."
+    )]
+    Compromised {
+        /// The key
+        key: String,
+        /// The first moment at which somebody else may have had it
+        #[arg(long, value_name = "TIME")]
+        since: String,
+        /// The reason, for the ledger
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RecordCommand {
+    /// Sign a record with the operator's key
+    #[command(
+        after_help = "Writes FILE.sig with ssh-keygen, so that agents, passphrases and security keys work. A record with placeholders, problems or anything secret-shaped is refused.\n\nExamples:\n  cto record sign admissions/target/site.yaml\n  cto record sign admissions/target/site.yaml --key ~/.ssh/id_ed25519_sk\n\nExit codes: 0 signed, 1 the record cannot be signed, 2 wrong usage, 3 no key, or one that may not sign."
+    )]
+    Sign {
+        /// The record
+        file: PathBuf,
+        /// The key, instead of the home's own [env: CTO_SIGNING_KEY]
+        #[arg(long, value_name = "K")]
+        key: Option<PathBuf>,
+        /// Replace a signature that holds
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Check a record: usable or not, its signer, the stages it is good for
+    #[command(
+        after_help = "Examples:\n  cto record check admissions/target/site.yaml\n\nExit codes: 0 usable, 1 it counts at no stage, 2 it is no record."
+    )]
+    Check {
+        /// The record
+        file: PathBuf,
+    },
+}

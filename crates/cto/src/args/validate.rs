@@ -1,0 +1,26 @@
+//! Arguments of `validate` and `health`.
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Args)]
+pub(crate) struct HealthArgs {
+    /// Only this group or named check; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ValidateCommand {
+    /// One stage and every stage below it: gates, a pass, each failure class, nothing changed
+    #[command(
+        after_help = "The harness is tried by real runs of `fake` in a temporary home; no engine is started and nothing counts for a stage. With --engine\nthat engine's passes are looked for as well, among the verified bundles of this home.\n\nExamples:\n  cto validate stage 3\n  cto validate stage 5 --engine case --json\n\nExit codes: 0 everything holds, 1 something does not, 2 wrong usage, 3 something could not be shown."
+    )]
+    Stage {
+        /// The stage, 1 to 6
+        #[arg(value_name = "STAGE", value_parser = clap::value_parser!(u8).range(1..=6))]
+        stage: u8,
+        /// The engine whose passes are looked for too
+        #[arg(long, value_name = "E")]
+        engine: Option<String>,
+    },
+}

@@ -1,0 +1,28 @@
+//! `cto deny`, `cto revoke`: a signed no, for good.
+
+use ledger::RequestStep;
+
+use crate::approvals_view::{Decided, Deciding, check_reason};
+use crate::args::RefuseArgs;
+use crate::context::Context;
+use crate::error::CommandError;
+
+pub(crate) fn deny(context: &Context, arguments: &RefuseArgs) -> Result<u8, CommandError> {
+    let reason = check_reason(&arguments.reason)?;
+    let deciding = Deciding::open(context, &arguments.request, arguments.key.as_deref(), RequestStep::Denied)?;
+    let denial = deciding.opened.draft_denial(&deciding.key.fingerprint(), reason)?;
+    let entry = deciding.record(RequestStep::Denied, &denial, false)?;
+    let next = deciding.opened.record.command.clone().unwrap_or_else(|| "cto approvals".to_owned());
+    Decided { word: "denied", deciding: &deciding, reason, entry, next: &next }.show(context.output)?;
+    Ok(0)
+}
+
+pub(crate) fn revoke(context: &Context, arguments: &RefuseArgs) -> Result<u8, CommandError> {
+    let reason = check_reason(&arguments.reason)?;
+    let deciding = Deciding::open(context, &arguments.request, arguments.key.as_deref(), RequestStep::Revoked)?;
+    let revocation = deciding.opened.draft_revocation(&deciding.key.fingerprint(), reason)?;
+    let entry = deciding.record(RequestStep::Revoked, &revocation, false)?;
+    let next = deciding.opened.record.command.clone().unwrap_or_else(|| "cto approvals".to_owned());
+    Decided { word: "revoked", deciding: &deciding, reason, entry, next: &next }.show(context.output)?;
+    Ok(0)
+}

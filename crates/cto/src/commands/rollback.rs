@@ -1,0 +1,60 @@
+//! `cto rollback`: a landed change, taken back.
+
+use contract::approval::{OutcomeSchema, RollbackAct};
+use contract::canonical_bytes;
+use contract::text::shown;
+use harness::{LandedChange, PersonSignature, RollBackError, draft_rollback, record_rollback, roll_back};
+use serde_json::json;
+
+use super::outcome::allowed_key;
+use crate::approvals_view::check_reason;
+use crate::args::RollbackArgs;
+use crate::context::Context;
+use crate::error::CommandError;
+
+pub(crate) fn rollback(context: &Context, arguments: &RollbackArgs) -> Result<u8, CommandError> {
+    let reason = check_reason(&arguments.reason)?;
+    let refused = |error: RollBackError| {
+        let remedy = error.remedy().replace("RUN", &arguments.run);
+        CommandError::blocked(error).hint(shown(&remedy))
+    };
+    let (found, bundle) = context.bind_run(&arguments.run)?;
+    if found.signer.is_some() {
+        let message = format!("{} was made in another home: the path it names need not mean the same here", found.id);
+        return Err(CommandError::blocked(message).hint("roll it back where the run was made"));
+    }
+    let landed = LandedChange::read(&bundle).map_err(refused)?;
+    let harness = context.harness_at(&context.config.place())?;
+    // Before the repository is touched: a rollback that nobody may sign is none.
+    let key = allowed_key(context, arguments.key.as_deref())?;
+    let done = roll_back(&harness, &landed, arguments.revert).map_err(refused)?;
+    let repository = done.repository.display().to_string();
+    let statement = draft_rollback(&bundle, &repository, done.act.clone(), reason, key.fingerprint())?;
+    let (armour, key_fingerprint) =
+        (key.sign(&canonical_bytes(&statement)?, OutcomeSchema::NAMESPACE)?, key.fingerprint());
+    let signature = PersonSignature { armour: &armour, key_fingerprint: &key_fingerprint };
+    let file = record_rollback(&harness, &statement, signature)?;
+    let output = context.output;
+    if output.json {
+        let mut document = json!(statement);
+        document["statement"] = json!(file.display().to_string());
+        output.print_json(&document)?;
+        return Ok(0);
+    }
+    let (run, branch) = (&statement.run_id, shown(&statement.branch));
+    let what = match &statement.act {
+        RollbackAct::BranchDeleted => format!("branch {branch} deleted"),
+        RollbackAct::Reverted { commit } => format!("branch {branch} reverted by {commit}"),
+    };
+    if output.terminal {
+        let paint = output.paint;
+        let mut text = format!("{}  is rolled back: {what}\n\n", run.suffix());
+        text.push_str(&format!("  {} {}\n", paint.dim("in        "), shown(&repository)));
+        text.push_str(&format!("  {} {}\n", paint.dim("recorded  "), shown(&file.display().to_string())));
+        output.print(&text);
+    } else {
+        let (repository, file) = (shown(&repository), shown(&file.display().to_string()));
+        output.print(&format!("rolled-back {run}\nact {what}\nrepository {repository}\nstatement {file}\n"));
+    }
+    Ok(0)
+}

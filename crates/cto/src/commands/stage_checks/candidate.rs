@@ -1,0 +1,122 @@
+//! Stage 6: a comparison that the operator accepted, read from the operator's own home; and the refusals without one.
+
+use contract::stage6::comparison::CandidateComparison;
+use contract::stage6::refresh::{REFRESH_TASK, RefreshComparison};
+use contract::{CollectionKind, Reason, Stage, Status, TaskId};
+use harness::FAKE;
+use views::RunQuery;
+
+use super::check::{Check, NamedCheck, TrialStop, not_refused_for};
+use super::classes::classes_of;
+use super::earned::pass_of_rung;
+use super::trial_home::TrialHome;
+use super::{PASS_CASE, read_document};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::seek::trusted;
+
+/// Names of the checks that rest on the operator's own home.
+pub(in crate::commands) const CANDIDATE_CHECKS: [&str; 2] = ["case_lane_passes", "candidate_default_comparison"];
+
+/// A candidate-default run without the rung: refused, with nothing started.
+pub(super) fn refuse_unearned(trial: &TrialHome<'_>) -> Result<Check, TrialStop> {
+    let task = trial.load_case(PASS_CASE, Stage::CANDIDATE_DEFAULT, "unearned")?;
+    let target = trial.admit_target(&trial.make_repository("unearned", PASS_CASE)?, &[])?;
+    let report = trial.run(&task, &trial.ask(FAKE, Stage::CANDIDATE_DEFAULT, Some(&target)))?.report;
+    Ok(Check::of(&report, not_refused_for(&report, Reason::StageNotEarned)))
+}
+
+/// The engine's lane, and the comparison that the operator accepted.
+pub(super) fn check_candidate(context: &Context, engine: &str) -> Result<Vec<NamedCheck>, CommandError> {
+    let owned = pass_of_rung(context, engine, Stage::OWNED_REPOSITORY)?;
+    let rung = pass_of_rung(context, engine, Stage::CANDIDATE_DEFAULT)?;
+    let compared = match (&rung.gap, rung.bundles.first()) {
+        (None, Some((_, dir))) => Some(read_document(&dir.join(CollectionKind::Comparison.file()))?),
+        _ => None,
+    };
+    let lane = match &compared {
+        _ if owned.gap.is_some() => Check::blocked(owned.missing),
+        Some(comparison) => Check::fact(judge_lane(comparison, engine)),
+        None => Check::fact(None),
+    };
+    let comparison = match &compared {
+        Some(comparison) => Check::fact(judge_comparison(comparison)),
+        None => Check::blocked(rung.missing),
+    };
+    Ok(vec![(format!("{engine}_lane_passes"), lane), ("candidate_default_comparison".to_owned(), comparison)])
+}
+
+fn judge_lane(comparison: &CandidateComparison, engine: &str) -> Option<String> {
+    let lane = comparison.lanes.iter().find(|lane| lane.engine == engine && lane.candidate);
+    match lane {
+        Some(lane) if lane.status == Status::Pass => None,
+        Some(lane) => Some(format!("its lane is {}: {}", lane.status, lane.rationale)),
+        None => Some(format!("the comparison has no lane of `{engine}`")),
+    }
+}
+
+fn judge_comparison(comparison: &CandidateComparison) -> Option<String> {
+    let against = comparison.subjects.iter().find(|subject| subject.verdict != Status::Pass);
+    match against {
+        _ if comparison.runtime_default_activation => Some("it says that a default was activated".to_owned()),
+        Some(subject) => Some(format!("{} is {}: {}", subject.subject, subject.verdict, subject.text)),
+        None if comparison.status != Status::Pass => Some(format!("it is {}", comparison.status)),
+        None => None,
+    }
+}
+
+/// Every failure class of stage 5 was held and closes; stage 6 adds none of its own.
+pub(in crate::commands) fn close_failures(owned: &[NamedCheck]) -> Check {
+    for class in classes_of(Stage::OWNED_REPOSITORY) {
+        let Some((name, check)) = owned.iter().find(|(name, _)| name == class.name) else {
+            let held = owned.iter().find_map(|(_, check)| check.missing.clone());
+            return Check::blocked(held.unwrap_or_else(|| format!("{} was not held at stage 5", class.name)));
+        };
+        if let Some(problem) = check.problem() {
+            let text = format!("{name}: {problem}");
+            return if check.verdict() == Status::Fail { Check::fact(Some(text)) } else { Check::blocked(text) };
+        }
+    }
+    Check::fact(None)
+}
+
+/// The newest real governed refresh of an engine in the operator's home, as it was sealed.
+pub(in crate::commands) fn check_refresh(context: &Context, engine: &str) -> Result<Check, CommandError> {
+    let none = || Check::blocked(format!("there is no real governed refresh of `{engine}` in this home; cto refresh"));
+    if !context.config.home.is_dir() {
+        return Ok(none());
+    }
+    let (views, now) = context.look_only()?;
+    let task_id = TaskId::try_from(REFRESH_TASK.to_owned()).map_err(CommandError::fail)?;
+    let query = RunQuery {
+        status: None,
+        engine: Some(engine.to_owned()),
+        task_id: Some(task_id),
+        since: None,
+        cursor: None,
+        limit: 1,
+    };
+    let page = views.list_runs(&query, now)?;
+    let Some(run) = page.runs.first() else { return Ok(none()) };
+    let found = views.find_run(run.row.run_id.as_str(), now)?;
+    let bound = found.bind(&trusted(context, &[])?.of(&found))?;
+    let wrong = (bound.report().kind != Some(CollectionKind::Refresh)).then(|| format!("{} is no refresh", found.id));
+    let refresh: RefreshComparison = read_document(&found.bundle.join(CollectionKind::Refresh.file()))?;
+    let check = Check::of(bound.report(), wrong.or_else(|| judge_refresh(&refresh)));
+    let against = refresh.rejections.first().filter(|_| refresh.status == Status::Blocked);
+    Ok(match against {
+        Some(rejection) => {
+            Check { missing: Some(format!("{}; {}", rejection.text, rejection.remedy)), why: None, ..check }
+        }
+        None => check,
+    })
+}
+
+fn judge_refresh(refresh: &RefreshComparison) -> Option<String> {
+    match refresh.rejections.first() {
+        _ if refresh.runtime_default_activation => Some("it says that a default was activated".to_owned()),
+        Some(rejection) => Some(format!("{}: {}", rejection.fault.code(), rejection.text)),
+        None if refresh.status != Status::Pass => Some(format!("it is {}", refresh.status)),
+        None => None,
+    }
+}

@@ -1,0 +1,242 @@
+//! The one door to signatures of people. `ssh-keygen -Y sign` makes them, so that agents, passphrases and security keys work
+//! as they do elsewhere; each is checked by our own reader before anybody uses it.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, IsTerminal as _, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use contract::approval::SignedVia;
+use contract::signer::SignerKeyKind;
+use contract::text::shown;
+use evidence::private::{Privacy, require_private};
+use evidence::signer_file::SignerKeyFile;
+use evidence::signer_key::{ReadSignerKeyError, SignerKey};
+use evidence::sshsig::verify_signature;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::output::Output;
+
+/// Far more bytes than a key file or a signature has.
+const LARGEST_FILE: u64 = 64 << 10;
+/// Place of the operator's key below the home.
+const OPERATOR_KEY: &str = "keys/operator";
+
+/// The key that a person signs with: in a file, in an agent, or in a security key.
+#[derive(Debug)]
+pub(crate) struct OperatorKey {
+    key: SignerKey,
+    /// Path that `ssh-keygen -f` takes.
+    path: PathBuf,
+    private: PrivateHalf,
+    output: Output,
+}
+
+/// The private half as far as this program knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PrivateHalf {
+    /// Only the public half is in a file.
+    InAgent,
+    InFile {
+        has_passphrase: bool,
+    },
+}
+
+impl OperatorKey {
+    /// Finds the key: the one of the flag, else of `CTO_SIGNING_KEY` or the configuration, else the home's `keys/operator`.
+    pub(crate) fn choose(context: &Context, flag: Option<&Path>) -> Result<Self, CommandError> {
+        let named = flag.or(context.config.signing_key.as_deref());
+        let path = named.map_or_else(|| context.config.home.join(OPERATOR_KEY), Path::to_owned);
+        let hint = match named {
+            Some(_) => "name a key that is there with --key FILE, or make one: cto key init",
+            None => "cto key init",
+        };
+        Self::read(&path, context.output)?.ok_or_else(|| {
+            CommandError::blocked(format!("there is no key to sign with at {}", shown(&path.display().to_string())))
+                .hint(hint)
+        })
+    }
+
+    /// Reads a key of which either half may be named; none where neither is there.
+    fn read(path: &Path, output: Output) -> Result<Option<Self>, CommandError> {
+        let (private, public) = halves_of(path);
+        let refuse = |file: &Path| {
+            let file = shown(&file.display().to_string());
+            move |error: ReadSignerKeyError| refuse_key(&file, error)
+        };
+        let file = read_key_file(&private)?.map(|text| SignerKeyFile::parse(&text)).transpose();
+        let (key, half) = match file.map_err(refuse(&private))? {
+            Some(SignerKeyFile::Private { key, has_passphrase }) => (key, PrivateHalf::InFile { has_passphrase }),
+            Some(SignerKeyFile::OlderPrivate { has_passphrase }) => {
+                let key = read_public_half(&public)?.ok_or_else(|| lacks_public_half(&private))?;
+                (key, PrivateHalf::InFile { has_passphrase })
+            }
+            // A public line under a name without `.pub`.
+            Some(SignerKeyFile::Public { key, .. }) => (key, PrivateHalf::InAgent),
+            None => match read_public_half(&public)? {
+                Some(key) => (key, PrivateHalf::InAgent),
+                None => return Ok(None),
+            },
+        };
+        if matches!(half, PrivateHalf::InFile { .. }) {
+            require_private(&private, Privacy::Secret)
+                .map_err(|exposed| CommandError::blocked(&exposed).hint(exposed.remedy()))?;
+        }
+        let path = match half {
+            PrivateHalf::InAgent if !private.exists() => public,
+            _ => private,
+        };
+        Ok(Some(Self { key, path, private: half, output }))
+    }
+
+    pub(crate) fn key(&self) -> &SignerKey {
+        &self.key
+    }
+
+    /// `SHA256:<base64>`, as `ssh-keygen -l` prints it.
+    pub(crate) fn fingerprint(&self) -> String {
+        self.key.fingerprint()
+    }
+
+    pub(crate) fn kind(&self) -> SignerKeyKind {
+        self.key.kind()
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Way in which a signature is made.
+    pub(crate) fn signed_via(&self) -> SignedVia {
+        match self.private {
+            _ if self.kind().is_hardware() => SignedVia::Hardware,
+            PrivateHalf::InAgent => SignedVia::Agent,
+            PrivateHalf::InFile { .. } => SignedVia::Terminal,
+        }
+    }
+
+    /// True if whoever reads the file can sign: no passphrase, and no security key that would have to be touched.
+    pub(crate) fn is_unprotected(&self) -> bool {
+        self.private == PrivateHalf::InFile { has_passphrase: false } && !self.kind().is_hardware()
+    }
+
+    /// Signs bytes for a namespace. The armoured signature holds: it is of these bytes, for this namespace, by this key.
+    pub(crate) fn sign(&self, bytes: &[u8], namespace: &str) -> Result<String, CommandError> {
+        // Private: nobody else exchanges the bytes between our writing and the program's reading.
+        let folder =
+            tempfile::Builder::new().prefix("cto-sign-").permissions(Permissions::from_mode(0o700)).tempdir()?;
+        let file = folder.path().join("document");
+        fs::write(&file, bytes)?;
+        if self.kind().is_hardware() && !self.output.quiet {
+            self.output.note("touch the security key when it asks\n");
+        }
+        let ran = self.run_keygen(&file, namespace)?;
+        if !ran.status.success() {
+            return Err(self.explain_failure(ran.status.signal(), &String::from_utf8_lossy(&ran.stderr)));
+        }
+        let armoured = read_bounded(&folder.path().join("document.sig"))?;
+        let signature = verify_signature(&armoured, bytes, namespace).map_err(|error| {
+            CommandError::fail(format!("the signature that ssh-keygen made does not hold: {error}"))
+        })?;
+        if signature.key() != &self.key {
+            let text = format!("ssh-keygen signed with {}, not with {}", signature.fingerprint(), self.fingerprint());
+            return Err(CommandError::fail(text).hint("name the key's private half with --key FILE"));
+        }
+        Ok(armoured)
+    }
+
+    /// The passphrase is asked for on the terminal by ssh-keygen itself and passes through nothing of ours.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the operator's own program, run for the operator, outside every run"
+    )]
+    fn run_keygen(&self, file: &Path, namespace: &str) -> Result<std::process::Output, CommandError> {
+        let stdin = if io::stdin().is_terminal() { Stdio::inherit() } else { Stdio::null() };
+        Command::new("ssh-keygen")
+            .args(["-q", "-Y", "sign", "-n", namespace, "-f"])
+            .arg(std::path::absolute(&self.path)?)
+            .arg(file)
+            .stdin(stdin)
+            .stdout(Stdio::null())
+            .output()
+            .map_err(|error| {
+                CommandError::blocked(format!("ssh-keygen cannot be run: {error}")).hint("install the OpenSSH client")
+            })
+    }
+
+    fn explain_failure(&self, signal: Option<i32>, said: &str) -> CommandError {
+        let path = shown(&self.path.display().to_string());
+        if signal.is_some() {
+            return CommandError::blocked("signing was interrupted; nothing was signed");
+        }
+        if said.contains("incorrect passphrase") || said.contains("bad passphrase") {
+            let text = format!("the passphrase of {path} is not the right one, or there is no terminal to ask for it");
+            return CommandError::blocked(text).hint(format!("try again, or: ssh-add {path}"));
+        }
+        if self.private == PrivateHalf::InAgent {
+            let text = format!("the agent does not have {}, and {path} is only its public half", self.fingerprint());
+            return CommandError::blocked(text).hint("ssh-add FILE, then say it again");
+        }
+        let said = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it said nothing");
+        CommandError::blocked(format!("ssh-keygen did not sign with {path}: {}", shown(said))).hint("cto key show")
+    }
+}
+
+/// The files of the private and the public half of a key that is named by either.
+fn halves_of(path: &Path) -> (PathBuf, PathBuf) {
+    if path.extension().is_some_and(|ending| ending == "pub") {
+        return (path.with_extension(""), path.to_owned());
+    }
+    let mut public = path.as_os_str().to_owned();
+    public.push(".pub");
+    (path.to_owned(), public.into())
+}
+
+fn read_public_half(file: &Path) -> Result<Option<SignerKey>, CommandError> {
+    let Some(text) = read_key_file(file)? else { return Ok(None) };
+    let name = shown(&file.display().to_string());
+    match SignerKeyFile::parse(&text).map_err(|error| refuse_key(&name, error))? {
+        SignerKeyFile::Public { key, .. } => Ok(Some(key)),
+        _ => Err(CommandError::usage(format!("{name} is a private key, not a public one"))),
+    }
+}
+
+fn lacks_public_half(private: &Path) -> CommandError {
+    let path = shown(&private.display().to_string());
+    CommandError::blocked(format!("{path} is in an older format, and its public half is not beside it"))
+        .hint(format!("ssh-keygen -y -f {path} > {path}.pub"))
+}
+
+/// Error for a file that holds no key with which anybody may sign.
+pub(crate) fn refuse_key(file: &str, error: ReadSignerKeyError) -> CommandError {
+    let text = match error {
+        ReadSignerKeyError::Shape => format!("{file} holds no key of OpenSSH"),
+        ReadSignerKeyError::Kind => format!("{file} holds a certificate or a kind of key that does not count"),
+        ReadSignerKeyError::RsaBits { bits } => {
+            let (least, most) = (evidence::signer_key::LEAST_RSA_BITS, evidence::signer_key::MOST_RSA_BITS);
+            format!("{file} holds an RSA key of {bits} bits; {least} to {most} count")
+        }
+    };
+    CommandError::usage(text).hint("make one that counts: ssh-keygen -t ed25519, or cto key init")
+}
+
+/// Text of a key file; none where there is no file.
+pub(crate) fn read_key_file(file: &Path) -> Result<Option<String>, CommandError> {
+    match read_bounded(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(CommandError::blocked(format!("cannot read {}: {error}", file.display()))),
+    }
+}
+
+fn read_bounded(file: &Path) -> io::Result<String> {
+    if !fs::metadata(file)?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(file)?.take(LARGEST_FILE).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

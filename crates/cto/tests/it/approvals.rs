@@ -1,0 +1,153 @@
+//! Requests, packets, approvals and their single use, through the binary.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+
+mod at_a_terminal;
+mod documents;
+mod forged;
+mod keys;
+mod refused;
+mod used;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use testkit::{Ran, World, program};
+
+use crate::world;
+
+/// A world with a case that a disposable repository is made of, and an operator's key that may approve.
+struct Scene {
+    world: World,
+    key: PathBuf,
+}
+
+impl Scene {
+    /// None where there is no ssh-keygen, which is said.
+    fn new(test: &str) -> Option<Self> {
+        if program("ssh-keygen", Path::new("/")).arg("-?").output().is_err() {
+            testkit::skip(test, "there is no ssh-keygen");
+            return None;
+        }
+        let world = world();
+        world.case("made", &[("mutation_mode", "candidate-default")]);
+        let _ = world.cto(["key", "init"]).expect(0);
+        let scene = Self { key: world.home().join("keys/operator"), world };
+        scene.allow(&[("me", &scene.key)]);
+        Some(scene)
+    }
+
+    /// Makes a key that lies outside of the home.
+    fn make_key(&self, name: &str) -> PathBuf {
+        let path = self.world.user().join(name);
+        let made = program("ssh-keygen", &self.world.here())
+            .args(["-q", "-t", "ed25519", "-N", "", "-C", name, "-f"])
+            .arg(&path)
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        path
+    }
+
+    /// Lets these keys approve, and no others.
+    fn allow(&self, people: &[(&str, &Path)]) {
+        let line = |(name, key): &(&str, &Path)| {
+            let public = fs::read_to_string(key.with_extension("pub")).unwrap();
+            format!("{name} namespaces=\"cto-*\" {public}")
+        };
+        let lines: String = people.iter().map(line).collect();
+        self.world.write_own("trust/allowed_signers", lines);
+    }
+
+    fn cto(&self, words: &[&str]) -> Ran {
+        self.world.cto(words.iter().copied())
+    }
+
+    /// Requests the case at stage 4 and gives the document.
+    fn request(&self) -> Value {
+        self.cto(&["request", "./made", "--stage", "4", "--json"]).expect(0).json()
+    }
+
+    fn packet(&self, request: &str) -> Value {
+        self.cto(&["packet", request, "--json"]).expect(0).json()
+    }
+
+    fn sentence(&self, request: &str) -> String {
+        text(&self.packet(request)["approval_command_text"])
+    }
+
+    /// Approves with more words.
+    fn approve(&self, request: &str, more: &[&str]) -> Ran {
+        let sentence = self.sentence(request);
+        self.cto(&[&["approve", request, "--json", "--sentence", &sentence], more].concat())
+    }
+
+    fn run(&self, code: i32) -> Value {
+        self.cto(&["run", "./made", "--stage", "4", "--json"]).expect(code).json()
+    }
+
+    /// The reason of the only blocker of a run.
+    fn refusal(&self) -> String {
+        let report = self.run(3);
+        let reasons = report["blocker_reasons"].as_array().unwrap();
+        assert_eq!(report["engine"]["process_started"], false, "{report:#}");
+        reasons.iter().map(text).collect::<Vec<_>>().join(",")
+    }
+
+    fn document(&self, request: &str, name: &str) -> PathBuf {
+        self.world.home().join("requests").join(request).join(name)
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_request_is_read_approved_and_used_once() {
+    let Some(scene) = Scene::new("a_request_is_read_approved_and_used_once") else { return };
+    assert_eq!(scene.refusal(), "approval_missing");
+    let requested = scene.request();
+    let name = text(&requested["request"]);
+    assert_eq!(requested["approval_granted"], false);
+    assert_eq!(scene.request()["request"], requested["request"], "the same plan is the same request");
+    assert_eq!(scene.refusal(), "approval_missing", "a request allows nothing");
+
+    let packet = scene.packet(&name);
+    assert_eq!((&packet["state"], &packet["packet_status"]), (&"open".into(), &"proof_ready".into()));
+    let shown = scene.cto(&["packet", &name]).expect(0).text();
+    assert!(shown.starts_with(packet["packet"].as_str().unwrap()), "the packet comes first, as it is digested");
+    let digest = contract::Digest::of(packet["packet"].as_str().unwrap().as_bytes()).to_string();
+    assert_eq!(packet["packet_digest"], digest.as_str());
+
+    let granted = scene.approve(&name, &[]).expect(0).json();
+    assert_eq!(granted["packet_digest"], packet["packet_digest"]);
+    assert_eq!(scene.request()["request"], requested["request"], "an approved plan is requested already");
+    let report = scene.run(0);
+    assert_eq!((&report["status"], &report["approval_status"]), (&"pass".into(), &"granted".into()));
+    let coverage = report["coverage"].as_array().unwrap();
+    for code in ["solo_operator", "approval_key_unprotected"] {
+        assert!(coverage.contains(&code.into()), "{coverage:?}");
+    }
+    let bundle = scene.world.bundles().join(text(&report["run_id"]));
+    let events = fs::read_to_string(bundle.join("events.normalized.jsonl")).unwrap();
+    let place = |kind: &str| events.find(&format!("\"type\":\"{kind}\"")).unwrap_or_else(|| panic!("no {kind}"));
+    assert!(place("plan.updated") < place("approval.requested"), "{events}");
+    assert!(place("approval.requested") < place("approval.granted"), "{events}");
+    assert!(place("approval.granted") < place("engine.started"), "{events}");
+    let _ = scene.cto(&["verify", "@"]).expect(0);
+
+    assert_eq!(scene.refusal(), "approval_consumed");
+    let _ = scene.cto(&["verify", "@"]).expect(0);
+    let packet = scene.packet(&name);
+    assert_eq!(packet["packet_status"], "consumed_by_pass_evidence");
+    assert_eq!((&packet["execution_allowed"], &packet["approval_consumed"]), (&false.into(), &true.into()));
+    let again = scene.request();
+    assert_ne!(again["request"], requested["request"], "a used plan is requested anew");
+    let listed = scene.cto(&["approvals", "--json"]).expect(0).json();
+    let states: Vec<String> = listed["requests"].as_array().unwrap().iter().map(|row| text(&row["state"])).collect();
+    assert_eq!(states, ["open", "used"]);
+    let first = scene.cto(&["approvals", "--limit", "1", "--json"]).expect(0).json();
+    let rest = scene.cto(&["approvals", "--before", first["next"].as_str().unwrap(), "--json"]).expect(0).json();
+    assert_eq!((&rest["requests"][0]["request"], &rest["next"]), (&requested["request"], &Value::Null));
+}

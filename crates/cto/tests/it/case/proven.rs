@@ -1,0 +1,157 @@
+//! Checks of health that rest on what Case has earned: a home in which its stand-in climbed to an accepted comparison and a refresh, and
+//! each of the three proofs broken.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use testkit::{Ran, each_row, git};
+
+use super::climb::working;
+use super::scene::Scene;
+use crate::climb::{Climber, has_keygen};
+
+const CHECKS: [(&str, &str); 3] = [
+    ("case_lane_passes", "case_stage6"),
+    ("candidate_default_comparison", "case_stage6"),
+    ("case_stage6_real_governed_refresh", "case_stage6_real_governed_refresh"),
+];
+const ACTIONS: &str = "[push, merge, deploy, close, pr_open, issue_close, public_publication, credential_change, \
+                       vendor_source_mutation, cortex_core_mutation]";
+
+struct Proven {
+    scene: Scene,
+    target: PathBuf,
+    /// Passes of stage 5, the comparison, the refresh.
+    bundles: [PathBuf; 3],
+}
+
+impl Proven {
+    fn call(scene: &Scene, stage: u8, words: &[&str]) -> Ran {
+        let output = scene.command(words).env("CTO_HARNESS_CASE_STAGE", stage.to_string()).output().unwrap();
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            stdout: output.stdout,
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    fn say(&self, stage: u8, words: &[&str]) -> Value {
+        Self::call(&self.scene, stage, &[words, &["--json"]].concat()).expect(0).json()
+    }
+
+    /// Admits Case, its model and a target, and climbs to stage 4.
+    fn climb() -> Self {
+        let scene = Scene::new(working());
+        let world = &scene.world;
+        fs::write(world.user().join(".gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.invalid\n").unwrap();
+        let target = world.repository("target", &[("a.txt", "one\n")]);
+        for case in ["made", "second"] {
+            let changes = [("task_id", case), ("mutation_mode", "candidate-default"), ("forbidden_actions", ACTIONS)];
+            let _ = world.case(case, &changes);
+        }
+        let admission = world.write("target.yaml", admission_of(&target));
+        let mut call = |stage: u8, words: &[&str]| Self::call(&scene, stage, words);
+        let words = ["--engine", "case"];
+        let mut climber = Climber { world, home: world.home(), words: &words, call: &mut call, target_words: &[] };
+        climber.make_key();
+        climber.sign(&world.here().join("records/qwen-local.json"));
+        climber.admit_source("case");
+        climber.sign(&admission);
+        for stage in 1..=3 {
+            let _ = climber.run(stage, &target, 0);
+        }
+        let _ = climber.approve(4, &target);
+        let _ = climber.run(4, &target, 0);
+        Self { scene, target, bundles: Default::default() }
+    }
+
+    /// Changes the target at stage 5 and accepts that; gives the run and its branch.
+    fn change_target(&self, case: &str) -> (String, String) {
+        let case = format!("./{case}");
+        let about = |command: &'static str| {
+            [command, case.as_str(), "--engine", "case", "--stage", "5", "--target", "target.yaml"]
+        };
+        let request = self.say(5, &about("request"));
+        let name = request["request"].as_str().unwrap();
+        let packet = self.say(5, &["packet", name]);
+        let sentence = packet["approval_command_text"].as_str().unwrap();
+        let _ = self.say(5, &["approve", name, "--sentence", sentence]);
+        let report = self.say(5, &about("run"));
+        let run = report["run_id"].as_str().unwrap().to_owned();
+        let _ = self.say(5, &["outcome", &run, "accept", "--reason", "read and tried"]);
+        (run, report["result_branch"].as_str().unwrap().to_owned())
+    }
+
+    /// Two passes, the comparison and its acceptance, the refresh.
+    fn prove(mut self) -> Self {
+        let (_, branch) = self.change_target("made");
+        let (run, _) = self.change_target("second");
+        git(&self.target, ["merge", "-q", "--no-edit", &branch]);
+        let _ = self.say(5, &["matrix"]);
+        let _ = self.say(5, &["compare", "--candidate", "case"]);
+        let bundles = self.scene.world.bundles();
+        let comparison = find_bundle(&bundles, "stage6-candidate-default");
+        let name = comparison.file_name().unwrap().to_str().unwrap().to_owned();
+        let _ = self.say(5, &["outcome", &name, "accept", "--reason", "the candidate holds"]);
+        let _ = self.say(5, &["refresh"]);
+        self.bundles = [bundles.join(run), comparison, find_bundle(&bundles, "stage6-real-governed-refresh")];
+        self
+    }
+
+    fn health(&self, check: &[&str], code: i32) -> Value {
+        let only = check.iter().flat_map(|name| ["--only", name]);
+        let words: Vec<&str> = ["health", "--json"].into_iter().chain(only).collect();
+        Self::call(&self.scene, 5, &words).expect(code).json()
+    }
+}
+
+fn find_bundle(bundles: &Path, name: &str) -> PathBuf {
+    let folders = fs::read_dir(bundles).unwrap().map(|entry| entry.unwrap().path());
+    folders.into_iter().find(|path| path.to_str().unwrap().contains(name)).unwrap()
+}
+
+fn admission_of(target: &Path) -> String {
+    format!(
+        "admission_status: admitted\ntarget_repository_path: {}\nrepository_owner: Ada\nownership_evidence: notes/1\n\
+         risk_classification: low_risk_noncritical\nnoncritical_rationale: a toy\nallowed_paths: [a.txt]\nforbidden_paths: []\n\
+         forbidden_actions: {ACTIONS}\napproval_source: Ada\napproval_timestamp: 2026-11-01\n\
+         operator_outcome_required: true\nreview_trigger: never\n",
+        target.display()
+    )
+}
+
+#[test]
+fn proofs_of_case_hold_until_one_is_broken() {
+    if !has_keygen("case::proven::proofs_of_case_hold_until_one_is_broken") {
+        return;
+    }
+    let proven = Proven::climb().prove();
+    let names = CHECKS.map(|(check, _)| check);
+    let control = proven.health(&names, 0);
+    assert_eq!(control["status"], "pass", "the control: {control:#}");
+    each_row(
+        CHECKS.iter().zip(&proven.bundles).map(|(row, bundle)| (row.0, (row, bundle))),
+        |((check, group), bundle)| {
+            assert_eq!(control[group]["checks"][check]["passed"], true, "the control");
+            let file = bundle.join("report.json");
+            let whole = fs::read(&file).unwrap();
+            fs::write(&file, String::from_utf8_lossy(&whole).replacen("\"status\":\"pass\"", "\"status\":\"Pass\"", 1))
+                .unwrap();
+            assert_ne!(fs::read(&file).unwrap(), whole, "the proof is broken");
+            let health = Proven::call(&proven.scene, 5, &["health", "--json", "--only", check]);
+            fs::write(&file, whole).unwrap();
+            let document = health.json();
+            let said = &document[group]["checks"][check];
+            assert_eq!(said["passed"], json!(false), "{document:#}");
+            assert!(health.code == 1 || health.code == 3, "{health:?}");
+            assert!(said["why"].is_string() || said["missing"].is_string(), "{said:#}");
+        },
+    );
+    assert_eq!(proven.health(&names, 0)["status"], "pass", "mended");
+    let validated = Proven::call(&proven.scene, 5, &["validate", "stage", "2", "--engine", "case", "--json"]);
+    let document = validated.expect(0).json();
+    let baseline = document["baseline"]["report"].as_str().unwrap();
+    assert!(Path::new(baseline).is_file(), "the run of fake beside Case's pass: {baseline}");
+    assert!(document["pass_reports"].as_array().unwrap().iter().any(|row| row["engine"] == "case"), "{document:#}");
+}

@@ -1,0 +1,44 @@
+//! Stage 5 counts with a signed, accepted outcome alone.
+
+use super::{rung, standing};
+use crate::targets::Scene;
+
+#[test]
+fn stage_five_waits_for_a_signed_acceptance() {
+    let Some(scene) = Scene::new("stage_five_waits_for_a_signed_acceptance") else { return };
+    let world = &scene.world;
+    let waits = || {
+        let status = world.cto(["status", "--json"]).expect(0).json();
+        assert_eq!(status["runtime_default_activation"], false);
+        let waiting = status["waiting"].as_array().unwrap().clone();
+        let kinds: Vec<String> = waiting.iter().map(|one| one["waits_for"].as_str().unwrap().to_owned()).collect();
+        (status["status"].as_str().unwrap().to_owned(), kinds.join(","))
+    };
+    let said = |status: &str, kinds: &str| (status.to_owned(), kinds.to_owned());
+    assert_eq!(waits(), said("clear", ""));
+    let _ = world.cto(scene.words("request", "5")).expect(0);
+    assert_eq!(waits(), said("waiting", "decision"));
+    scene.approve("5");
+    let words = [scene.words("run", "5"), vec!["--outcome", "accept"]].concat();
+    let run = world.cto(words).expect(0).json()["run_id"].as_str().unwrap().to_owned();
+    let waiting = rung(world, 5);
+    assert_eq!(standing(&waiting), "blocked missing_operator_outcome", "nobody signed the word of a flag");
+    assert_eq!(waiting["reason"], "missing_operator_outcome");
+    let remedy = waiting["remedy"].as_str().unwrap();
+    assert!(remedy.starts_with("cto outcome ") && run.contains(remedy.split(' ').nth(2).unwrap()), "{remedy}");
+    assert_eq!(waits(), said("waiting", "outcome"));
+
+    let _ = world.cto(["outcome", "@", "accept", "--reason", "read"]).expect(0);
+    assert_eq!(standing(&rung(world, 5)), "validated");
+    assert_eq!(standing(&rung(world, 6)), "blocked second_owned_pass", "stage 6 is a comparison of two");
+    assert_eq!(waits(), said("clear", ""));
+
+    world.write_own("trust/allowed_signers", "");
+    assert_eq!(standing(&rung(world, 5)), "blocked missing_operator_outcome", "its key may not sign");
+    let public = std::fs::read_to_string(world.home().join("keys/operator.pub")).unwrap();
+    world.write_own("trust/allowed_signers", format!("ada namespaces=\"cto-*\" {public}"));
+    assert_eq!(standing(&rung(world, 5)), "validated", "control");
+
+    let _ = world.cto(["outcome", "@", "reject", "--reason", "slower"]).expect(0);
+    assert_eq!(standing(&rung(world, 5)), "blocked outcome_rejected");
+}

@@ -1,0 +1,174 @@
+//! `cto refresh` on one home that an engine of one's own climbed to two accepted passes of stage 5.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+
+mod rows;
+mod scene;
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use testkit::program;
+
+use crate::climb::has_keygen;
+use scene::{ENGINE, Scene};
+
+const DOCUMENT: &str = "stage6-real-governed-refresh-comparison";
+
+#[test]
+fn real_passes_are_looked_at_again_and_nothing_is_changed() {
+    if !has_keygen("real_passes_are_looked_at_again_and_nothing_is_changed") {
+        return;
+    }
+    let scene = Scene::new();
+    lacks_everything(&scene);
+    scene.climb();
+    let first = scene.change_target("made", "5");
+    lacks_an_outcome_and_a_merge(&scene, &first);
+    scene.accept(&first);
+    scene.merge(&first);
+    let second = scene.change_target("other", "5");
+    scene.accept(&second);
+    scene.merge(&second);
+    lacks_a_comparison(&scene);
+    scene.compare();
+    passes(&scene, &first, &second);
+    rows::each_damage_is_refused(&scene, &first, &second);
+}
+
+fn lacks_everything(scene: &Scene) {
+    let empty = scene.refresh(&["--engine", ENGINE], 3);
+    assert_eq!(faults(&empty), ["no_comparison", "second_owned_pass"], "{empty:#}");
+}
+
+/// Codes of everything that stands against it, sorted, each once.
+fn faults(document: &Value) -> Vec<&str> {
+    let errors = document["errors"].as_array().unwrap();
+    let mut codes: Vec<&str> = errors.iter().map(|error| error["fault"].as_str().unwrap()).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    codes
+}
+
+fn verdict<'a>(document: &'a Value, subject: &str) -> &'a Value {
+    let subjects = document["subjects"].as_array().unwrap();
+    &subjects.iter().find(|it| it["subject"] == subject).unwrap()["verdict"]
+}
+
+/// One pass that nobody answered, on a branch that nobody merged.
+fn lacks_an_outcome_and_a_merge(scene: &Scene, run: &str) {
+    let document = scene.refresh(&["--engine", ENGINE], 1);
+    let expected = ["failed_fact", "missing_operator_outcome", "no_comparison", "second_owned_pass"];
+    assert_eq!(faults(&document), expected, "{document:#}");
+    assert_eq!(verdict(&document, "target_validation"), "fail", "its test fails at HEAD");
+    assert_eq!(verdict(&document, "operator_acceptance"), "blocked");
+    assert_eq!(document["real_stage5_passes"][0]["run_id"], run);
+    assert_eq!(document["real_stage5_passes"][0]["operator_outcome"], "pending");
+}
+
+fn lacks_a_comparison(scene: &Scene) {
+    let document = scene.refresh(&["--engine", ENGINE], 3);
+    assert_eq!(faults(&document), ["no_comparison"], "{document:#}");
+    let lanes: Vec<&Value> = document["lanes"].as_array().unwrap().iter().map(|lane| &lane["engine"]).collect();
+    assert_eq!(lanes, [ENGINE, "fake", "codex", "pi"]);
+}
+
+fn passes(scene: &Scene, first: &str, second: &str) {
+    let before = scene.untouched();
+    let document = scene.refresh(&[], 0);
+    assert_eq!(scene.untouched(), before, "targets are only read");
+    assert_eq!((&document["ok"], &document["checked"], &document["errors"]), (&json!(true), &json!(12), &json!([])));
+    for subject in document["subjects"].as_array().unwrap() {
+        assert_eq!(subject["verdict"], "pass", "{subject}");
+    }
+    for (key, value) in [
+        ("refresh_type", json!("stage6-real-governed-read-only")),
+        ("engine", json!(ENGINE)),
+        ("repeatability_required", json!(2)),
+        ("repeatability_count", json!(2)),
+        ("repeatability_status", json!("pass")),
+        ("repeatability_passed", json!(true)),
+        ("candidate_default_repeatability_eligible", json!(true)),
+        ("runtime_default_activation", json!(false)),
+        ("core_promotion_status", json!("not-promoted")),
+        ("source_admission_freshness", json!("current")),
+        ("target_read_only_status", json!("unchanged")),
+        ("target_repository_mutation", json!(false)),
+    ] {
+        assert_eq!(document[key], value, "{key}");
+    }
+    repeats_the_passes(scene, &document, first, second);
+    is_sealed(scene, &document);
+    speaks_plainly(scene);
+}
+
+/// What the document says of each pass is what its proof and its signed outcome say.
+fn repeats_the_passes(scene: &Scene, document: &Value, first: &str, second: &str) {
+    let passes = document["real_stage5_passes"].as_array().unwrap();
+    assert_eq!(passes.iter().map(|pass| &pass["run_id"]).collect::<Vec<_>>(), [second, first], "newest first");
+    for pass in passes {
+        let file = |key: &str| -> Value {
+            serde_json::from_slice(&fs::read(scene.home().join(pass[key].as_str().unwrap())).unwrap()).unwrap()
+        };
+        let (report, proof) = (file("report"), file("proof"));
+        assert_eq!(pass["case_id"], report["case_id"]);
+        for key in ["target_commit", "changed_files", "approval_source", "approval_digest", "approval"] {
+            assert_eq!(pass[key], proof[key], "{key}");
+        }
+        assert_eq!(pass["operator_outcome"], "accepted");
+        assert!(pass["operator_outcome_sha256"].is_string());
+    }
+    assert_eq!(document["real_stage5_pass_report"], passes[0]["report"]);
+    assert_eq!(document["repeat_stage5_proof"], passes[1]["proof"]);
+    let prior = document["prior_comparison_path"].as_str().unwrap();
+    let prior: Value = serde_json::from_slice(&fs::read(scene.home().join(prior)).unwrap()).unwrap();
+    let lanes = document["lanes"].as_array().unwrap();
+    for (lane, carried) in lanes.iter().zip(prior["lanes"].as_array().unwrap()) {
+        assert_eq!((&lane["engine"], &lane["rationale"]), (&carried["engine"], &carried["rationale"]));
+    }
+    let blocked = lanes.iter().filter(|lane| lane["status"] == "blocked").map(|lane| &lane["engine"]);
+    assert_eq!(blocked.collect::<Vec<_>>(), ["codex", "pi"], "lanes without evidence");
+}
+
+/// A bundle of its own kind that both verifiers accept, in a folder that is named after the time alone.
+fn is_sealed(scene: &Scene, document: &Value) {
+    let run = document["run_id"].as_str().unwrap();
+    let (time, name) = run.split_once('-').unwrap();
+    assert_eq!((time.len(), name), (16, "stage6-real-governed-refresh"));
+    let bundle = scene.home().join("harness-runs").join(run);
+    let _ = scene.cto(&["verify", run]).expect(0);
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats/verify.py");
+    let key = scene.home().join("keys/harness.pub");
+    let read = program("python3", Path::new("/")).args([&page, &bundle, Path::new("--key"), &key]).output().unwrap();
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stdout));
+    let report = scene.cto(&["show", run, "--json"]).expect(0).json();
+    for (key, value) in [
+        ("kind", json!("refresh")),
+        ("stage", json!(6)),
+        ("purpose", json!("validation")),
+        ("backend", json!(ENGINE)),
+        ("status", json!("pass")),
+    ] {
+        assert_eq!(report[key], value, "{key}");
+    }
+    assert_eq!(report["engine"]["process_started"], false);
+    assert_eq!(report["bundles"], document["bundles"]);
+    assert_eq!(report["bundles"].as_array().unwrap().len(), 3, "two passes and the comparison");
+    let written: Value = serde_json::from_slice(&fs::read(bundle.join(format!("{DOCUMENT}.json"))).unwrap()).unwrap();
+    let schema = scene.cto(&["schema", DOCUMENT]).expect(0).json();
+    assert!(jsonschema::is_valid(&schema, &written), "{written:#}");
+    assert!(!jsonschema::is_valid(&schema, &json!({"status": "pass"})), "the control");
+    assert_eq!(document["document"], json!(bundle.join(format!("{DOCUMENT}.json"))));
+}
+
+/// On a pipe one fact a line, the verdict first; on a terminal the verdict first as well.
+fn speaks_plainly(scene: &Scene) {
+    let piped = scene.cto(&["refresh"]).expect(0).text();
+    assert!(piped.starts_with("pass 20"), "{piped}");
+    for line in ["subject target_validation pass ", "lane codex blocked ", "document /"] {
+        assert!(piped.lines().any(|it| it.starts_with(line)), "{line}: {piped}");
+    }
+    let shown = scene.world.on_terminal(["refresh"]).screen().join("\n");
+    assert!(shown.trim_start().starts_with("pass"), "{shown}");
+}

@@ -1,0 +1,178 @@
+//! Damage to a copy of the home, to the records or to the target, each refused by its name; the undamaged home beside it passes.
+//!
+//! No honest home has a pass that activates, promotes, does something forbidden or lacks its approval: those are signed here with the home's own
+//! key, and refused because the ledger knows another attestation. Rows of the judgement's unit test show each fault by itself.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use evidence::HarnessKey;
+use serde_json::{Value, json};
+use testkit::{Forger, each_row, git, run_git};
+
+use super::scene::{ENGINE, Scene};
+use super::{faults, verdict};
+
+const PROOF: &str = "stage5-owned-repo-proof.json";
+
+pub(super) fn each_damage_is_refused(scene: &Scene, first: &str, second: &str) {
+    too_few_are_blocked(scene, second);
+    facts_that_do_not_hold(scene, first);
+    bundles_that_do_not_verify(scene, first);
+    a_rejected_pass(scene, first, second);
+    a_source_that_is_no_longer_admitted(scene);
+    a_target_that_changes_meanwhile(scene);
+    a_head_that_breaks_a_test(scene);
+    wrong_words(scene, first);
+    let again = scene.refresh(&[], 0);
+    assert_eq!(again["errors"], json!([]), "the control: nothing of this is left");
+}
+
+fn too_few_are_blocked(scene: &Scene, run: &str) {
+    let document = scene.refresh(&[run], 3);
+    assert_eq!(faults(&document), ["second_owned_pass"], "{document:#}");
+    assert_eq!((&document["repeatability_count"], &document["repeatability_status"]), (&json!(1), &json!("blocked")));
+    assert_eq!(document["candidate_default_repeatability_eligible"], false);
+    assert_eq!(document["repeat_stage5_proof"], Value::Null);
+    let _ = scene.cto(&["verify", document["run_id"].as_str().unwrap()]).expect(0);
+}
+
+/// A run of stage 4 is no pass of stage 5, whatever it passed.
+fn facts_that_do_not_hold(scene: &Scene, first: &str) {
+    let runs = scene.cto(&["runs", "--engine", ENGINE, "--json"]).expect(0).text();
+    let mut runs = runs.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let other = runs.find(|run| run["stage"] == 4 && run["status"] == "pass").unwrap();
+    let document = scene.refresh(&[first, other["run_id"].as_str().unwrap()], 1);
+    let found = faults(&document);
+    assert!(found.contains(&"failed_fact") && found.contains(&"missing_artifact"), "{document:#}");
+    assert_eq!(verdict(&document, "report_shape"), "fail");
+    let _ = scene.cto(&["verify", document["run_id"].as_str().unwrap()]).expect(0);
+}
+
+type Damage = fn(&Forger<'_>);
+
+const DAMAGES: &[(&str, Damage)] = &[
+    ("the proof is gone", |forger| fs::remove_file(forger.bundle.join(PROOF)).unwrap()),
+    ("the bundle is gone", |forger| fs::remove_dir_all(&forger.bundle).unwrap()),
+    ("a default is activated", |forger| {
+        forger.report(|report| report["runtime_default_activation"] = json!(true));
+        forger.sign(|_| {});
+    }),
+    ("something is promoted", |forger| {
+        forger.report(|report| report["core_promotion_status"] = json!("promoted"));
+        forger.sign(|_| {});
+    }),
+    ("a forbidden action", |forger| {
+        forger.json(PROOF, |proof| proof["no_forbidden_actions"] = json!(false));
+        forger.sign(|_| {});
+    }),
+    ("no approval", |forger| {
+        forger.json(PROOF, |proof| proof["approval"]["approval_digests"] = json!([]));
+        forger.sign(|_| {});
+    }),
+    ("a key like a secret's", |forger| {
+        forger.json(PROOF, |proof| proof["api_key"] = json!("x"));
+        forger.sign(|_| {});
+    }),
+];
+
+/// The home is copied once: each row puts its bundle back from the undamaged one.
+fn bundles_that_do_not_verify(scene: &Scene, run: &str) {
+    let home = scene.copy_home("copied-home");
+    let key = HarnessKey::open(&home.join("keys/harness.pem")).unwrap();
+    let place = |home: &Path| -> PathBuf { home.join("harness-runs").join(run) };
+    let _ = scene.refresh_in(&home, &[], 0);
+    each_row(DAMAGES.iter().map(|row| (row.0, row)), |(_, damage)| {
+        damage(&Forger::new(&place(&home), &key));
+        let document = scene.refresh_in(&home, &[], 1);
+        assert!(faults(&document).contains(&"missing_artifact"), "{document:#}");
+        assert_eq!(verdict(&document, "artifact_completeness"), "fail");
+        let _ = fs::remove_dir_all(place(&home));
+        testkit::copy_bundle(&place(&scene.home()), &place(&home));
+    });
+    fs::remove_dir_all(&home).unwrap();
+}
+
+fn a_rejected_pass(scene: &Scene, first: &str, second: &str) {
+    let home = scene.copy_home("rejected-home");
+    let at = home.to_str().unwrap();
+    let _ = scene.cto(&["outcome", first, "reject", "--reason", "slower", "--home", at]).expect(0);
+    let document = scene.refresh_in(&home, &[first, second], 1);
+    assert!(faults(&document).contains(&"outcome_rejected"), "{document:#}");
+    assert_eq!(verdict(&document, "operator_acceptance"), "fail");
+    fs::remove_dir_all(&home).unwrap();
+}
+
+fn a_source_that_is_no_longer_admitted(scene: &Scene) {
+    let file = scene.world.here().join(format!("admissions/source/{ENGINE}.yaml"));
+    let signature = file.with_extension("yaml.sig");
+    let (good, signed) = (fs::read_to_string(&file).unwrap(), fs::read(&signature).unwrap());
+    let sign = || {
+        let _ = fs::remove_file(&signature);
+        let _ = scene.cto(&["record", "sign", file.to_str().unwrap()]).expect(0);
+    };
+    let expired = format!("{good}expires_at: 2026-01-01T00:00:00.000000Z\n");
+    let withdrawn = good.replace("status: admitted", "status: withdrawn");
+    let rows: [(&str, &str, bool); 3] =
+        [("expired", &expired, true), ("withdrawn", &withdrawn, true), ("not signed", &good, false)];
+    each_row(rows.map(|row| (row.0, row)), |(_, text, is_signed)| {
+        fs::write(&file, text).unwrap();
+        if is_signed {
+            sign();
+        } else {
+            fs::remove_file(&signature).unwrap();
+        }
+        let document = scene.refresh(&[], 1);
+        assert_eq!(faults(&document), ["stale_source_admission"], "{document:#}");
+        assert_eq!(document["source_admission_freshness"], "stale");
+    });
+    fs::write(&file, good).unwrap();
+    fs::write(&signature, signed).unwrap();
+}
+
+/// Somebody makes branches all the while.
+fn a_target_that_changes_meanwhile(scene: &Scene) {
+    let is_over = AtomicBool::new(false);
+    let document = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut number = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                number += 1;
+                let _ = run_git(&scene.target, ["branch", &format!("noise-{number}")]);
+            }
+        });
+        let document = scene.cto(&["refresh", "--json"]);
+        is_over.store(true, Ordering::Relaxed);
+        document.expect(1).json()
+    });
+    assert_eq!(faults(&document), ["target_mutated"], "{document:#}");
+    assert_eq!(document["target_read_only_status"], "changed");
+    assert_eq!(document["target_repository_mutation"], true);
+    let noise = git(&scene.target, ["for-each-ref", "--format=%(refname:short)", "refs/heads/noise-*"]);
+    for branch in noise.lines() {
+        git(&scene.target, ["branch", "-q", "-D", branch]);
+    }
+}
+
+fn a_head_that_breaks_a_test(scene: &Scene) {
+    fs::write(scene.target.join("a.txt"), "one\n").unwrap();
+    git(&scene.target, ["commit", "-q", "-am", "break it"]);
+    let document = scene.refresh(&[], 1);
+    assert_eq!(faults(&document), ["failed_fact"], "{document:#}");
+    assert_eq!(verdict(&document, "target_validation"), "fail");
+    assert_eq!(document["target_validation"]["result"], "fail");
+    git(&scene.target, ["reset", "-q", "--hard", "HEAD^"]);
+}
+
+fn wrong_words(scene: &Scene, first: &str) {
+    for (words, code) in
+        [(&["refresh", "no-such-run"][..], 2), (&["refresh", first, first], 2), (&["refresh", "--engine", "nobody"], 2)]
+    {
+        let _ = scene.cto(words).expect(code);
+    }
+    let _ = scene.cto(&["halt", "--reason", "a test"]).expect(0);
+    let refused = scene.cto(&["refresh"]).expect(3);
+    assert!(refused.stderr.contains("cto resume"), "{}", refused.stderr);
+    let _ = scene.cto(&["resume"]).expect(0);
+}

@@ -1,0 +1,111 @@
+//! Targets in which somebody is at work while a run goes on: the run fails with its reason, and the target is theirs.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use testkit::git;
+
+use super::{Scene, reasons};
+use crate::world;
+
+/// An engine that does its work and then takes a while.
+pub(super) const SLOW: &str = "{steps: [{write: {path: a.txt, text: \"two\\n\"}}, {sleep: {seconds: 3}}]}";
+
+/// Runs with a step of the engine that takes a while, in which something is done to the target. Gives the reasons, and whether
+/// the run made a branch.
+fn during(test: &str, act: impl FnOnce(&Scene, &str) + Send) -> Option<(String, bool)> {
+    let scene = Scene::with(test, world(), |target| target.to_owned(), &[("fake", SLOW)])?;
+    Some(during_run(&scene, act))
+}
+
+/// The same in a scene that is there.
+pub(super) fn during_run(scene: &Scene, act: impl FnOnce(&Scene, &str) + Send) -> (String, bool) {
+    let request = scene.approve("5");
+    let digest = request["request_digest"].as_str().unwrap().to_owned();
+    let report = thread::scope(|scope| {
+        scope.spawn(|| {
+            let started = Instant::now();
+            while !is_engine_started(scene) {
+                assert!(started.elapsed() < Duration::from_secs(60), "the engine does not start");
+                thread::sleep(Duration::from_millis(50));
+            }
+            act(scene, &digest);
+        });
+        let ran = scene.world.cto(scene.words("run", "5"));
+        ran.json()
+    });
+    let _ = scene.world.cto(["verify", "@"]).expect(0);
+    let branch = format!("cto/made/{}", &digest[..12]);
+    let made = report["target_commit"].as_str().is_some_and(|commit| scene.git(&["rev-parse", &branch]) == commit);
+    (reasons(&report), made)
+}
+
+fn is_engine_started(scene: &Scene) -> bool {
+    let active = std::fs::read_dir(scene.world.home().join("active")).into_iter().flatten().flatten();
+    let mut events = active.filter_map(|run| std::fs::read_to_string(run.path().join("events.normalized.jsonl")).ok());
+    events.any(|events| events.contains("engine.started"))
+}
+
+#[test]
+fn nobody_at_work() {
+    let Some(found) = during("nobody_at_work", |_, _| {}) else { return };
+    assert_eq!(found, (String::new(), true), "control");
+}
+
+#[test]
+fn a_commit_of_somebody_else_is_never_overwritten() {
+    let Some(found) = during("a_commit_of_somebody_else_is_never_overwritten", |scene, _| {
+        std::fs::write(scene.target.join("theirs.txt"), "theirs\n").unwrap();
+        git(&scene.target, ["add", "theirs.txt"]);
+        git(&scene.target, ["commit", "-q", "-m", "theirs"]);
+    }) else {
+        return;
+    };
+    assert_eq!(found, ("source_repository_mutated,dirty_ending_tree".to_owned(), false));
+}
+
+#[test]
+fn a_branch_that_was_taken_meanwhile_stays() {
+    let Some(found) = during("a_branch_that_was_taken_meanwhile_stays", |scene, digest| {
+        git(&scene.target, ["branch", &format!("cto/made/{}", &digest[..12])]);
+        git(&scene.target, ["pack-refs", "--all"]);
+    }) else {
+        return;
+    };
+    assert_eq!(found, ("dirty_ending_tree".to_owned(), false));
+}
+
+#[test]
+fn a_lock_that_somebody_holds_is_theirs() {
+    let Some(found) = during("a_lock_that_somebody_holds_is_theirs", |scene, digest| {
+        let folder = scene.target.join(".git/refs/heads/cto/made");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(format!("{}.lock", &digest[..12])), "").unwrap();
+    }) else {
+        return;
+    };
+    assert_eq!(found, ("artifact_write_failure".to_owned(), false));
+}
+
+#[test]
+fn an_approval_that_the_target_knows_as_used_lands_nothing() {
+    let Some(found) = during("an_approval_that_the_target_knows_as_used_lands_nothing", |scene, digest| {
+        git(&scene.target, ["update-ref", &format!("refs/cto/used/{digest}"), "HEAD"]);
+    }) else {
+        return;
+    };
+    assert_eq!(found, ("approval_consumed".to_owned(), false));
+}
+
+#[test]
+fn a_target_that_is_gone_gets_nothing() {
+    let Some(found) = during("a_target_that_is_gone_gets_nothing", |scene, _| {
+        std::fs::rename(&scene.target, scene.target.with_extension("away")).unwrap();
+        std::fs::create_dir(&scene.target).unwrap();
+        git(&scene.target, ["init", "-q"]);
+    }) else {
+        return;
+    };
+    assert!(found.0.starts_with("source_repository_mutated"), "{found:?}");
+    assert!(!found.1);
+}

@@ -1,0 +1,285 @@
+//! Stages that change a repository: the approval that a run used, and the proof of its stage, against decision, report and statement.
+
+use contract::approval::ApprovalInput;
+use contract::proof::{
+    ActionProof, AdmissionProof, ApprovalProof, DisposableRepositoryProof, LandedCommit, OwnedRepositoryProof,
+    PathProof,
+};
+use contract::record::{Found, target_admission_status};
+use contract::report::{ApprovalStatus, OperatorOutcome};
+use contract::statement::Predicate;
+use contract::{Coverage, Decision, Digest, EventKind, Report, Stage, Status};
+use gate::approval::{CountedApprovals, counted_approvals};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::checks::Checks;
+use crate::names;
+
+/// Everything that tells of a run's approval and of the repository that it changed.
+pub(super) struct GovernedRun<'a> {
+    pub(super) report: &'a Report,
+    pub(super) decision: &'a Decision,
+    pub(super) signed: Option<&'a Predicate>,
+    pub(super) events: &'a [EventKind],
+    pub(super) disposable: Option<&'a DisposableRepositoryProof>,
+    pub(super) owned: Option<&'a OwnedRepositoryProof>,
+}
+
+pub(super) fn check(run: &GovernedRun<'_>, checks: &mut Checks) {
+    let counted = counted_approvals(&run.decision.inputs);
+    check_signed(run, counted.as_ref(), checks);
+    if run.report.engine.process_started {
+        check_used(run, counted.as_ref(), checks);
+    }
+    check_presence(run, checks);
+    if let Some(proof) = run.disposable {
+        check_disposable(run, proof, counted.as_ref(), checks);
+    }
+    if let Some(proof) = run.owned {
+        check_owned(run, proof, counted.as_ref(), checks);
+    }
+}
+
+/// A request or approval that is signed for is the decision's.
+fn check_signed(run: &GovernedRun<'_>, counted: Option<&CountedApprovals<'_>>, checks: &mut Checks) {
+    let Some(signed) = run.signed else { return };
+    let asked = match &run.decision.inputs.approval {
+        Some(ApprovalInput::Found(facts)) => facts.request.as_ref().map(|request| request.request_digest),
+        Some(ApprovalInput::Deferred) | None => None,
+    };
+    let approved = counted.and_then(CountedApprovals::approval_digest);
+    let used = run.report.engine.process_started && counted.is_some();
+    for (check, signed, known) in
+        [("signed_request", signed.request_digest, asked), ("signed_approval", signed.approval_digest, approved)]
+    {
+        let holds = if used { signed == known } else { signed.is_none() || signed == known };
+        checks.check(holds, names::ATTESTATION, check, tell(known), tell(signed));
+    }
+}
+
+fn tell(digest: Option<Digest>) -> String {
+    digest.map_or_else(|| "none".to_owned(), |digest| digest.to_string())
+}
+
+/// An engine started, so that the approval was used: report and events say so, and what it does not prove is told.
+fn check_used(run: &GovernedRun<'_>, counted: Option<&CountedApprovals<'_>>, checks: &mut Checks) {
+    let (file, report) = (names::REPORT, run.report);
+    for coverage in [Coverage::SoloOperator, Coverage::BreakGlass] {
+        let said = counted.is_some_and(|counted| counted.coverage.contains(&coverage));
+        let listed = report.coverage.contains(&coverage);
+        checks.check(said == listed, file, "coverage", format_args!("{}: {said}", coverage.code()), listed);
+    }
+    let expected = if counted.is_some() { ApprovalStatus::Granted } else { ApprovalStatus::NotRequired };
+    same(file, "approval_status", expected, report.approval_status, checks);
+    let Some(counted) = counted else { return };
+    let glass = counted.coverage.contains(&Coverage::BreakGlass).then_some(EventKind::ApprovalBreakGlass);
+    for kind in [EventKind::ApprovalRequested, EventKind::ApprovalGranted].into_iter().chain(glass) {
+        let seen = run.events.contains(&kind);
+        checks.check(seen, names::EVENTS, "approval_event", format_args!("an event {kind}"), "none");
+    }
+}
+
+fn same(file: &str, check: &str, expected: impl Serialize, found: impl Serialize, checks: &mut Checks) {
+    let (expected, found) = (json!(expected), json!(found));
+    checks.check(expected == found, file, check, &expected, &found);
+}
+
+/// A pass of a stage that changes a repository has the proof of that stage.
+fn check_presence(run: &GovernedRun<'_>, checks: &mut Checks) {
+    let passed = run.report.status == Status::Pass && run.report.kind.is_none();
+    let (file, is_there) = match run.report.stage {
+        Stage::DISPOSABLE_REPOSITORY => (names::STAGE_4, run.disposable.is_some()),
+        stage if stage > Stage::DISPOSABLE_REPOSITORY => (names::owned_proof(stage), run.owned.is_some()),
+        _ => return,
+    };
+    checks.check(is_there || !passed, file, "present", "the proof of the stage in a pass", "missing");
+}
+
+/// Compares the fields of a proof, each with the name that it has there.
+struct ProofChecks<'c> {
+    file: &'static str,
+    checks: &'c mut Checks,
+}
+
+impl ProofChecks<'_> {
+    fn same(&mut self, field: &str, expected: impl Serialize, found: impl Serialize) {
+        let (expected, found) = (json!(expected), json!(found));
+        let holds = expected == found;
+        self.checks.check(holds, self.file, "stage_proof", format_args!("{field} {expected}"), &found);
+    }
+
+    /// Holds in every pass, and says nothing of other runs.
+    fn holds_in_pass(&mut self, report: &Report, field: &str, found: bool) {
+        let holds = found || report.status != Status::Pass;
+        self.checks.check(holds, self.file, "stage_proof", format_args!("{field} true in a pass"), found);
+    }
+}
+
+fn check_disposable(
+    run: &GovernedRun<'_>,
+    proof: &DisposableRepositoryProof,
+    counted: Option<&CountedApprovals<'_>>,
+    checks: &mut Checks,
+) {
+    let report = run.report;
+    let mut fields = ProofChecks { file: names::STAGE_4, checks };
+    let said = [
+        ("run_id", json!(proof.run_id)),
+        ("task_id", json!(proof.task_id)),
+        ("stage", json!(proof.stage)),
+        ("engine", json!(proof.engine)),
+        ("mutation_mode", json!(proof.mutation_mode)),
+        ("allowed_mutation_scope", json!(proof.allowed_mutation_scope)),
+        ("branch_policy", json!(proof.branch_policy)),
+        ("case_process_started", json!(proof.case_process_started)),
+        ("verification", json!(proof.verification)),
+        ("runtime_default_activation", json!(proof.runtime_default_activation)),
+    ];
+    check_common(report, said, &mut fields);
+    fields.same("disposable_repository_dir", &report.disposable_repository_dir, Some(&proof.disposable_repository_dir));
+    check_approval(run, &proof.approval, counted, &mut fields);
+    check_paths(report, &proof.paths, &mut fields);
+    check_actions(report, &proof.actions, &mut fields);
+    fields.holds_in_pass(report, "repository_start_clean", proof.repository_start_clean);
+    fields.holds_in_pass(report, "repository_ending_clean", proof.repository_ending_clean);
+    fields.holds_in_pass(report, "passed", proof.passed);
+    check_landed(report, proof.landed.as_ref(), &proof.repository_head_before, &mut fields);
+}
+
+fn check_owned(
+    run: &GovernedRun<'_>,
+    proof: &OwnedRepositoryProof,
+    counted: Option<&CountedApprovals<'_>>,
+    checks: &mut Checks,
+) {
+    let report = run.report;
+    let mut fields = ProofChecks { file: names::owned_proof(report.stage), checks };
+    let said = [
+        ("run_id", json!(proof.run_id)),
+        ("task_id", json!(proof.task_id)),
+        ("stage", json!(proof.stage)),
+        ("engine", json!(proof.engine)),
+        ("mutation_mode", json!(proof.mutation_mode)),
+        ("allowed_mutation_scope", json!(proof.allowed_mutation_scope)),
+        ("branch_policy", json!(proof.branch_policy)),
+        ("case_process_started", json!(proof.case_process_started)),
+        ("verification", json!(proof.verification)),
+        ("runtime_default_activation", json!(proof.runtime_default_activation)),
+    ];
+    check_common(report, said, &mut fields);
+    check_admission(run.decision, proof, &mut fields);
+    check_approval(run, &proof.approval, counted, &mut fields);
+    let first = counted.and_then(|counted| counted.approvals.first());
+    fields.same("approval_digest", first.map(|first| first.sha256), Some(proof.approval_digest));
+    fields.same("approval_source", first.map(|first| &first.document.approval_source), Some(&proof.approval_source));
+    check_paths(report, &proof.paths, &mut fields);
+    check_actions(report, &proof.actions, &mut fields);
+    fields.same("target_repository_head_before", &report.baseline_commit, Some(&proof.target_repository_head_before));
+    fields.same("operator_outcome", OperatorOutcome::Pending, proof.operator_outcome);
+    fields.same("operator_outcome_required", true, proof.operator_outcome_required);
+    fields.same("target_commit", proof.landed.as_ref().map(|landed| &landed.commit), proof.target_commit.as_ref());
+    fields.holds_in_pass(report, "target_repository_start_clean", proof.target_repository_start_clean);
+    fields.holds_in_pass(report, "target_repository_ending_clean", proof.target_repository_ending_clean);
+    fields.holds_in_pass(report, "passed", proof.passed);
+    check_landed(report, proof.landed.as_ref(), &proof.target_repository_head_before, &mut fields);
+}
+
+/// Fields that both proofs have, in the order in which the caller lists them.
+fn check_common(report: &Report, said: [(&str, Value); 10], fields: &mut ProofChecks<'_>) {
+    let known = [
+        json!(report.run_id),
+        json!(report.task_id),
+        json!(report.stage),
+        json!(report.backend),
+        json!(report.stage.mutation_mode()),
+        json!(report.allowed_mutation_scope),
+        json!(report.branch_policy),
+        json!(report.engine.process_started),
+        json!(report.verification.result),
+        json!(false),
+    ];
+    for ((field, found), expected) in said.into_iter().zip(known) {
+        fields.same(field, expected, found);
+    }
+}
+
+fn check_approval(
+    run: &GovernedRun<'_>,
+    proof: &ApprovalProof,
+    counted: Option<&CountedApprovals<'_>>,
+    fields: &mut ProofChecks<'_>,
+) {
+    let Some(ApprovalInput::Found(facts)) = &run.decision.inputs.approval else {
+        fields.same("approval", Value::Null, proof);
+        return;
+    };
+    let Some(request) = &facts.request else {
+        fields.same("approval", Value::Null, proof);
+        return;
+    };
+    fields.same("approval.request_digest", request.request_digest, proof.request_digest);
+    fields.same("approval.packet_digest", request.packet_digest, proof.packet_digest);
+    fields.same("approval.policy_digest", request.policy_digest, proof.policy_digest);
+    let approvals = counted.map_or(&[][..], |counted| &counted.approvals);
+    let digests: Vec<Digest> = approvals.iter().map(|approval| approval.sha256).collect();
+    fields.same("approval.approval_digests", digests, &proof.approval_digests);
+    let keys: Vec<&str> = approvals.iter().map(|approval| approval.signature.key_fingerprint.as_str()).collect();
+    fields.same("approval.approved_by", keys, &proof.approved_by);
+    fields.same("approval.approval_consumed", run.report.engine.process_started, proof.approval_consumed);
+}
+
+fn check_admission(decision: &Decision, proof: &OwnedRepositoryProof, fields: &mut ProofChecks<'_>) {
+    let facts = decision.inputs.settings.target_admission.as_ref();
+    let Some((facts, Found::Record { sha256, record, signed_by })) = facts.map(|facts| (facts, &facts.admission))
+    else {
+        fields.same("admission", Value::Null, &proof.admission);
+        return;
+    };
+    fields.same("target_repository_path", &facts.path, &proof.target_repository_path);
+    let status = target_admission_status(&facts.admission, &facts.path);
+    fields.same("target_repository_admission_status", status, proof.target_repository_admission_status);
+    let known = AdmissionProof {
+        sha256: *sha256,
+        signed_by: signed_by.clone(),
+        repository_owner: record.repository_owner.clone(),
+        ownership_evidence: record.ownership_evidence.clone(),
+        risk_classification: record.risk_classification.clone(),
+        approval_source: record.approval_source.clone(),
+        approval_timestamp: record.approval_timestamp.clone(),
+        review_trigger: record.review_trigger.clone(),
+        allowed_paths: record.allowed_paths.clone(),
+        forbidden_paths: record.forbidden_paths.clone(),
+    };
+    fields.same("admission", known, &proof.admission);
+}
+
+fn check_paths(report: &Report, proof: &PathProof, fields: &mut ProofChecks<'_>) {
+    fields.same("allowed_paths_passed", report.allowed_writes_passed, proof.allowed_paths_passed);
+    fields.same("forbidden_paths_passed", report.forbidden_paths_passed, proof.forbidden_paths_passed);
+    fields.same("changed_files", &report.changed_files, &proof.changed_files);
+}
+
+/// A report tells what recorders saw, and never what they did not see.
+fn check_actions(report: &Report, proof: &ActionProof, fields: &mut ProofChecks<'_>) {
+    let attempted = !report.forbidden_actions_attempted.is_empty();
+    fields.same("no_forbidden_actions", false, attempted && proof.no_forbidden_actions);
+    fields.holds_in_pass(report, "no_publication", !proof.public_publication_attempted);
+    fields.holds_in_pass(
+        report,
+        "no_push_merge_deploy_close_pr_open",
+        !proof.push_merge_deploy_close_pr_open_attempted,
+    );
+}
+
+/// A pass that changed something is one commit on the recorded HEAD, with the tree that was verified.
+fn check_landed(report: &Report, landed: Option<&LandedCommit>, head: &str, fields: &mut ProofChecks<'_>) {
+    let changed = !report.changed_files.is_empty();
+    fields.holds_in_pass(report, "landed", landed.is_some() || !changed);
+    let Some(landed) = landed else { return };
+    fields.same("landed.parent", head, &landed.parent);
+    fields.same("landed.tree", &report.result_tree, Some(&landed.tree));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! One approval: whether it counts, and if not, for which of its faults.
+
+use contract::approval::{Approval, RecordedDocument};
+use contract::signer::SignerStanding;
+use contract::text::shown;
+use contract::{Reason, Stamp};
+
+use super::{CLOCK_WAS_WRONG, Weighing};
+
+/// One thing for which an approval does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Flaw {
+    /// Fields that are not those of the request.
+    OtherFields(Vec<&'static str>),
+    /// The key might not sign when the approval was recorded.
+    Key(SignerStanding),
+    /// Its signer asked for the run.
+    OwnRequest,
+    NoHardware,
+    GlassForbidden,
+    GlassUnexplained,
+    Expired(Stamp),
+    NotYetValid(Stamp),
+}
+
+impl Flaw {
+    /// The reason of its own that it has; a key that does not count leaves an approval missing.
+    pub(super) fn reason(&self) -> Option<Reason> {
+        match self {
+            Self::OtherFields(_) => Some(Reason::ApprovalMismatch),
+            Self::Expired(_) => Some(Reason::ApprovalExpired),
+            Self::NotYetValid(_) => Some(Reason::ApprovalNotYetValid),
+            Self::Key(_) | Self::OwnRequest | Self::NoHardware | Self::GlassForbidden | Self::GlassUnexplained => None,
+        }
+    }
+
+    /// True if only the ledger's time says so, and the clock does not.
+    fn is_by_ledger(&self, weighing: &Weighing<'_>) -> bool {
+        match self {
+            Self::Expired(at) => weighing.clock < *at,
+            Self::NotYetValid(at) => weighing.now >= *at,
+            _ => false,
+        }
+    }
+
+    pub(super) fn remedy(&self, weighing: &Weighing<'_>) -> String {
+        match self {
+            _ if self.is_by_ledger(weighing) => CLOCK_WAS_WRONG.to_owned(),
+            Self::NotYetValid(at) => format!("wait until {at}, then run again"),
+            _ => format!("cto approve {}", weighing.name()),
+        }
+    }
+
+    pub(super) fn tell(&self, weighing: &Weighing<'_>, approval: &RecordedDocument<Approval>) -> String {
+        let (name, key) = (weighing.name(), shown(&approval.signature.key_fingerprint));
+        let approved = format!("the approval of {name} by {key}");
+        let ahead = match self.is_by_ledger(weighing) {
+            true => format!("; {}", weighing.tell_ahead()),
+            false => String::new(),
+        };
+        match self {
+            Self::OtherFields(fields) => format!("{approved} is for something else: {} differs", fields.join(", ")),
+            Self::Expired(at) => format!("{approved} expired at {at}{ahead}"),
+            Self::NotYetValid(at) => format!("{approved} is not valid before {at}{ahead}"),
+            Self::Key(standing) => format!("{key} {}", standing.sentence()),
+            Self::OwnRequest => format!("{key} asked for it; somebody else approves"),
+            Self::NoHardware => format!("{key} shows no touch of a security key, which the policy asks for"),
+            Self::GlassForbidden => format!("{key} broke the glass, which the policy does not allow"),
+            Self::GlassUnexplained => format!("{key} broke the glass without a reason"),
+        }
+    }
+}
+
+/// Every flaw of an approval, the gravest first.
+pub(super) fn judge_document(weighing: &Weighing<'_>, approval: &RecordedDocument<Approval>) -> Vec<Flaw> {
+    let (terms, document, signature) = (&weighing.facts.terms, &approval.document, &approval.signature);
+    let glass = document.break_glass_reason.as_deref();
+    let fields = other_fields(weighing, approval);
+    let own = signature.key_fingerprint == weighing.request.requester_fingerprint;
+    let ends = weighing.ends_at(approval);
+    let flaws = [
+        (!fields.is_empty(), Flaw::OtherFields(fields)),
+        (signature.standing != SignerStanding::Allowed, Flaw::Key(signature.standing)),
+        (terms.require_hardware_key && !signature.is_by_present_user(), Flaw::NoHardware),
+        (glass.is_some() && !terms.break_glass, Flaw::GlassForbidden),
+        (glass.is_some_and(|reason| reason.trim().is_empty()), Flaw::GlassUnexplained),
+        (glass.is_none() && terms.separates_duties() && own, Flaw::OwnRequest),
+        (weighing.now >= ends, Flaw::Expired(ends)),
+        (weighing.clock < document.not_before, Flaw::NotYetValid(document.not_before)),
+    ];
+    flaws.into_iter().filter_map(|(is, flaw)| is.then_some(flaw)).collect()
+}
+
+/// Fields of an approval that are not those of its request.
+fn other_fields(weighing: &Weighing<'_>, approval: &RecordedDocument<Approval>) -> Vec<&'static str> {
+    let (request, document, stage) = (weighing.request, &approval.document, weighing.stage);
+    let rows = [
+        ("request_digest", document.request_digest == request.request_digest),
+        ("ledger_id", document.ledger_id == request.ledger_id),
+        ("key_fingerprint", document.key_fingerprint == approval.signature.key_fingerprint),
+        ("sentence", document.sentence == request.sentence),
+        ("scope", document.scope == stage.allowed_mutation_scope()),
+        ("mutation_mode", document.mutation_mode == stage.mutation_mode()),
+        ("packet_digest", document.packet_digest == request.packet_digest),
+        ("policy_digest", document.policy_digest == request.policy_digest),
+    ];
+    rows.into_iter().filter(|(_, same)| !same).map(|(name, _)| name).collect()
+}

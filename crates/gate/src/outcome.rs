@@ -1,0 +1,66 @@
+//! Judgement of each gate, in the order of the preflight.
+
+use contract::Gate;
+use contract::decision::Refusal;
+
+/// Gates in the order of the preflight, each with what was judged of it.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    steps: Vec<(Gate, Verdict)>,
+}
+
+/// Refusals of a gate, of which a passed one has none; nothing where it was not evaluated.
+pub(crate) type Verdict = Option<Vec<Refusal>>;
+
+impl Outcome {
+    pub(crate) fn push(&mut self, gate: Gate, verdict: Verdict) {
+        self.steps.push((gate, verdict));
+    }
+
+    /// Puts the verdict on a gate in its place, where that was kept for it.
+    pub(crate) fn settle(&mut self, gate: Gate, verdict: Verdict) {
+        if let Some(step) = self.steps.iter_mut().find(|(kept, _)| *kept == gate) {
+            step.1 = verdict;
+        }
+    }
+
+    pub(crate) fn pass_over(&mut self, gate: Gate) {
+        self.push(gate, None);
+    }
+
+    pub(crate) fn record(&mut self, gate: Gate, refusals: Vec<Refusal>) {
+        self.push(gate, Some(refusals));
+    }
+
+    pub(crate) fn has_none_missing(&self) -> bool {
+        self.steps.iter().all(|(_, verdict)| verdict.as_ref().is_none_or(Vec::is_empty))
+    }
+
+    pub(crate) fn has_all_passed(&self) -> bool {
+        self.steps.iter().all(|(_, verdict)| verdict.as_ref().is_some_and(Vec::is_empty))
+    }
+
+    fn gates(&self, is: fn(&Verdict) -> bool) -> Vec<Gate> {
+        self.steps.iter().filter(|(_, verdict)| is(verdict)).map(|(gate, _)| *gate).collect()
+    }
+
+    pub(crate) fn required(&self) -> Vec<Gate> {
+        self.gates(|_| true)
+    }
+
+    pub(crate) fn passed(&self) -> Vec<Gate> {
+        self.gates(|verdict| verdict.as_ref().is_some_and(Vec::is_empty))
+    }
+
+    pub(crate) fn missing(&self) -> Vec<Gate> {
+        self.gates(|verdict| verdict.as_ref().is_some_and(|refusals| !refusals.is_empty()))
+    }
+
+    pub(crate) fn not_evaluated(&self) -> Vec<Gate> {
+        self.gates(Option::is_none)
+    }
+
+    pub(crate) fn into_refusals(self) -> Vec<Refusal> {
+        self.steps.into_iter().filter_map(|(_, verdict)| verdict).flatten().collect()
+    }
+}

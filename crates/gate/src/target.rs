@@ -1,0 +1,148 @@
+//! The gate of the target's admission: which repository a run may change, and where its commit may go.
+
+use contract::approval::TargetAdmissionFacts;
+use contract::decision::{Inputs, LandingFacts, Refusal};
+use contract::record::{Found, TargetAdmission, TargetStatus};
+use contract::{Gate, Reason, Stage, TaskContract, text};
+
+use crate::rules::{refuse, rests_on_signed_records};
+
+/// Stages that change a repository of the operator's.
+pub(crate) fn changes_target(stage: Stage) -> bool {
+    stage.number() >= 5
+}
+
+/// The target's admission, and which of the contract's repositories the stage takes.
+pub(crate) fn judge_admission(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
+    if !changes_target(inputs.stage) {
+        return judge_lower_stage(contract, inputs);
+    }
+    let mut refusals = Vec::new();
+    if contract.source_repository.is_some() {
+        refusals.extend(not_admitted(
+            format!("source_repository is for stages 3 and 4, and stage {} changes an admitted target", inputs.stage),
+            "name the repository as target_repository in the contract instead",
+        ));
+    }
+    match &inputs.settings.target_admission {
+        Some(facts) => refusals.extend(judge_record(facts, inputs.stage)),
+        None => refusals.extend(not_admitted("no target repository is named", "cto admit target DIR")),
+    }
+    refusals
+}
+
+fn not_admitted(text: impl Into<String>, remedy: impl Into<String>) -> Vec<Refusal> {
+    refuse(Gate::TargetAdmission, Reason::TargetNotAdmitted, text, remedy)
+}
+
+/// Below stage 5 a run works on a copy, never on a target.
+fn judge_lower_stage(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
+    if contract.target_repository.is_some() && inputs.stage < Stage::DISPOSABLE_REPOSITORY {
+        return not_admitted(
+            "no admission record for the target repository",
+            "use source_repository (--repo DIR) at stage 3, which changes a copy",
+        );
+    }
+    if contract.target_repository.is_some() {
+        return not_admitted(
+            format!(
+                "target_repository is for stages 5 and 6, and stage {} changes a disposable repository",
+                inputs.stage
+            ),
+            "name the repository as source_repository (--repo DIR), which is copied",
+        );
+    }
+    let facts = inputs.settings.target_admission.as_ref();
+    if facts.is_some_and(is_admitted) {
+        return refuse(
+            Gate::TargetAdmission,
+            Reason::GateMissing,
+            format!("the source repository is an admitted target, which stage {} does not copy", inputs.stage),
+            "name another repository with --repo DIR",
+        );
+    }
+    Vec::new()
+}
+
+fn is_admitted(facts: &TargetAdmissionFacts) -> bool {
+    let admits =
+        |record: &TargetAdmission| record.admission_status == TargetStatus::Admitted && record.is_for(&facts.path);
+    facts.admission.record().is_some_and(admits)
+}
+
+fn judge_record(facts: &TargetAdmissionFacts, stage: Stage) -> Vec<Refusal> {
+    let record = match &facts.admission {
+        Found::Missing => return not_admitted("there is no admission for the target repository", &facts.remedy),
+        Found::Invalid { why } => {
+            let text = format!("the target's admission cannot be used: {}", text::shown(why));
+            return not_admitted(text, &facts.remedy);
+        }
+        Found::Record { record, .. } => record,
+    };
+    let mut refusals = Vec::new();
+    if !record.is_for(&facts.path) {
+        let (named, wanted) = (text::shown(&record.target_repository_path), text::shown(&facts.path));
+        let text = format!("the admission is for another repository: `{named}`, and `{wanted}` would be changed");
+        refusals.extend(not_admitted(text, &facts.remedy));
+    }
+    for defect in record.defects() {
+        let text = format!("the target's admission does not hold: {defect}");
+        refusals.extend(refuse(Gate::TargetAdmission, defect.reason, text, &facts.remedy));
+    }
+    if rests_on_signed_records(stage) && facts.admission.is_unsigned() {
+        let text = format!("the target's admission is not signed, and stage {stage} rests on signed records only");
+        refusals.extend(not_admitted(text, sign_command(facts)));
+    }
+    refusals
+}
+
+fn sign_command(facts: &TargetAdmissionFacts) -> String {
+    format!("cto record sign {}", facts.file.as_deref().map_or_else(|| "FILE".to_owned(), text::shown))
+}
+
+/// A branch that is to be moved is checked out: git would then show the whole change as undone.
+pub(crate) fn judge_checked_out(contract: &TaskContract, landing: &LandingFacts) -> Vec<Refusal> {
+    let Some(place) = &landing.checked_out_at else { return Vec::new() };
+    let (branch, place) = (text::shown(&landing.branch), text::shown(place));
+    let made = format!("cto/{}/<request>", contract.task_id);
+    refuse(
+        Gate::Head,
+        Reason::GateMissing,
+        format!("`branch_policy: current` would move `{branch}`, which is checked out at {place}"),
+        format!("leave branch_policy out of the contract; after the run: git -C {place} merge --ff-only {made}"),
+    )
+}
+
+/// A repository of another user of this machine is not the operator's to change, whatever a record says.
+pub(crate) fn judge_owner(landing: &LandingFacts) -> Vec<Refusal> {
+    let Some(uid) = landing.other_owner else { return Vec::new() };
+    let text = format!("the repository belongs to another user of this machine, with number {uid}");
+    refuse(Gate::Ownership, Reason::UnownedRepository, text, "run as the user whose repository it is")
+}
+
+/// The branch of the result is made new, or not at all.
+pub(crate) fn judge_in_the_way(landing: &LandingFacts) -> Vec<Refusal> {
+    let Some(found) = &landing.in_the_way else { return Vec::new() };
+    let (branch, found) = (text::shown(&landing.branch), text::shown(found));
+    refuse(
+        Gate::CleanStart,
+        Reason::DirtyStartingTree,
+        format!("the commit has no place: {found}"),
+        match branch.as_str() {
+            "" => "leave branch_policy out of the contract, for a branch of its own".to_owned(),
+            branch => format!("git branch -m {branch} {branch}-before     (in the repository)"),
+        },
+    )
+}
+
+/// A commit says who made it.
+pub(crate) fn judge_identity(landing: &LandingFacts) -> Vec<Refusal> {
+    let Some(key) = &landing.identity_missing else { return Vec::new() };
+    let key = text::shown(key);
+    refuse(
+        Gate::Head,
+        Reason::GateMissing,
+        format!("git does not know who commits: {key} is not set"),
+        format!("git config --global {key} \"...\""),
+    )
+}

@@ -1,0 +1,269 @@
+//! Taking a landed change back: its branch is deleted while it still names the run's commit; else a revert is printed, and made
+//! only where that is asked for. The mark of the used approval is never removed.
+
+use std::path::PathBuf;
+
+use contract::approval::RollbackAct;
+use contract::proof::OwnedRepositoryProof;
+use contract::text::shown;
+use contract::{Report, RunId};
+use evidence::verify::VerifiedBundle;
+use evidence::{names, stop};
+use tree::{BranchName, CommitSpec, Forwarding, Listing, Oid, Removal, Source, Store, TreeError};
+use untrusted_fs::own_files;
+
+use crate::after::take::{Begun, is_rolled_back};
+use crate::home::clock::RunClock;
+use crate::home::scratch::Work;
+use crate::run::harness::Harness;
+use crate::run::identity::find_identity;
+use crate::seal::landing::describe_removal;
+
+/// Begins the name of a folder under `work/`.
+pub(crate) const ROLLBACK: &str = "rollback";
+
+/// Failure to take a change back.
+#[derive(Debug, thiserror::Error)]
+pub enum RollBackError {
+    #[error("the run landed no change in a target repository")]
+    NothingLanded,
+    #[error("cannot read the proof of the run: {0}")]
+    Proof(String),
+    #[error("the target repository cannot be used: {0}")]
+    Target(#[source] TreeError),
+    #[error("branch {branch} does not go: {why}")]
+    Stays { branch: String, why: String, revert: String },
+    #[error("the change cannot be reverted on branch {branch}: {why}")]
+    NotReverted { branch: String, why: String, revert: String },
+    #[error("branch {0} is gone already")]
+    Gone(String),
+    #[error("git does not know who you are: {0} is not set")]
+    NoIdentity(&'static str),
+    #[error("cannot work: {0}")]
+    Work(#[source] std::io::Error),
+    #[error(transparent)]
+    Ledger(ledger::ReadLedgerError),
+    #[error(transparent)]
+    Clock(crate::home::clock::ReadClockError),
+}
+
+impl RollBackError {
+    /// The command that helps; `RUN` stands for the run.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::NothingLanded => "choose a run of stage 5 that passed: cto runs --status pass".to_owned(),
+            Self::Proof(_) => "cto verify RUN".to_owned(),
+            Self::Target(_) => "bring the repository back to the path of its admission".to_owned(),
+            Self::Stays { revert, .. } => format!("{revert}     or: cto rollback RUN --revert --reason ..."),
+            Self::NotReverted { revert, .. } => revert.clone(),
+            Self::Gone(_) => "nothing to do".to_owned(),
+            Self::NoIdentity(key) => format!("git config --global {key} ..."),
+            Self::Work(_) | Self::Ledger(_) | Self::Clock(_) => "cto doctor".to_owned(),
+        }
+    }
+}
+
+/// A change that was taken back.
+#[derive(Debug)]
+pub struct RolledBack {
+    pub repository: PathBuf,
+    pub branch: String,
+    pub commit: String,
+    pub act: RollbackAct,
+    /// Says what was at work until somebody has said why, should that be cut off.
+    _work: Work,
+}
+
+/// The repository, branch and commit of a landed change, and the commands that take it back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LandedChange {
+    pub repository: PathBuf,
+    pub branch: String,
+    pub commit: String,
+    run_id: RunId,
+    moved: bool,
+    parent: String,
+}
+
+impl LandedChange {
+    /// Reads it from the proof in the bundle.
+    pub fn read(bundle: &VerifiedBundle) -> Result<Self, RollBackError> {
+        let report: &Report = bundle.report();
+        if report.target_commit.is_none() {
+            return Err(RollBackError::NothingLanded);
+        }
+        let failed = |error: &dyn std::fmt::Display| RollBackError::Proof(error.to_string());
+        let bytes = own_files::read(bundle.dir().join(names::owned_proof(bundle.report().stage)))
+            .map_err(|error| failed(&error))?;
+        let proof: OwnedRepositoryProof = serde_json::from_slice(&bytes).map_err(|error| failed(&error))?;
+        let landed = proof.landed.ok_or(RollBackError::NothingLanded)?;
+        Ok(Self {
+            repository: proof.target_repository_path.into(),
+            run_id: report.run_id.clone(),
+            branch: landed.branch,
+            commit: landed.commit,
+            moved: landed.moved,
+            parent: landed.parent,
+        })
+    }
+
+    /// The git command that takes the branch away again.
+    pub fn delete_command(&self) -> String {
+        format!("git -C {} branch -D {}", self.place(), shown(&self.branch))
+    }
+
+    /// The git commands that revert the change on the branch that has it.
+    pub fn revert_command(&self) -> String {
+        format!("git -C {} revert --no-edit {}", self.place(), self.commit)
+    }
+
+    fn place(&self) -> String {
+        shown(&self.repository.display().to_string())
+    }
+}
+
+/// Takes the change of a run back.
+pub fn roll_back(harness: &Harness, landed: &LandedChange, may_revert: bool) -> Result<RolledBack, RollBackError> {
+    let source = Source::open_target(&landed.repository).map_err(RollBackError::Target)?;
+    let unreadable = |what: &str| RollBackError::Proof(format!("it has no readable {what}"));
+    let branch = BranchName::parse(&landed.branch).map_err(|_| unreadable("branch"))?;
+    let commit: Oid = landed.commit.parse().map_err(|_| unreadable("commit"))?;
+    let work = Work::make(&harness.home, ROLLBACK).map_err(RollBackError::Work)?;
+    let begun = Begun {
+        run_id: landed.run_id.clone(),
+        repository: landed.repository.clone(),
+        branch: landed.branch.clone(),
+        rolled_back: Some(landed.commit.clone()),
+    };
+    begun.write(work.path()).map_err(RollBackError::Work)?;
+    stop::here("rollback.begun");
+    let is_said = is_rolled_back(harness, &landed.run_id).map_err(RollBackError::Ledger)?;
+    let done = |act, work| {
+        stop::here("rollback.done");
+        let LandedChange { repository, branch, commit, .. } = landed.clone();
+        RolledBack { repository, branch, commit, act, _work: work }
+    };
+    if !landed.moved {
+        match source.remove_branch(&branch, commit, &work.token()).map_err(RollBackError::Target)? {
+            Removal::Removed => return Ok(done(RollbackAct::BranchDeleted, work)),
+            // One that was cut off before anybody said why.
+            Removal::Gone if !is_said => return Ok(done(RollbackAct::BranchDeleted, work)),
+            Removal::Gone => return Err(RollBackError::Gone(landed.branch.clone())),
+            _ if may_revert => {}
+            other => return Err(stays(landed, &describe_removal(&other))),
+        }
+    } else if !may_revert {
+        return Err(stays(landed, "it was there before the run"));
+    }
+    let act = Reverting { harness, source: &source, landed, branch: &branch, commit, work: &work }.revert(is_said)?;
+    Ok(done(act, work))
+}
+
+fn stays(landed: &LandedChange, why: &str) -> RollBackError {
+    RollBackError::Stays { branch: landed.branch.clone(), why: why.to_owned(), revert: landed.revert_command() }
+}
+
+struct Reverting<'a> {
+    harness: &'a Harness,
+    source: &'a Source,
+    landed: &'a LandedChange,
+    branch: &'a BranchName,
+    commit: Oid,
+    work: &'a Work,
+}
+
+impl Reverting<'_> {
+    /// One commit on top of the branch in which the files that the run changed are as they were before it. A file that somebody
+    /// changed since is left alone: then nothing is made.
+    fn revert(&self, is_said: bool) -> Result<RollbackAct, RollBackError> {
+        let store = Store::create(&self.work.path().join("store.git"), self.harness.git.clone());
+        let store = store.map_err(RollBackError::Target)?;
+        let tip = match self.source.find_branch(self.branch).map_err(RollBackError::Target)? {
+            Some(tree::Landing::There(Some(tip))) => tip,
+            _ => return Err(self.refuse("it does not simply name a commit")),
+        };
+        let base: Oid = self.landed.parent.parse().map_err(|_| self.refuse("the run's parent cannot be read"))?;
+        self.source.fetch_commit_into(&store, tip).map_err(RollBackError::Target)?;
+        let list = |commit: Oid| store.list(commit).map_err(RollBackError::Target);
+        let (before, after, now) = (list(base)?, list(self.commit)?, list(tip)?);
+        if !is_said && is_undone(&before, &after, &now) {
+            return Ok(RollbackAct::Reverted { commit: tip.to_string() });
+        }
+        let reverted = match undo_changes(&before, &after, &now) {
+            Ok(reverted) => reverted,
+            Err(path) => return Err(self.refuse(&format!("`{}` changed since", shown(&path)))),
+        };
+        let settings = self.source.settings(&store).map_err(RollBackError::Target)?;
+        let author = find_identity(&store, settings, &self.harness.git_configuration).map_err(RollBackError::Target)?;
+        let author = author.map_err(RollBackError::NoIdentity)?;
+        let message = format!("Revert the change of {}\n\nThis reverts commit {}.\n", self.landed.branch, self.commit);
+        let clock = RunClock::start().map_err(RollBackError::Clock)?;
+        let tree = store.put_listing(&reverted).map_err(RollBackError::Target)?;
+        let spec = CommitSpec {
+            tree,
+            parents: &[tip],
+            name: &author.name,
+            email: &author.email,
+            unix_time: clock.now().unix_seconds(),
+            message: &message,
+        };
+        let made = store.put_commit(&spec).map_err(RollBackError::Target)?;
+        let token = self.work.token();
+        self.source.put_objects(&store, &now, &reverted, made, &token).map_err(RollBackError::Target)?;
+        match self.source.forward_branch(self.branch, None, tip, made, &token).map_err(RollBackError::Target)? {
+            Forwarding::Moved => Ok(RollbackAct::Reverted { commit: made.to_string() }),
+            Forwarding::CheckedOut(at) => Err(self.refuse(&format!("it is checked out at {}", at.display()))),
+            Forwarding::Locked(lock) => Err(self.refuse(&format!("{} is there", lock.display()))),
+            Forwarding::Elsewhere(_) | Forwarding::Used(_) => Err(self.refuse("somebody moved it meanwhile")),
+        }
+    }
+
+    fn refuse(&self, why: &str) -> RollBackError {
+        let (branch, revert) = (self.landed.branch.clone(), self.landed.revert_command());
+        RollBackError::NotReverted { branch, why: why.to_owned(), revert }
+    }
+}
+
+/// True if every file that changed from `base` to `commit` is as in `base` at the tip.
+fn is_undone(base: &Listing, commit: &Listing, tip: &Listing) -> bool {
+    tree::changes(base, commit).iter().all(|change| tip.0.get(&change.path) == base.0.get(&change.path))
+}
+
+/// The tip with every file that changed from `base` to `commit` as it was in `base`; or the first that is not as in `commit`.
+fn undo_changes(base: &Listing, commit: &Listing, tip: &Listing) -> Result<Listing, String> {
+    let mut reverted = tip.clone();
+    for change in tree::changes(base, commit) {
+        if tip.0.get(&change.path) != commit.0.get(&change.path) {
+            return Err(contract::text::path_text(&change.path));
+        }
+        match base.0.get(&change.path) {
+            Some(entry) => reverted.0.insert(change.path, *entry),
+            None => reverted.0.remove(&change.path),
+        };
+    }
+    Ok(reverted)
+}
+
+#[cfg(test)]
+mod tests {
+    use tree::{Entry, Mode};
+
+    use super::*;
+
+    fn listing(rows: &[(&str, &str)]) -> Listing {
+        let entry = |digit: &str| Entry { mode: Mode::File, oid: digit.repeat(40).parse().unwrap() };
+        Listing(rows.iter().map(|(path, digit)| (path.as_bytes().to_vec(), entry(digit))).collect())
+    }
+
+    #[test]
+    fn a_revert_undoes_the_runs_change_and_nothing_else() {
+        let base = listing(&[("a", "1"), ("gone", "2"), ("x", "3")]);
+        let commit = listing(&[("a", "4"), ("new", "5"), ("x", "3")]);
+        let tip = listing(&[("a", "4"), ("new", "5"), ("x", "6"), ("theirs", "7")]);
+        let reverted = listing(&[("a", "1"), ("gone", "2"), ("x", "6"), ("theirs", "7")]);
+        assert!(!is_undone(&base, &commit, &tip) && is_undone(&base, &commit, &reverted));
+        assert_eq!(undo_changes(&base, &commit, &tip), Ok(reverted));
+        let changed_since = listing(&[("a", "8"), ("new", "5"), ("x", "3")]);
+        assert_eq!(undo_changes(&base, &commit, &changed_since), Err("a".to_owned()));
+    }
+}

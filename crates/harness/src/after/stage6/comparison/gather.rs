@@ -1,0 +1,229 @@
+//! Gathering the facts of a comparison from the ledger and its verified bundles. Nothing is started.
+
+use contract::record::{Found, SourceAdmission};
+use contract::stage6::comparison::{FAILURE_MATRIX, SourceFreshness};
+use contract::{CitedBundle, Purpose, Reason, Stage, Stamp, Status, TaskId};
+use cortex::{RecordSigners, load_source_admission};
+use evidence::verify::VerifiedBundle;
+use ledger::{EngineIdentity, ReadLedgerError, RunFilter, RunRow, RunStatus, RungPart, RungRuns};
+use views::{RungIdentity, RungSource, asked_run};
+
+use super::facts::{BundleFacts, ComparisonFacts, LaneFacts, MatrixFact, OwnedPass};
+use super::{Candidate, CompareCandidateError};
+use crate::gather::ladder::ask_rungs;
+use crate::home::clock::RunClock;
+use crate::home::engines::FAKE;
+use crate::run::harness::Harness;
+
+/// Engines that a candidate is compared with.
+const OTHERS: [&str; 3] = [FAKE, "codex", "pi"];
+/// Newest runs that are looked at for one that verifies.
+const LOOKED_AT: usize = 32;
+/// Newest refused runs that are looked at for a denied approval.
+const REFUSED: usize = 1000;
+
+/// Reason for which the row of a denied approval needs no bundle.
+const NO_DENIAL: &str = "cases of the fake engine ask for no approval; each pass of stage 5 here used a granted one, and a denied request \
+                         is refused by the approval gate before an engine starts";
+
+pub(super) fn gather_facts(harness: &Harness, candidate: &Candidate) -> Result<ComparisonFacts, CompareCandidateError> {
+    let now = RunClock::start()?.now();
+    let gathered = ask_rungs(harness, |source| Gatherer { harness, source, candidate, now }.gather());
+    Ok(gathered.ok_or(CompareCandidateError::NoLedger)??)
+}
+
+struct Gatherer<'a> {
+    harness: &'a Harness,
+    source: &'a RungSource<'a>,
+    candidate: &'a Candidate,
+    now: Stamp,
+}
+
+impl Gatherer<'_> {
+    fn gather(&self) -> Result<ComparisonFacts, ReadLedgerError> {
+        let Candidate { engine, source_id, model } = self.candidate;
+        let identity = RungIdentity { engine, source_id, pair: model.as_ref() };
+        let rows = self.source.find_owned_passes(identity)?;
+        let passes: Vec<OwnedPass> =
+            rows.iter().filter_map(|row| self.verify(row)).filter_map(|bundle| OwnedPass::read(&bundle)).collect();
+        let matrix = self.gather_matrix()?;
+        let mut lanes = vec![self.candidate_lane(&passes, &matrix)?];
+        for other in OTHERS.into_iter().filter(|other| other != engine) {
+            lanes.push(self.other_lane(other, &matrix)?);
+        }
+        let (freshness, admission) = self.judge_admission(&passes);
+        Ok(ComparisonFacts { candidate: self.candidate.clone(), lanes, passes, matrix, freshness, admission })
+    }
+
+    fn verify(&self, row: &RunRow) -> Option<VerifiedBundle> {
+        row.attestation_sha256?;
+        let folder = self.source.bundles.bundle_dir(&row.run_id);
+        VerifiedBundle::verify(&folder, self.source.keys, Some(&asked_run(row))).ok()
+    }
+
+    /// The accepted passes of stage 5 and the newest pass of each stage below, by the candidate's own identity; and its newest failure.
+    fn candidate_lane(&self, passes: &[OwnedPass], matrix: &[MatrixFact]) -> Result<LaneFacts, ReadLedgerError> {
+        let Candidate { engine, source_id, model } = self.candidate;
+        let identity = EngineIdentity { source_id: source_id.clone(), model: model.clone() };
+        let mut bundles: Vec<BundleFacts> = passes.iter().map(|pass| pass.bundle.clone()).collect();
+        for stage in below(Stage::OWNED_REPOSITORY) {
+            bundles.extend(self.newest_at(engine, Purpose::Governed, stage, Some(&identity), is_pass)?);
+        }
+        for stage in below(Stage::CANDIDATE_DEFAULT) {
+            bundles.extend(self.newest_at(engine, Purpose::Governed, stage, Some(&identity), is_failure)?);
+        }
+        if engine == FAKE {
+            bundles.extend(self.read_matrix(matrix)?);
+        }
+        let missing = format!("no verified governed pass of {engine} as {source_id}");
+        Ok(LaneFacts { engine: engine.clone(), bundles, missing })
+    }
+
+    /// The newest pass of each stage, of whatever source and model; of the fake engine also the rows of the matrix.
+    fn other_lane(&self, engine: &str, matrix: &[MatrixFact]) -> Result<LaneFacts, ReadLedgerError> {
+        let purposes =
+            if engine == FAKE { &[Purpose::Governed, Purpose::Validation][..] } else { &[Purpose::Governed] };
+        let mut bundles = Vec::new();
+        for stage in below(Stage::CANDIDATE_DEFAULT) {
+            for purpose in purposes {
+                bundles.extend(self.newest_of_any(engine, *purpose, stage)?);
+            }
+        }
+        if engine == FAKE {
+            bundles.extend(self.read_matrix(matrix)?);
+        }
+        Ok(LaneFacts { engine: engine.to_owned(), bundles, missing: self.describe_missing(engine) })
+    }
+
+    /// Bundles of the matrix, which show that failures are closed.
+    fn read_matrix(&self, matrix: &[MatrixFact]) -> Result<Vec<BundleFacts>, ReadLedgerError> {
+        let mut bundles = Vec::new();
+        for cited in matrix.iter().filter_map(|row| row.bundle.as_ref()) {
+            if let ledger::Found::One(row) = self.source.ledger.run_find(cited.run_id.as_str())? {
+                bundles.extend(self.verify(&row).and_then(|bundle| BundleFacts::read(&bundle)));
+            }
+        }
+        Ok(bundles)
+    }
+
+    fn describe_missing(&self, engine: &str) -> String {
+        let admission = self.harness.engines.find(engine).map(|_| self.admission_of(engine));
+        match admission {
+            _ if engine == FAKE => "no verified pass of fake in this ledger; cto matrix makes some".to_owned(),
+            None => format!("engine {engine} is not known here"),
+            Some(Found::Record { .. }) => format!("{engine} is admitted, and no verified pass of it is in this ledger"),
+            Some(_) => format!("{engine} is not admitted here, and no verified pass of it is in this ledger"),
+        }
+    }
+
+    fn newest_of_any(
+        &self,
+        engine: &str,
+        purpose: Purpose,
+        stage: Stage,
+    ) -> Result<Option<BundleFacts>, ReadLedgerError> {
+        let mut identities: Vec<Option<EngineIdentity>> =
+            self.source.ledger.rung_identities(engine, purpose, stage)?.into_iter().map(Some).collect();
+        identities.push(None);
+        for identity in &identities {
+            let found = self.newest_at(engine, purpose, stage, identity.as_ref(), is_pass)?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    fn newest_at(
+        &self,
+        engine: &str,
+        purpose: Purpose,
+        stage: Stage,
+        identity: Option<&EngineIdentity>,
+        is_wanted: fn(&RunRow) -> bool,
+    ) -> Result<Option<BundleFacts>, ReadLedgerError> {
+        let rows = self.source.ledger.rung_runs(
+            &RungRuns { engine, purpose, stage, identity, of: RungPart::All },
+            None,
+            LOOKED_AT,
+        )?;
+        let mut bundles = rows.iter().filter(|row| is_wanted(row)).filter_map(|row| self.verify(row));
+        Ok(bundles.find_map(|bundle| BundleFacts::read(&bundle)))
+    }
+
+    /// Each row of the fail-closed matrix with a bundle of this very build that shows it.
+    fn gather_matrix(&self) -> Result<Vec<MatrixFact>, ReadLedgerError> {
+        let mut rows = Vec::new();
+        for (fixture, reason) in FAILURE_MATRIX {
+            let bundle = match reason {
+                Reason::ApprovalDenied => self.find_denial()?,
+                _ => self.find_failure(fixture, *reason)?,
+            };
+            let rationale = (*reason == Reason::ApprovalDenied).then_some(NO_DENIAL);
+            rows.push(MatrixFact { fixture, reason: *reason, bundle, rationale });
+        }
+        Ok(rows)
+    }
+
+    fn find_failure(&self, fixture: &str, reason: Reason) -> Result<Option<CitedBundle>, ReadLedgerError> {
+        let Ok(task_id) = TaskId::try_from(format!("fail-{fixture}")) else { return Ok(None) };
+        let filter = RunFilter { task_id: Some(task_id), engine: Some(FAKE.to_owned()), ..RunFilter::default() };
+        let rows = self.source.ledger.runs_recent(&filter, LOOKED_AT)?;
+        Ok(self.first_closed(&rows, reason))
+    }
+
+    fn find_denial(&self) -> Result<Option<CitedBundle>, ReadLedgerError> {
+        let engine = Some(self.candidate.engine.clone());
+        let filter = RunFilter { status: Some(RunStatus::Blocked), engine, ..RunFilter::default() };
+        let rows = self.source.ledger.runs_recent(&filter, REFUSED)?;
+        Ok(self.first_closed(&rows, Reason::ApprovalDenied))
+    }
+
+    /// The newest run that this build closed for a reason.
+    fn first_closed(&self, rows: &[RunRow], reason: Reason) -> Option<CitedBundle> {
+        let build = self.harness.host.harness_sha256;
+        let mut bundles = rows.iter().filter(|row| row.reasons.contains(&reason)).filter_map(|row| self.verify(row));
+        let shown = bundles.find(|bundle| {
+            let report = bundle.report();
+            report.host.harness_sha256 == build && report.status != Status::Pass && report.kind.is_none()
+        })?;
+        Some(CitedBundle { run_id: shown.report().run_id.clone(), attestation_sha256: shown.attestation_sha256() })
+    }
+
+    fn admission_of(&self, engine: &str) -> Found<SourceAdmission> {
+        let signers = RecordSigners::read_allowed(&self.harness.records, self.now);
+        load_source_admission(&self.harness.records, engine, &signers)
+    }
+
+    /// The admission of the candidate's source beside the source that its passes were made by.
+    fn judge_admission(&self, passes: &[OwnedPass]) -> (SourceFreshness, String) {
+        let Candidate { engine, source_id, .. } = self.candidate;
+        if engine == FAKE {
+            return (SourceFreshness::Current, "the fake engine is part of the harness".to_owned());
+        }
+        let tree = passes.first().and_then(|pass| pass.engine.tree_sha256);
+        let admission = self.admission_of(engine);
+        let staleness = match passes {
+            [] => Some("there is no accepted pass of stage 5 to compare its admission with".to_owned()),
+            _ => gate::engine::find_staleness(&admission, Stage::OWNED_REPOSITORY, self.now, source_id, tree),
+        };
+        match staleness {
+            None => (SourceFreshness::Current, format!("{source_id} is admitted now, and the passes are of it")),
+            Some(why) => (SourceFreshness::Stale, why),
+        }
+    }
+}
+
+/// Stages that start an engine, below this one, highest first.
+fn below(stage: Stage) -> impl Iterator<Item = Stage> {
+    let lowest = Stage::ARTIFICIAL_FIXTURE.number();
+    (lowest..stage.number()).rev().filter_map(|number| Stage::try_from(number).ok())
+}
+
+fn is_pass(row: &RunRow) -> bool {
+    row.status == RunStatus::Pass
+}
+
+fn is_failure(row: &RunRow) -> bool {
+    matches!(row.status, RunStatus::Fail | RunStatus::Blocked)
+}

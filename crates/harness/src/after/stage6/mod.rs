@@ -1,0 +1,4 @@
+//! Documents of stage 6, made from sealed bundles. Nothing here starts an engine or changes a repository.
+
+pub(crate) mod comparison;
+pub(crate) mod refresh;

@@ -1,0 +1,261 @@
+//! The approval that a run would use: the request for its plan, and everything that people said of that.
+
+use std::time::Duration;
+
+use contract::approval::{
+    ApprovalFacts, ApprovalInput, Nonce, PACKET_RENDERER_VERSION, Plan, PlanSchema, RequestFact, RequestSchema,
+    approval_sentence, differences, render_packet,
+};
+use contract::{Coverage, Digest, Stamp};
+use ledger::{ReadLedgerError, RequestRow};
+use serde_json::Value;
+use tree::UsedMark;
+use views::{RequestRecord, find_consumer};
+
+use crate::gather::people::{People, ReadTrustError};
+use crate::gather::plan::{BuildPlanError, PlanOnTerms, PlanScene, build_plan};
+use crate::gather::target::Target;
+use crate::run::continuity::check_continuity;
+use crate::run::harness::Harness;
+use crate::run::used::used_file;
+
+/// Requests of a task that are looked through for one that fits.
+const MOST_REQUESTS: usize = 1000;
+/// Requester of a plan that nobody has asked for; the request's own takes its place.
+const NOBODY: &str = "unsigned";
+
+/// Failure to learn how an approval stands.
+#[derive(Debug, thiserror::Error)]
+pub enum FindApprovalError {
+    #[error(transparent)]
+    Plan(#[from] BuildPlanError),
+    #[error(transparent)]
+    Trust(#[from] ReadTrustError),
+    #[error(transparent)]
+    Ledger(#[from] ReadLedgerError),
+    #[error(transparent)]
+    Tree(#[from] tree::TreeError),
+    #[error("the plan cannot be compared: {0}")]
+    Encode(#[from] serde_json::Error),
+}
+
+/// The approval as it was found.
+#[derive(Debug)]
+pub(crate) struct FoundApproval {
+    pub(crate) input: ApprovalInput,
+    /// Codes about the approvals that the gate cannot know.
+    pub(crate) coverage: Vec<Coverage>,
+}
+
+/// A plan that nobody has requested: its nonce and requester are a request's to choose.
+pub(crate) fn build_unrequested(scene: &PlanScene<'_>) -> Result<PlanOnTerms, FindApprovalError> {
+    let nothing = "0".repeat(32);
+    let nonce = Nonce::try_from(nothing).map_err(|why| BuildPlanError::Incomplete(why.to_owned()))?;
+    Ok(build_plan(scene, NOBODY, nonce)?)
+}
+
+/// Looks for the approval of the plan as it is now.
+pub(crate) fn find_approval(scene: &PlanScene<'_>, now: Stamp) -> Result<FoundApproval, FindApprovalError> {
+    let harness = scene.harness;
+    let unrequested = build_unrequested(scene)?;
+    let continuity = check_continuity(harness)?;
+    let rows = list_candidates(scene)?;
+    let last_entry_at = harness.ledger().latest_time()?.unwrap_or(now);
+    let chosen = choose_request(scene, &unrequested, rows, now.max(last_entry_at))?;
+    let plan = match &chosen {
+        Some(chosen) => chosen.plan_now.clone(),
+        None => unrequested.plan.clone(),
+    };
+    let (request, unprotected) = match &chosen {
+        Some(chosen) => (Some(describe_request(harness, chosen)?), chosen.is_same && chosen.record.is_unprotected()),
+        None => (None, false),
+    };
+    let facts = ApprovalFacts {
+        plan_digest: plan.digest()?,
+        plan_schema: PlanSchema::NAME.to_owned(),
+        ledger_id: plan.ledger_id.clone(),
+        last_entry_at,
+        continuity,
+        terms: unrequested.terms,
+        request,
+        request_command: scene.ask.request_command.clone(),
+    };
+    let coverage = unprotected.then_some(Coverage::ApprovalKeyUnprotected).into_iter().collect();
+    Ok(FoundApproval { input: ApprovalInput::Found(Box::new(facts)), coverage })
+}
+
+/// Requests of this task and stage, newest first.
+fn list_candidates(scene: &PlanScene<'_>) -> Result<Vec<RequestRow>, ReadLedgerError> {
+    let task_id = &scene.task.contract.task_id;
+    let rows = scene.harness.ledger().requests_recent(Some(task_id), MOST_REQUESTS)?;
+    Ok(rows.into_iter().filter(|row| row.stage == scene.ask.stage).collect())
+}
+
+/// A request beside the plan of now.
+pub(crate) struct ChosenRequest {
+    pub(crate) record: RequestRecord,
+    /// The plan of now, with the request's own nonce and requester.
+    pub(crate) plan_now: Plan,
+    /// True if the two are the same.
+    pub(crate) is_same: bool,
+    /// Mark outside of the ledger that it was used.
+    used_mark: Option<String>,
+    /// It is older than the policy lets it be.
+    is_lapsed: bool,
+}
+
+impl ChosenRequest {
+    fn read(
+        scene: &PlanScene<'_>,
+        unrequested: &PlanOnTerms,
+        row: RequestRow,
+        now: Stamp,
+    ) -> Result<Self, FindApprovalError> {
+        let is_lapsed = has_lapsed(unrequested, &row, now);
+        let record = RequestRecord::read(&scene.harness.ledger(), row)?;
+        let plan_now = match &record.request {
+            Some(request) => unrequested.as_requested(&request.plan.requester_fingerprint, &request.plan.nonce),
+            None => unrequested.plan.clone(),
+        };
+        let is_same = plan_now.digest()? == record.row.request;
+        let used_mark = find_used_mark(scene.harness, scene.target, record.row.request)?;
+        Ok(Self { record, plan_now, is_same, used_mark, is_lapsed })
+    }
+
+    /// Neither the ledger nor a mark says that it was used, and neither a person nor time has ended it.
+    pub(crate) fn is_open(&self) -> bool {
+        self.used_mark.is_none() && !self.is_lapsed && is_undecided(&self.record.row)
+    }
+}
+
+fn is_undecided(row: &RequestRow) -> bool {
+    matches!(row.closed(), None | Some(ledger::UnusableRequest::Held))
+}
+
+fn has_lapsed(unrequested: &PlanOnTerms, row: &RequestRow, now: Stamp) -> bool {
+    now >= row.requested_at.after(Duration::from_secs(unrequested.terms.max_ttl))
+}
+
+/// The newest open request for this very plan, one that somebody approved first; else the newest open one; else the newest.
+pub(crate) fn choose_request(
+    scene: &PlanScene<'_>,
+    unrequested: &PlanOnTerms,
+    rows: Vec<RequestRow>,
+    now: Stamp,
+) -> Result<Option<ChosenRequest>, FindApprovalError> {
+    let mut best: Option<ChosenRequest> = None;
+    for row in rows {
+        // Of those that are over only the newest can matter, and nothing is nearer than an approved one for this plan.
+        let is_over = !is_undecided(&row) || has_lapsed(unrequested, &row, now);
+        match &best {
+            Some(best) if best.rank() == (true, true, true) => break,
+            Some(_) if is_over => continue,
+            _ => {}
+        }
+        let next = ChosenRequest::read(scene, unrequested, row, now)?;
+        if best.as_ref().is_none_or(|best| next.rank() > best.rank()) {
+            best = Some(next);
+        }
+    }
+    Ok(best)
+}
+
+impl ChosenRequest {
+    /// Nearness to what is looked for. Of two that are equally near the newer is met first, and stays.
+    fn rank(&self) -> (bool, bool, bool) {
+        let is_open = self.is_open();
+        (is_open && self.is_same, is_open && self.is_same && self.record.row.grants > 0, is_open)
+    }
+}
+
+/// The request as the gate looks at it: documents by their signatures, keys by their standing at the time of their entries.
+fn describe_request(harness: &Harness, chosen: &ChosenRequest) -> Result<RequestFact, FindApprovalError> {
+    let people = People::read(&harness.records)?;
+    let standing = |key: &_, namespace: &str, at| people.judge(key, namespace, at);
+    let ChosenRequest { record, plan_now, used_mark, .. } = chosen;
+    let words = RequestWords::of(record)?;
+    let signature = record.signature.clone().map(|signature| {
+        let standing = people.judge(signature.key(), RequestSchema::NAMESPACE, record.recorded_at);
+        signature.into_fact(standing)
+    });
+    let differing = match &record.request {
+        Some(request) => differences(&request.plan, plan_now)?,
+        None => Vec::new(),
+    };
+    Ok(RequestFact {
+        name: record.name(),
+        request_digest: record.row.request,
+        packet_digest: words.packet_digest,
+        policy_digest: words.policy_digest,
+        plan_schema: words.plan_schema,
+        sentence: words.sentence,
+        ledger_id: words.ledger_id,
+        requester_fingerprint: words.requester,
+        signature,
+        recorded_at: record.recorded_at,
+        differences: differing,
+        approvals: record.approvals.iter().map(|document| document.recorded(&standing)).collect(),
+        denials: record.denials.iter().map(|document| document.recorded(&standing)).collect(),
+        holds: record.holds.iter().map(|document| document.recorded(&standing)).collect(),
+        revocations: record.revocations.iter().map(|document| document.recorded(&standing)).collect(),
+        consumed_by: find_consumer(&harness.ledger(), &record.row)?,
+        used_mark: used_mark.clone(),
+        voided_by_entry: record.row.void_seq,
+    })
+}
+
+/// Members of a request, also of one that this program cannot read in full.
+struct RequestWords {
+    packet_digest: Digest,
+    policy_digest: Digest,
+    plan_schema: String,
+    sentence: String,
+    ledger_id: String,
+    requester: String,
+}
+
+impl RequestWords {
+    fn of(record: &RequestRecord) -> Result<Self, serde_json::Error> {
+        let Some(request) = &record.request else { return Ok(Self::of_other_version(record)) };
+        let plan = &request.plan;
+        // The text of another renderer is not made here: what was shown is then what the request says.
+        let packet_digest = match plan.packet_renderer == PACKET_RENDERER_VERSION {
+            true => Digest::of(render_packet(plan)?.as_bytes()),
+            false => request.packet_digest,
+        };
+        Ok(Self {
+            packet_digest,
+            policy_digest: plan.policy_digest,
+            plan_schema: PlanSchema::NAME.to_owned(),
+            sentence: approval_sentence(plan),
+            ledger_id: plan.ledger_id.clone(),
+            requester: plan.requester_fingerprint.clone(),
+        })
+    }
+
+    fn of_other_version(record: &RequestRecord) -> Self {
+        let document: Value = serde_json::from_str(&record.text).unwrap_or_default();
+        let plan = &document["plan"];
+        let text = |value: &Value| value.as_str().unwrap_or("unknown").to_owned();
+        let digest = |value: &Value| value.as_str().and_then(|text| text.parse().ok()).unwrap_or(Digest::ZERO);
+        Self {
+            packet_digest: digest(&document["packet_digest"]),
+            policy_digest: digest(&plan["policy_digest"]),
+            plan_schema: text(&plan["schema"]),
+            sentence: String::new(),
+            ledger_id: text(&plan["ledger_id"]),
+            requester: text(&plan["requester_fingerprint"]),
+        }
+    }
+}
+
+/// Mark outside of the ledger that a request was used: a file of the home, or a reference of the target.
+fn find_used_mark(harness: &Harness, target: &Target, request: Digest) -> Result<Option<String>, FindApprovalError> {
+    let file = used_file(harness, request);
+    if untrusted_fs::own_files::symlink_metadata(&file).is_ok() {
+        return Ok(Some(format!("used/{request}")));
+    }
+    let source = target.copy.as_ref().and_then(|copy| copy.source.as_ref()).map(|(source, _)| source);
+    let (Some(source), Some(mark)) = (source, UsedMark::new(&request.to_string())) else { return Ok(None) };
+    Ok(source.find_mark(&mark)?.map(|_| mark.to_string()))
+}

@@ -1,0 +1,166 @@
+//! Continuity of home and ledger: whether this is the home, on this machine, with the ledger in which approvals were last recorded.
+//! A copy or a restored backup may lack the use of an approval, so that nothing is approved in it before its operator vouches for it.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+
+use contract::Stamp;
+use contract::approval::LedgerContinuity;
+use ledger::{AppendEntryError, EntryKind, Position, ReadLedgerError};
+use serde_json::json;
+use untrusted_fs::own_files;
+
+use crate::run::harness::Harness;
+
+mod memory;
+
+use memory::LastEntry;
+
+/// Failure to record the operator's word.
+#[derive(Debug, thiserror::Error)]
+pub enum ContinueLedgerError {
+    #[error(transparent)]
+    Append(#[from] AppendEntryError),
+    #[error("trust/continuity.json cannot be written: {0}")]
+    Write(#[source] io::Error),
+}
+
+fn file_of(harness: &Harness) -> PathBuf {
+    harness.home.root().join("trust/continuity.json")
+}
+
+/// Remembers an entry that this home wrote. An entry before the remembered one changes nothing.
+pub(crate) fn note_entry(harness: &Harness, position: Position) -> io::Result<()> {
+    let ledger_id = harness.ledger().ledger_id().to_owned();
+    let last = LastEntry { ledger_id, instance_id: harness.instance, seq: position.seq, hash: position.hash };
+    let folder = lock_folder(harness)?;
+    memory::remember(&file_of(harness), &folder, &last)
+}
+
+fn lock_folder(harness: &Harness) -> io::Result<File> {
+    let folder = own_files::open_folder(harness.home.root().join("trust"))?;
+    folder.lock()?;
+    Ok(folder)
+}
+
+/// Looks whether this home and ledger are those of the last entry about approvals.
+pub(crate) fn check_continuity(harness: &Harness) -> Result<LedgerContinuity, ReadLedgerError> {
+    let unknown = |why: &str| Ok(LedgerContinuity::Unknown { why: why.to_owned() });
+    let ledger = harness.ledger();
+    // Nobody writes meanwhile.
+    let locked = own_files::open_folder(harness.home.root().join("trust")).and_then(|folder| {
+        folder.lock_shared()?;
+        Ok(folder)
+    });
+    let remembered = memory::read(&file_of(harness));
+    drop(locked);
+    let last = match remembered {
+        Ok(Some(last)) => last,
+        // Before the first request there is nothing to continue.
+        Ok(None) if ledger.requests_recent(None, 1)?.is_empty() => return Ok(LedgerContinuity::Known),
+        Ok(None) => return unknown("the ledger has requests, and the home does not know of them"),
+        Err(error) => return unknown(&format!("trust/continuity.json cannot be read: {error}")),
+    };
+    if last.instance_id != harness.instance {
+        return unknown("this home is a copy, or lies on another machine");
+    }
+    if last.ledger_id != ledger.ledger_id() {
+        return unknown("the ledger is another one");
+    }
+    match ledger.hash_at(last.seq)? {
+        Some(hash) if hash == last.hash => Ok(LedgerContinuity::Known),
+        Some(_) => unknown("the ledger has another history than when an approval was last recorded"),
+        None => unknown("the ledger lacks entries that it had: it was restored from a backup"),
+    }
+}
+
+/// The operator's word on the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LedgerVouch {
+    /// No other copy of this home is in use.
+    OnlyCopy,
+    /// The same, and entries that are dated ahead are of a clock that was wrong.
+    TimeWentBack,
+}
+
+/// Records that the operator vouches for this home and ledger, and goes on from here.
+pub fn continue_ledger(
+    harness: &Harness,
+    vouch: LedgerVouch,
+    reason: &str,
+    now: Stamp,
+) -> Result<Position, ContinueLedgerError> {
+    let continuity = check_continuity(harness).unwrap_or(LedgerContinuity::Known);
+    let why = match &continuity {
+        LedgerContinuity::Known => None,
+        LedgerContinuity::Unknown { why } => Some(why),
+    };
+    let detail = json!({"instance_id": harness.instance, "reason": reason, "was_unknown": why});
+    let ledger = harness.ledger();
+    let position = match vouch {
+        LedgerVouch::OnlyCopy => ledger.append(EntryKind::LedgerContinued, None, now, &json!({"detail": detail})),
+        LedgerVouch::TimeWentBack => ledger.set_time_back(now, &detail),
+    }?;
+    drop(ledger);
+    let ledger_id = harness.ledger().ledger_id().to_owned();
+    let last = LastEntry { ledger_id, instance_id: harness.instance, seq: position.seq, hash: position.hash };
+    let written = lock_folder(harness).and_then(|folder| memory::replace(&file_of(harness), &folder, &last));
+    written.map_err(ContinueLedgerError::Write)?;
+    Ok(position)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use contract::Digest;
+
+    use super::*;
+    use crate::run::tests::Trial;
+
+    fn now() -> Stamp {
+        Stamp::from_unix(Duration::from_secs(1_772_359_200)).unwrap()
+    }
+
+    fn append(trial: &Trial) -> Position {
+        trial.harness.ledger().append(EntryKind::HaltSet, None, now(), &json!({})).unwrap()
+    }
+
+    #[test]
+    fn another_instance_or_a_lost_entry_is_not_continued() {
+        let mut trial = Trial::new();
+        assert_eq!(check_continuity(&trial.harness).unwrap(), LedgerContinuity::Known, "nothing was requested yet");
+        let first = append(&trial);
+        note_entry(&trial.harness, first).unwrap();
+        let second = append(&trial);
+        note_entry(&trial.harness, second).unwrap();
+        note_entry(&trial.harness, first).unwrap();
+        assert_eq!(
+            memory::read(&file_of(&trial.harness)).unwrap().unwrap().seq,
+            second.seq,
+            "an older entry is not remembered again"
+        );
+        assert_eq!(check_continuity(&trial.harness).unwrap(), LedgerContinuity::Known, "the control");
+
+        let lost = Position { seq: second.seq + 1, hash: Digest::of(b"lost") };
+        let wrong = Position { seq: second.seq, hash: Digest::of(b"another") };
+        let own = trial.harness.instance;
+        for (instance, position, expected) in [
+            (own, lost, "the ledger lacks entries"),
+            (own, wrong, "the ledger has another history"),
+            (Digest::of(b"another machine"), second, "this home is a copy"),
+        ] {
+            trial.harness.instance = instance;
+            let ledger_id = trial.harness.ledger().ledger_id().to_owned();
+            let entry = LastEntry { ledger_id, instance_id: own, seq: position.seq, hash: position.hash };
+            memory::replace(&file_of(&trial.harness), &lock_folder(&trial.harness).unwrap(), &entry).unwrap();
+            let LedgerContinuity::Unknown { why } = check_continuity(&trial.harness).unwrap() else {
+                panic!("{expected}")
+            };
+            assert!(why.starts_with(expected), "{why}");
+            continue_ledger(&trial.harness, LedgerVouch::OnlyCopy, "I moved it", now()).unwrap();
+            assert_eq!(check_continuity(&trial.harness).unwrap(), LedgerContinuity::Known, "{expected}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The use of an approval, in the transaction that records the start of the engine: after every other gate, once, or not at all.
+
+use contract::{Gate, Reason, Stage};
+use evidence::stop;
+use ledger::{AppendEntryError, ApprovalUse, UnusableRequest};
+use serde_json::Value;
+
+use super::Blocked;
+use crate::run::continuity::note_entry;
+use crate::run::file::{RunFile, Stopped};
+use crate::run::used::{mark_used, unmark_used};
+
+/// Records that the engine is about to start, and uses up the approval that the run rests on. A refusal means that nothing was
+/// recorded and that no engine starts.
+pub(super) fn record_start(
+    run: &RunFile<'_>,
+    intent: &Value,
+    using: Option<&ApprovalUse>,
+) -> Result<Result<(), Blocked>, Stopped> {
+    let needs_approval = run.ask.stage.mutation_mode().needs_approval();
+    let using = match (needs_approval, using) {
+        (false, _) => None,
+        (true, Some(using)) => Some(using),
+        (true, None) => return Err(Stopped::Impossible("a run that needs an approval was admitted without one")),
+    };
+    let marked = using.filter(|_| run.ask.stage == Stage::DISPOSABLE_REPOSITORY);
+    if let Some(using) = marked
+        && !mark_used(run.harness, using.request, run.id())
+            .map_err(|error| Stopped::Io(run.harness.home.root().join("used"), error))?
+    {
+        let why = format!("used/{} says that the approval was used", using.request);
+        return Ok(Err(Blocked::of_approval(Reason::ApprovalConsumed, why)));
+    }
+    stop::here("approval.marked");
+    // The ledger is let go before anything else asks for it.
+    let started = run.harness.ledger().engine_starting(run.id(), run.clock.now(), intent, using);
+    match started {
+        Ok(position) => {
+            if using.is_some() {
+                stop::here("approval.used");
+                // What is remembered of an earlier entry still holds, so that a failure takes nothing back.
+                let _ = note_entry(run.harness, position);
+            }
+            Ok(Ok(()))
+        }
+        Err(AppendEntryError::RequestUnusable { why, .. }) => {
+            unmark(run, marked.filter(|_| !matches!(why, UnusableRequest::Used { .. })));
+            let text = format!("the approval cannot be used: {why}");
+            Ok(Err(Blocked::of_approval(reason_of(&why), text)))
+        }
+        Err(error @ AppendEntryError::Busy) => {
+            unmark(run, marked);
+            Err(error.into())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The mark of a use that did not happen would spend the approval for nothing.
+fn unmark(run: &RunFile<'_>, marked: Option<&ApprovalUse>) {
+    if let Some(using) = marked {
+        let _ = unmark_used(run.harness, using.request);
+    }
+}
+
+fn reason_of(why: &UnusableRequest) -> Reason {
+    match why {
+        UnusableRequest::Unknown => Reason::ApprovalMissing,
+        UnusableRequest::Used { .. } => Reason::ApprovalConsumed,
+        UnusableRequest::Denied => Reason::ApprovalDenied,
+        UnusableRequest::Revoked => Reason::ApprovalRevoked,
+        UnusableRequest::Held => Reason::ApprovalHeld,
+        UnusableRequest::Expired { .. } | UnusableRequest::Void { .. } => Reason::ApprovalExpired,
+        UnusableRequest::NotYetValid { .. } => Reason::ApprovalNotYetValid,
+    }
+}
+
+impl Blocked {
+    /// Of an approval that cannot be used any more.
+    fn of_approval(reason: Reason, why: String) -> Self {
+        Self { gate: Gate::Approval, reason, why }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_state_of_a_request_blocks_with_its_own_reason() {
+        let at = "2026-03-01T10:00:00.000000Z".parse().unwrap();
+        let by = "20260101T000000Z-t-aaaa".to_owned().try_into().unwrap();
+        for (why, expected) in [
+            (UnusableRequest::Unknown, Reason::ApprovalMissing),
+            (UnusableRequest::Used { by }, Reason::ApprovalConsumed),
+            (UnusableRequest::Denied, Reason::ApprovalDenied),
+            (UnusableRequest::Revoked, Reason::ApprovalRevoked),
+            (UnusableRequest::Held, Reason::ApprovalHeld),
+            (UnusableRequest::Expired { at }, Reason::ApprovalExpired),
+            (UnusableRequest::Void { by: 7 }, Reason::ApprovalExpired),
+            (UnusableRequest::NotYetValid { at }, Reason::ApprovalNotYetValid),
+        ] {
+            assert_eq!(reason_of(&why), expected);
+            assert_eq!(Blocked::of_approval(reason_of(&why), String::new()).gate, Gate::Approval);
+        }
+    }
+}

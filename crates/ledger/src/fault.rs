@@ -1,0 +1,34 @@
+//! A call of the database that failed, in words that every database shares.
+
+use std::error::Error;
+
+pub(crate) type StoreResult<T> = Result<T, StoreFault>;
+
+/// The database's own word, whichever it is; told only as the cause of a public error.
+pub(crate) type StoreCause = Box<dyn Error + Send + Sync>;
+
+/// A call of the database that failed.
+#[derive(Debug)]
+pub(crate) struct StoreFault {
+    pub(crate) kind: FaultKind,
+    pub(crate) cause: StoreCause,
+}
+
+/// The kinds of faults that callers tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FaultKind {
+    /// Others kept the database locked for as long as we wait.
+    Busy,
+    /// The disk is full.
+    Full,
+    /// It was opened to look only, or may no longer be written.
+    ReadOnly,
+    Other,
+}
+
+impl StoreFault {
+    /// A row that speaks of an entry that is not there.
+    pub(crate) fn no_entry() -> Self {
+        Self { kind: FaultKind::Other, cause: "a row names an entry that is not there".into() }
+    }
+}

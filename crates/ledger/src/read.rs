@@ -1,0 +1,67 @@
+//! Reading entries and lists of runs.
+
+use std::error::Error;
+
+use contract::{Digest, RunId};
+
+use crate::entry::{Entry, Position, StoredEntry};
+use crate::fault::StoreFault;
+use crate::runs::{RunFilter, RunRow};
+use crate::store::Ledger;
+
+impl Ledger {
+    /// The last entry's place; [`Position::GENESIS`] when there is none.
+    pub fn head(&self) -> Result<Position, ReadLedgerError> {
+        Ok(self.store.read_head()?)
+    }
+
+    /// The hash of the entry at this place, to be held against one recorded elsewhere; that of genesis before the first.
+    pub fn hash_at(&self, seq: u64) -> Result<Option<Digest>, ReadLedgerError> {
+        if seq == 0 {
+            return Ok(Some(Position::GENESIS.hash));
+        }
+        Ok(self.store.read_position(seq)?.map(|position| position.hash))
+    }
+
+    /// Every entry that names this run, in order.
+    pub fn run_entries(&self, run_id: &RunId) -> Result<Vec<Entry>, ReadLedgerError> {
+        parse_entries(self.store.run_entries(run_id)?)
+    }
+
+    /// The runs that were started last, newest first.
+    pub fn runs_recent(&self, filter: &RunFilter, limit: usize) -> Result<Vec<RunRow>, ReadLedgerError> {
+        Ok(self.store.recent_runs(filter, limit)?)
+    }
+
+    /// Number of runs, from a counter.
+    pub fn runs_total(&self) -> Result<u64, ReadLedgerError> {
+        Ok(self.store.count_runs()?)
+    }
+}
+
+/// Reads bodies as JSON.
+pub(crate) fn parse_entries(stored: Vec<StoredEntry>) -> Result<Vec<Entry>, ReadLedgerError> {
+    let parse = |stored: StoredEntry| {
+        let seq = stored.entry.seq;
+        stored.parse().map_err(|_| ReadLedgerError::Entry { seq })
+    };
+    stored.into_iter().map(parse).collect()
+}
+
+/// Failure to read the ledger.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadLedgerError {
+    /// This entry's body is not JSON: the file was changed by something else.
+    #[error("ledger entry {seq} cannot be read: its body is not JSON")]
+    Entry { seq: u64 },
+    /// The database failed, by its own word.
+    #[error("cannot read the ledger: {0}")]
+    Store(#[source] Box<dyn Error + Send + Sync>),
+}
+
+impl From<StoreFault> for ReadLedgerError {
+    fn from(fault: StoreFault) -> Self {
+        Self::Store(fault.cause)
+    }
+}

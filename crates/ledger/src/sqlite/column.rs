@@ -1,0 +1,30 @@
+//! Reading columns that hold a text as the type it stands for.
+
+use rusqlite::{Error, Row};
+use serde::de::value::Error as ValueError;
+use serde::de::{DeserializeOwned, IntoDeserializer as _};
+
+/// Reads a text as the type it stands for.
+pub(super) fn typed<T: DeserializeOwned>(row: &Row<'_>, column: usize, name: &str) -> rusqlite::Result<T> {
+    typed_or_null(row, column, name)?.ok_or_else(|| unreadable(column, name))
+}
+
+pub(super) fn typed_or_null<T: DeserializeOwned>(
+    row: &Row<'_>,
+    column: usize,
+    name: &str,
+) -> rusqlite::Result<Option<T>> {
+    let text: Option<String> = row.get(column)?;
+    let read =
+        |text: String| T::deserialize(text.into_deserializer()).map_err(|_: ValueError| unreadable(column, name));
+    text.map(read).transpose()
+}
+
+pub(super) fn unreadable(column: usize, name: &str) -> Error {
+    Error::InvalidColumnType(column, name.to_owned(), rusqlite::types::Type::Text)
+}
+
+/// A limit as SQLite takes it.
+pub(super) fn limit(most: usize) -> i64 {
+    i64::try_from(most).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,143 @@
+//! The table of entries.
+
+use std::collections::BTreeSet;
+
+use contract::{Digest, RunId, Stamp};
+use rusqlite::{Connection, OptionalExtension as _, Params, Row, params};
+use serde_json::Value;
+
+use super::SqliteStore;
+use super::column::typed;
+use super::requests::KINDS as KINDS_OF_REQUESTS;
+use crate::entry::{Entry, Hashed, Position, StoredEntry};
+use crate::fault::StoreResult;
+use crate::kind::EntryKind;
+
+pub(super) const COLUMNS: &str = "seq, time, kind, run_id, body, prev, hash";
+
+/// Number of the entry by which time last went back; 0 if it never did.
+pub(super) const TIME_BASE: &str = "coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'time_base'), 0)";
+
+impl SqliteStore {
+    pub(crate) fn read_head(&self) -> StoreResult<Position> {
+        Ok(head(&self.connection)?)
+    }
+
+    pub(crate) fn read_position(&self, seq: u64) -> StoreResult<Option<Position>> {
+        let mut statement = self.connection.prepare_cached("SELECT seq, hash FROM entries WHERE seq = ?1")?;
+        Ok(statement.query_row([seq], position_from_row).optional()?)
+    }
+
+    pub(crate) fn run_entries(&self, run_id: &RunId) -> StoreResult<Vec<StoredEntry>> {
+        self.list_entries("run_id = ?1", [run_id.as_str()])
+    }
+
+    pub(crate) fn first_entry(&self, run_id: &RunId, kind: EntryKind) -> StoreResult<Option<StoredEntry>> {
+        let sql = format!("SELECT {COLUMNS} FROM entries WHERE run_id = ?1 AND kind = ?2 ORDER BY seq LIMIT 1");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        Ok(statement.query_row([run_id.as_str(), kind.name()], from_row).optional()?)
+    }
+
+    pub(crate) fn request_entries(&self, request: Digest) -> StoreResult<Vec<StoredEntry>> {
+        self.list_entries(&about_request(), [request.to_string()])
+    }
+
+    pub(crate) fn model_entries(&self, since: Stamp) -> StoreResult<Vec<StoredEntry>> {
+        self.list_entries("kind IN ('model.reserved', 'model.settled') AND time >= ?1", [since.to_string()])
+    }
+
+    pub(crate) fn entries_of(&self, kinds: &[EntryKind], since: Option<Stamp>) -> StoreResult<Vec<StoredEntry>> {
+        let names: Vec<String> = kinds.iter().map(|kind| format!("'{kind}'")).collect();
+        let condition = format!("kind IN ({}) AND (?1 IS NULL OR time >= ?1)", names.join(", "));
+        self.list_entries(&condition, [since.map(|since| since.to_string())])
+    }
+
+    fn list_entries(&self, condition: &str, values: impl Params) -> StoreResult<Vec<StoredEntry>> {
+        let sql = format!("SELECT {COLUMNS} FROM entries WHERE {condition} ORDER BY seq");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        Ok(statement.query_map(values, from_row)?.collect::<Result<_, _>>()?)
+    }
+
+    pub(crate) fn latest_time(&self) -> StoreResult<Option<Stamp>> {
+        let sql = format!("SELECT time FROM entries WHERE seq >= {TIME_BASE} ORDER BY time DESC LIMIT 1");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        Ok(statement.query_row([], |row| typed(row, 0, "time")).optional()?)
+    }
+
+    /// The entry by which time last went back; 0 if it never did.
+    pub(super) fn time_base(&self) -> StoreResult<u64> {
+        Ok(self.connection.query_row(&format!("SELECT {TIME_BASE}"), [], |row| row.get(0))?)
+    }
+
+    pub(crate) fn put_time_base(&self, seq: u64) -> StoreResult<()> {
+        let sql = "INSERT INTO meta VALUES ('time_base', ?1) ON CONFLICT (key) DO UPDATE SET value = ?1";
+        self.connection.execute(sql, [seq.to_string()])?;
+        Ok(())
+    }
+
+    pub(crate) fn runs_named_beside(&self, kinds: &[EntryKind]) -> StoreResult<BTreeSet<String>> {
+        let kinds: Vec<String> = kinds.iter().map(|kind| format!("'{kind}'")).collect();
+        let kinds = kinds.join(", ");
+        let sql = format!("SELECT DISTINCT run_id FROM entries WHERE run_id IS NOT NULL AND kind NOT IN ({kinds})");
+        let mut statement = self.connection.prepare(&sql)?;
+        Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    }
+
+    pub(crate) fn insert_entry(&self, entry: &Hashed<'_>, hash: Digest) -> StoreResult<()> {
+        let sql = format!("INSERT INTO entries ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+        let Hashed { seq, time, kind, run_id, body, prev } = entry;
+        let values = params![seq, time, kind, run_id, body, prev, hash.to_string()];
+        self.connection.prepare_cached(&sql)?.execute(values)?;
+        Ok(())
+    }
+}
+
+/// As the index of them has it.
+fn about_request() -> String {
+    format!(
+        "kind IN ({KINDS_OF_REQUESTS}) AND CASE WHEN json_valid(body) THEN json_extract(body, '$.request') END = ?1"
+    )
+}
+
+pub(super) fn head(connection: &Connection) -> rusqlite::Result<Position> {
+    let sql = "SELECT seq, hash FROM entries ORDER BY seq DESC LIMIT 1";
+    let last = connection.prepare_cached(sql)?.query_row([], position_from_row).optional()?;
+    Ok(last.unwrap_or(Position::GENESIS))
+}
+
+fn position_from_row(row: &Row<'_>) -> rusqlite::Result<Position> {
+    Ok(Position { seq: row.get(0)?, hash: typed(row, 1, "hash")? })
+}
+
+pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<StoredEntry> {
+    Ok(StoredEntry {
+        body: row.get(4)?,
+        entry: Entry {
+            seq: row.get(0)?,
+            time: row.get(1)?,
+            kind: row.get(2)?,
+            run_id: row.get(3)?,
+            body: Value::Null,
+            prev: row.get(5)?,
+            hash: row.get(6)?,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema;
+    use super::*;
+
+    #[test]
+    fn entries_about_a_request_are_a_range_of_their_index() {
+        let connection = Connection::open_in_memory().unwrap();
+        schema::create(&connection, "").unwrap();
+        let sql = format!("EXPLAIN QUERY PLAN SELECT {COLUMNS} FROM entries WHERE {} ORDER BY seq", about_request());
+        let mut statement = connection.prepare(&sql).unwrap();
+        let mut rows = statement.raw_query();
+        let plan: String = rows.next().unwrap().unwrap().get(3).unwrap();
+        assert!(plan.starts_with("SEARCH entries USING INDEX entries_by_request"), "{plan}");
+        assert!(rows.next().unwrap().is_none(), "{plan} needs a second step");
+    }
+}

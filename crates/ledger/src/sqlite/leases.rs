@@ -1,0 +1,42 @@
+//! The table of leases.
+
+use contract::{RunId, Stamp};
+use rusqlite::{OptionalExtension as _, Row, params};
+
+use super::SqliteStore;
+use super::column::typed;
+use super::schema::WITH_LEASES;
+use crate::fault::StoreResult;
+use crate::lease::Lease;
+
+impl SqliteStore {
+    pub(crate) fn read_lease(&self, run_id: &RunId) -> StoreResult<Option<Lease>> {
+        if self.version < WITH_LEASES {
+            return Ok(None);
+        }
+        let sql = "SELECT owner, epoch, lease_until FROM leases WHERE run_id = ?1";
+        Ok(self.connection.prepare_cached(sql)?.query_row([run_id.as_str()], from_row).optional()?)
+    }
+
+    pub(crate) fn put_lease(&self, run_id: &RunId, lease: &Lease) -> StoreResult<()> {
+        let sql = "INSERT OR REPLACE INTO leases (run_id, owner, epoch, lease_until) VALUES (?1, ?2, ?3, ?4)";
+        let values = params![run_id.as_str(), lease.owner.to_string(), lease.epoch, lease.until.to_string()];
+        self.connection.prepare_cached(sql)?.execute(values)?;
+        Ok(())
+    }
+
+    pub(crate) fn renew_lease(&self, run_id: &RunId, epoch: u64, until: Stamp) -> StoreResult<bool> {
+        let sql = "UPDATE leases SET lease_until = ?1 WHERE run_id = ?2 AND epoch = ?3";
+        let changed = self.connection.execute(sql, params![until.to_string(), run_id.as_str(), epoch])?;
+        Ok(changed == 1)
+    }
+
+    pub(crate) fn remove_lease(&self, run_id: &RunId) -> StoreResult<()> {
+        self.connection.prepare_cached("DELETE FROM leases WHERE run_id = ?1")?.execute([run_id.as_str()])?;
+        Ok(())
+    }
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<Lease> {
+    Ok(Lease { owner: typed(row, 0, "owner")?, epoch: row.get(1)?, until: typed(row, 2, "lease_until")? })
+}

@@ -1,0 +1,79 @@
+//! No word of a database leaves the folder that speaks to it, so that a second one fits behind the same face.
+
+use std::fs;
+use std::path::Path;
+
+/// Words of the library and of SQL, as code has them.
+const WORDS: [&str; 9] =
+    ["rusqlite", "SELECT ", "INSERT ", "UPDATE ", "DELETE ", "PRAGMA ", "CREATE TABLE", "ORDER BY", "json_extract"];
+
+/// The places outside of the folder that may name it: where the database is chosen.
+const CHOICES: [&str; 5] =
+    ["mod sqlite;", "use crate::sqlite::SqliteStore;", "Sqlite(store)", "Sqlite(SqliteStore", "SqliteStore::open"];
+
+const FOLDER: &str = "sqlite/";
+
+/// The lines of a source file that break the rule.
+fn strayed<'a>(file: &str, text: &'a str) -> Vec<&'a str> {
+    let strays = |line: &&str| match file.starts_with(FOLDER) {
+        true => is_public(line.trim_start()),
+        false => names_database(line),
+    };
+    text.lines().filter(strays).collect()
+}
+
+fn names_database(line: &str) -> bool {
+    let rest = CHOICES.iter().fold(line.to_owned(), |line, choice| line.replace(choice, ""));
+    let shown = rest != line && line.trim_start().starts_with("pub ");
+    shown || WORDS.iter().any(|word| line.contains(word)) || rest.to_lowercase().contains("sqlite")
+}
+
+/// Gives the outside something: by name, or by a trait of a type that is not the store's own.
+fn is_public(line: &str) -> bool {
+    let of_trait = line.starts_with("impl") && line.contains(" for ") && !line.contains(" for StoreFault ");
+    line.starts_with("pub ") || of_trait
+}
+
+#[test]
+fn only_the_folder_of_a_database_speaks_its_language() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut folders = vec![root.clone()];
+    let (mut strays, mut inside) = (Vec::new(), 0);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let (file, text) = (path.strip_prefix(&root).unwrap(), fs::read_to_string(&path).unwrap());
+            let file = file.to_str().unwrap();
+            inside += usize::from(file.starts_with(FOLDER) && text.contains("rusqlite"));
+            strays.extend(strayed(file, &text).into_iter().map(|line| format!("{file}: {line}")));
+        }
+    }
+    assert_eq!(strays, Vec::<String>::new());
+    assert!(inside > 3, "the folder was looked at");
+}
+
+#[test]
+fn a_word_that_strays_is_seen() {
+    for (file, line, seen) in [
+        ("open.rs", "        error: rusqlite::Error,", true),
+        ("sqlite/open.rs", "        error: rusqlite::Error,", false),
+        ("runs.rs", "    Sqlite(#[source] Box<dyn Error + Send + Sync>),", true),
+        ("request.rs", "    let sql = format!(\"SELECT {COLUMNS} FROM requests\");", true),
+        ("sqlite/requests.rs", "    let sql = format!(\"SELECT {COLUMNS} FROM requests\");", false),
+        ("lib.rs", "mod sqlite;", false),
+        ("lib.rs", "pub mod sqlite;", true),
+        ("lib.rs", "pub use sqlite::SqliteStore;", true),
+        ("store.rs", "            Self::Sqlite(store) => store.read_head(),", false),
+        ("store.rs", "    pub(crate) fn connection(&self) -> &SqliteStore {", true),
+        ("sqlite/mod.rs", "pub(crate) struct SqliteStore {", false),
+        ("sqlite/mod.rs", "pub struct SqliteStore {", true),
+        ("sqlite/mod.rs", "impl From<rusqlite::Error> for StoreFault {", false),
+        ("sqlite/mod.rs", "impl From<rusqlite::Error> for ReadLedgerError {", true),
+    ] {
+        assert_eq!(!strayed(file, line).is_empty(), seen, "{file}: {line}");
+    }
+}

@@ -1,0 +1,114 @@
+//! The rung of stage 6: an accepted comparison, and the passes of stage 5 that it asks for.
+
+use std::collections::BTreeSet;
+
+use contract::stage6::comparison::REPEATABILITY_REQUIRED;
+use contract::{CollectionKind, Stage};
+use ledger::{EngineIdentity, Ledger, ReadLedgerError, RunRow, RunStatus};
+
+use super::count::{RunCount, Weighed, weigh_run};
+use super::evidence::{BundleState, RunEvidence, RungSource};
+use super::other::find_other;
+use super::rung::{Tally, Terms, compute_rung};
+use super::walk::RungWalk;
+use super::{Rung, RungGap, RungIdentity, RungStatus};
+
+impl RungSource<'_> {
+    /// Accepted passes of stage 5 since the last failure, newest first, each of a case and a commit that no newer one has.
+    pub fn find_owned_passes(&self, identity: RungIdentity<'_>) -> Result<Vec<RunRow>, ReadLedgerError> {
+        list_owned_passes(self.ledger, self, identity, usize::MAX)
+    }
+}
+
+fn list_owned_passes(
+    ledger: &Ledger,
+    evidence: &impl RunEvidence,
+    identity: RungIdentity<'_>,
+    most: usize,
+) -> Result<Vec<RunRow>, ReadLedgerError> {
+    let wanted = identity.of_engine();
+    let mut walk = RungWalk::new(ledger, identity.engine, Stage::OWNED_REPOSITORY, &wanted);
+    let (mut cases, mut commits, mut rows) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+    while rows.len() < most {
+        let Some(row) = walk.next_row()? else { break };
+        match weigh_run(evidence, &row, &wanted)? {
+            Weighed::For(proven) => {
+                let Some(commit) = proven.target_commit.clone() else { continue };
+                if !cases.contains(&proven.case_id) && !commits.contains(&commit) {
+                    cases.insert(proven.case_id.clone());
+                    commits.insert(commit);
+                    rows.push(row);
+                }
+            }
+            Weighed::Against(_) => break,
+            Weighed::Waiting | Weighed::Other(..) | Weighed::Nothing(_) => {}
+        }
+    }
+    Ok(rows)
+}
+
+/// Stage 6 is earned by a comparison that passed and was accepted. Runs at that stage can only take it away: one that did not pass, was
+/// rejected or waits for its outcome, until there is a newer comparison or the outcome.
+pub(super) fn compute_candidate(
+    ledger: &Ledger,
+    evidence: &impl RunEvidence,
+    identity: RungIdentity<'_>,
+    terms: Terms,
+) -> Result<Rung, ReadLedgerError> {
+    let (stage, owned) = (Stage::CANDIDATE_DEFAULT, Stage::OWNED_REPOSITORY);
+    let below = compute_rung(ledger, evidence, identity, owned, terms)?;
+    if below.status != RungStatus::Validated {
+        return Ok(Rung::not_started(stage));
+    }
+    let required = usize::try_from(REPEATABILITY_REQUIRED).unwrap_or(usize::MAX);
+    let passes = list_owned_passes(ledger, evidence, identity, required)?;
+    if passes.len() < required {
+        return Ok(Rung::blocked(stage, RungGap::SecondOwnedPass));
+    }
+    let wanted = identity.of_engine();
+    let mut walk = RungWalk::new(ledger, identity.engine, stage, &wanted);
+    let mut tally = Tally::of(1);
+    tally.rests_on.extend(passes.into_iter().map(|row| row.run_id));
+    while tally.goes_on(terms.listed) {
+        let Some(row) = walk.next_row()? else { break };
+        take_row(&mut tally, evidence, &row, &wanted)?;
+    }
+    if !tally.is_decided() && tally.other.is_none() {
+        tally.other = find_other(ledger, evidence, identity, stage)?;
+    }
+    tally.older = !tally.is_demoted && walk.next_row()?.is_some();
+    let rung = tally.into_rung(stage);
+    Ok(match rung.gap {
+        Some(RungGap::NoPass) => Rung { status: RungStatus::Blocked, gap: Some(RungGap::NoComparison), ..rung },
+        _ => rung,
+    })
+}
+
+fn take_row(
+    tally: &mut Tally,
+    evidence: &impl RunEvidence,
+    row: &RunRow,
+    wanted: &EngineIdentity,
+) -> Result<(), ReadLedgerError> {
+    let kind = match evidence.look_at_bundle(row)? {
+        BundleState::Proven(proven) => proven.kind,
+        _ => None,
+    };
+    let weighed = weigh_run(evidence, row, wanted)?;
+    match kind {
+        Some(CollectionKind::Comparison) => tally.take(row, weighed),
+        // A refresh looks at passes again and earns nothing.
+        Some(_) => {}
+        None => match weighed {
+            Weighed::For(_) => {
+                let mut listed = weighed.list(row);
+                listed.counts = RunCount::NotCounted;
+                listed.why = Some("a run; a comparison earns the rung".to_owned());
+                tally.runs.push(listed);
+            }
+            weighed if row.status == RunStatus::Running => tally.runs.push(weighed.list(row)),
+            weighed => tally.take(row, weighed),
+        },
+    }
+    Ok(())
+}

@@ -1,0 +1,211 @@
+//! Bundles and outcomes that rungs rest on, each looked at anew.
+
+use std::sync::Arc;
+
+use contract::approval::{OutcomeSchema, OutcomeStatement, OutcomeVerdict};
+use contract::report::Report;
+use contract::signer::SignerStanding;
+use contract::{CollectionKind, Coverage, Digest, FIRST_FIXTURE_SET, FIXTURE_SET, Purpose, Stage, Status, TaskId};
+use evidence::sshsig::verify_signature;
+use evidence::verify::VerifiedBundle;
+use evidence::{PublicKey, names};
+use ledger::{Bundles, EngineIdentity, Entry, EntryKind, Ledger, ReadLedgerError, RunRow};
+use untrusted_fs::own_files::OwnPath as _;
+
+use super::{RungTerms, bundle_schema};
+use crate::find::asked_run;
+use crate::verify::{LARGEST_ATTESTATION, VerifyMemo};
+
+/// A ledger, its bundles, and the keys and terms that count.
+#[derive(Debug, Clone, Copy)]
+pub struct RungSource<'a> {
+    pub ledger: &'a Ledger,
+    pub bundles: &'a Bundles,
+    pub keys: &'a [PublicKey],
+    pub memo: &'a VerifyMemo,
+    /// This home as leases name their owner, where others share the ledger.
+    pub shared_as: Option<Digest>,
+    pub terms: RungTerms<'a>,
+}
+
+/// Facts of a verified bundle that a rung asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProvenRun {
+    pub engine: String,
+    pub identity: EngineIdentity,
+    pub schema: String,
+    pub fixture_set: String,
+    pub status: Status,
+    pub stage: Stage,
+    pub purpose: Purpose,
+    pub is_negative_fixture: bool,
+    pub is_break_glass: bool,
+    pub is_unverified: bool,
+    pub case_id: TaskId,
+    pub target_commit: Option<String>,
+    /// Set of a document about other bundles.
+    pub kind: Option<CollectionKind>,
+}
+
+impl ProvenRun {
+    pub fn of(report: &Report) -> Self {
+        let has = |coverage: Coverage| report.coverage.contains(&coverage);
+        Self {
+            engine: report.backend.clone(),
+            identity: EngineIdentity {
+                source_id: report.engine.source_id.clone(),
+                model: report.identity_model().cloned(),
+            },
+            schema: report.schema_version.split('.').next().unwrap_or_default().to_owned(),
+            fixture_set: report.fixture_set.clone().unwrap_or_else(|| FIRST_FIXTURE_SET.to_owned()),
+            status: report.status,
+            stage: report.stage,
+            purpose: report.purpose,
+            is_negative_fixture: report.expected_status.is_some(),
+            is_break_glass: has(Coverage::BreakGlass),
+            is_unverified: has(Coverage::NoVerification) && report.stage > Stage::GATED_ENGINE,
+            case_id: report.case_id.clone(),
+            target_commit: report.target_commit.clone(),
+            kind: report.kind,
+        }
+    }
+
+    /// True if the ledger's row says the same.
+    pub(super) fn is_of(&self, row: &RunRow) -> bool {
+        let Self { engine, status, stage, purpose, .. } = self;
+        let is_told = row.identity.as_ref().is_none_or(|identity| *identity == self.identity);
+        let is_same = *engine == row.engine && *stage == row.stage && *purpose == row.purpose;
+        is_told && is_same && row.status == (*status).into()
+    }
+
+    /// The identity that it proves something for, in the words of [`super::RungGap`], where it is another one.
+    pub(super) fn other_identity(&self, wanted: &EngineIdentity) -> Option<(String, String)> {
+        let EngineIdentity { source_id, model } = &self.identity;
+        if self.schema != bundle_schema() {
+            let schema = format!("bundles of format {}", self.schema);
+            return Some((schema.clone(), schema));
+        }
+        if self.fixture_set != FIXTURE_SET {
+            let fixtures = format!("fixture set {}", self.fixture_set);
+            return Some((fixtures.clone(), fixtures));
+        }
+        if *source_id != wanted.source_id {
+            return Some((source_id.clone(), format!("another source, {source_id}")));
+        }
+        if *model == wanted.model {
+            return None;
+        }
+        let model = model.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
+        Some((format!("model {model}"), format!("another model, {model}")))
+    }
+}
+
+/// State of a sealed run's bundle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum BundleState {
+    Proven(Arc<ProvenRun>),
+    /// It is there and does not verify as the run that the ledger knows.
+    Damaged,
+    /// A collection of this home recorded its removal.
+    Collected,
+    /// It lies in another home that shares the ledger.
+    Elsewhere,
+    Missing,
+}
+
+/// Looks at what a run left.
+pub(super) trait RunEvidence {
+    /// True if the folder of a run's bundle is here.
+    fn has_bundle(&self, row: &RunRow) -> bool;
+    /// The bundle, verified.
+    fn look_at_bundle(&self, row: &RunRow) -> Result<BundleState, ReadLedgerError>;
+    /// Absence of a bundle whose folder is not here.
+    fn look_for_bundle(&self, row: &RunRow) -> Result<BundleState, ReadLedgerError>;
+    /// The last outcome by a key that may sign one.
+    fn signed_outcome(&self, row: &RunRow) -> Result<Option<OutcomeVerdict>, ReadLedgerError>;
+}
+
+impl RunEvidence for RungSource<'_> {
+    fn has_bundle(&self, row: &RunRow) -> bool {
+        self.bundles.bundle_dir(&row.run_id).own_is_dir()
+    }
+
+    fn look_at_bundle(&self, row: &RunRow) -> Result<BundleState, ReadLedgerError> {
+        if row.collected_seq.is_some() {
+            return Ok(BundleState::Collected);
+        }
+        match self.recall_proof(row) {
+            Some(proven) if proven.is_of(row) => Ok(BundleState::Proven(proven)),
+            _ if self.has_bundle(row) => Ok(BundleState::Damaged),
+            _ => self.look_for_bundle(row),
+        }
+    }
+
+    /// The ledger is asked once more after the folder was looked for: a collection is recorded before it begins.
+    fn look_for_bundle(&self, row: &RunRow) -> Result<BundleState, ReadLedgerError> {
+        if self.shared_as.is_some_and(|here| row.owner.is_some_and(|owner| owner != here)) {
+            return Ok(BundleState::Elsewhere);
+        }
+        let is_collected = row.collected_seq.is_some() || self.ledger.run_collection(&row.run_id)?.is_some();
+        Ok(if is_collected { BundleState::Collected } else { BundleState::Missing })
+    }
+
+    fn signed_outcome(&self, row: &RunRow) -> Result<Option<OutcomeVerdict>, ReadLedgerError> {
+        Ok(self.find_outcome(row)?.map(|outcome| outcome.verdict))
+    }
+}
+
+/// An outcome that counts: its verdict, and the digest of the signed document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountedOutcome {
+    pub verdict: OutcomeVerdict,
+    pub sha256: Digest,
+}
+
+impl RungSource<'_> {
+    /// The last outcome of a run by a key that may sign one.
+    pub fn find_outcome(&self, row: &RunRow) -> Result<Option<CountedOutcome>, ReadLedgerError> {
+        let entries = self.ledger.run_entries(&row.run_id)?;
+        let outcomes = entries.iter().rev().filter(|entry| entry.is(EntryKind::OutcomeRecorded));
+        Ok(outcomes.filter_map(|entry| self.judge_outcome(row, entry)).next())
+    }
+
+    /// Facts of a bundle that verifies, remembered while its attestation is the same.
+    fn recall_proof(&self, row: &RunRow) -> Option<Arc<ProvenRun>> {
+        let sealed = row.attestation_sha256?;
+        let folder = self.bundles.bundle_dir(&row.run_id);
+        let bytes = untrusted_fs::read_plain(&folder, names::ATTESTATION.as_bytes(), LARGEST_ATTESTATION)?;
+        if Digest::of(&bytes) != sealed {
+            return None;
+        }
+        let known = self.memo.recall_proven(row.run_id.as_str(), sealed);
+        known.or_else(|| {
+            let report = verify_run(self.bundles, self.keys, row)?;
+            Some(self.memo.keep_proven(row.run_id.as_str(), sealed, ProvenRun::of(&report)))
+        })
+    }
+
+    /// An outcome that counts: about this very attestation, and signed by a key that might at the time of its entry.
+    fn judge_outcome(&self, row: &RunRow, entry: &Entry) -> Option<CountedOutcome> {
+        let text = |name: &str| entry.body.get(name)?.as_str();
+        let (document, armour) = (text("document")?, text("signature")?);
+        let signature = verify_signature(armour, document.as_bytes(), OutcomeSchema::NAMESPACE).ok()?;
+        let outcome: OutcomeStatement = serde_json::from_str(document).ok()?;
+        let is_about = outcome.run_id == row.run_id && Some(outcome.attestation_sha256) == row.attestation_sha256;
+        let is_by = outcome.key_fingerprint == Some(signature.fingerprint());
+        let at = entry.time.parse().ok()?;
+        let standing = (self.terms.standing)(signature.key(), OutcomeSchema::NAMESPACE, at);
+        let sha256 = Digest::of(document.as_bytes());
+        let counted = CountedOutcome { verdict: outcome.operator_outcome, sha256 };
+        (is_about && is_by && standing == SignerStanding::Allowed).then_some(counted)
+    }
+}
+
+/// The report of a bundle of this home that verifies as the ledger knows it.
+pub fn verify_run(bundles: &Bundles, keys: &[PublicKey], row: &RunRow) -> Option<Report> {
+    // An unsealed run proves nothing, whatever lies in the place of its bundle.
+    row.attestation_sha256?;
+    let bundle = bundles.bundle_dir(&row.run_id);
+    let bound = VerifiedBundle::verify(&bundle, keys, Some(&asked_run(row)));
+    bound.ok().map(VerifiedBundle::into_report)
+}

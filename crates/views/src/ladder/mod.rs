@@ -1,0 +1,208 @@
+//! Rungs of the ladder, computed from sealed bundles each time they are asked for. Nothing is stored and nothing can be set.
+//!
+//! The ledger finds the runs of a rung by engine, stage and identity; the bundle of each that matters is verified and must say the
+//! same. `evidence.rs` looks at bundles and outcomes, `count.rs` says what one run counts for, `walk.rs` reads the runs of a rung, newest
+//! first, `rung.rs` computes it, `other.rs` looks for proof of another identity, `rest.rs` lists the bundles that rungs rest on, `picture.rs`
+//! draws a ladder.
+
+mod candidate;
+mod count;
+mod evidence;
+mod gap;
+mod other;
+mod picture;
+mod rest;
+mod rung;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+use ::evidence::signer_key::SignerKey;
+use contract::engine::RungFact;
+use contract::signer::SignerStanding;
+use contract::{BUNDLE_VERSION, FIXTURE_SET, ModelPair, Purpose, Stage, Stamp};
+use ledger::{EngineIdentity, IdentifiedRun, Ledger, ReadLedgerError, RungPart, RungRuns};
+use serde::Serialize;
+
+pub use count::{RunCount, RungRun};
+pub use evidence::{CountedOutcome, ProvenRun, RungSource, verify_run};
+pub use gap::RungGap;
+pub use picture::draw_ladder;
+pub use rung::{Rung, RungProof, RungStatus};
+
+use crate::Views;
+
+/// Runs of older programs that are looked at for the source of an engine.
+const OLDER_RUNS: usize = 32;
+
+/// Source of a run whose engine was never identified.
+const UNKNOWN_SOURCE: &str = "@unknown";
+
+/// Task of a refresh of real passes.
+const REFRESH_TASK: &str = "stage6-real-governed-refresh";
+
+/// The engine, source and model that a rung is proven for.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct RungIdentity<'a> {
+    pub engine: &'a str,
+    pub source_id: &'a str,
+    pub pair: Option<&'a ModelPair>,
+}
+
+impl RungIdentity<'_> {
+    fn of_engine(&self) -> EngineIdentity {
+        EngineIdentity { source_id: self.source_id.to_owned(), model: self.pair.cloned() }
+    }
+}
+
+/// Terms on which rungs are earned, which the caller has read.
+#[derive(Clone, Copy)]
+pub struct RungTerms<'a> {
+    /// Passes since the last failure.
+    pub passes_required: u32,
+    /// Standing of a key that signed an outcome.
+    pub standing: &'a dyn Fn(&SignerKey, &str, Stamp) -> SignerStanding,
+}
+
+impl std::fmt::Debug for RungTerms<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RungTerms").field("passes_required", &self.passes_required).finish_non_exhaustive()
+    }
+}
+
+/// Major version of the bundles that rungs are proven by.
+pub fn bundle_schema() -> &'static str {
+    BUNDLE_VERSION.split('.').next().unwrap_or(BUNDLE_VERSION)
+}
+
+/// Every rung of one engine, source and model, lowest first.
+#[derive(Debug, Clone, Serialize)]
+pub struct LadderView {
+    pub engine: String,
+    /// Absent where the engine is neither admitted nor was ever run.
+    pub source_id: Option<String>,
+    pub model: Option<ModelPair>,
+    pub fixture_set: &'static str,
+    pub bundle_schema: &'static str,
+    pub rungs: Vec<Rung>,
+}
+
+impl LadderView {
+    /// The ladder of an engine of which no source is known.
+    pub fn unknown(engine: &str, model: Option<ModelPair>) -> Self {
+        let rungs = stages().map(|stage| match stage {
+            Stage::GATED_ENGINE => Rung::blocked(stage, RungGap::SourceUnknown),
+            stage => Rung::not_started(stage),
+        });
+        Self { source_id: None, ..Self::of(engine, "", model, rungs.collect()) }
+    }
+
+    fn of(engine: &str, source_id: &str, model: Option<ModelPair>, rungs: Vec<Rung>) -> Self {
+        Self {
+            engine: engine.to_owned(),
+            source_id: Some(source_id.to_owned()),
+            model,
+            fixture_set: FIXTURE_SET,
+            bundle_schema: bundle_schema(),
+            rungs,
+        }
+    }
+
+    /// The lowest rung that is not validated.
+    pub fn next_rung(&self) -> Option<&Rung> {
+        self.rungs.iter().find(|rung| rung.status != RungStatus::Validated)
+    }
+}
+
+/// Every stage, lowest first.
+pub(crate) fn stages() -> impl Iterator<Item = Stage> {
+    (Stage::GATED_ENGINE.number()..).map_while(|number| Stage::try_from(number).ok())
+}
+
+impl Views {
+    /// The ladder of one identity as it stands now.
+    pub fn view_ladder(&self, identity: RungIdentity<'_>, terms: RungTerms<'_>) -> Result<LadderView, ReadLedgerError> {
+        let (engine, model) = (identity.engine, identity.pair.cloned());
+        let rungs = match self.rung_source(terms) {
+            Some(source) => stages().map(|stage| source.find_rung(identity, stage)).collect::<Result<_, _>>()?,
+            None => stages().map(Rung::not_started).collect(),
+        };
+        Ok(LadderView::of(engine, identity.source_id, model, rungs))
+    }
+
+    /// One rung with every run since its last demotion.
+    pub fn explain_rung(
+        &self,
+        identity: RungIdentity<'_>,
+        stage: Stage,
+        terms: RungTerms<'_>,
+    ) -> Result<Rung, ReadLedgerError> {
+        match self.rung_source(terms) {
+            Some(source) => source.find_whole_rung(identity, stage),
+            None => Ok(Rung::not_started(stage)),
+        }
+    }
+
+    /// The newest governed run of an engine with each model, by the ledger's word.
+    pub fn list_models(&self, engine: &str) -> Result<Vec<IdentifiedRun>, ReadLedgerError> {
+        self.ledger().map_or_else(|| Ok(Vec::new()), |ledger| ledger.engine_models(engine, Purpose::Governed))
+    }
+
+    /// The identity of an engine whose runs were all recorded by programs that knew none, by a bundle.
+    pub fn find_older_identity(&self, engine: &str) -> Result<Option<EngineIdentity>, ReadLedgerError> {
+        self.ledger().map_or_else(|| Ok(None), |ledger| self.proven_identity(ledger, engine))
+    }
+
+    /// The identity of a run that an older program recorded without one, by its bundle.
+    fn proven_identity(&self, ledger: &Ledger, engine: &str) -> Result<Option<EngineIdentity>, ReadLedgerError> {
+        for stage in stages() {
+            let of = RungPart::Weighty;
+            let rung = RungRuns { engine, purpose: Purpose::Governed, stage, identity: None, of };
+            let rows = ledger.rung_runs(&rung, None, OLDER_RUNS)?;
+            let mut proven = rows.iter().filter_map(|row| verify_run(&self.home.bundles, &self.keys, row));
+            if let Some(report) = proven.next() {
+                return Ok(Some(ProvenRun::of(&report).identity));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Governed passes from stage 5 on of which nobody has signed an outcome, newest first.
+    pub fn list_unanswered(&self, limit: usize) -> Result<Vec<ledger::RunRow>, ReadLedgerError> {
+        let Some(ledger) = self.ledger() else { return Ok(Vec::new()) };
+        let mut rows = ledger.runs_unanswered(limit)?;
+        // A refresh repeats the answers to others and waits for none.
+        rows.retain(|row| row.task_id.as_str() != REFRESH_TASK);
+        Ok(rows)
+    }
+
+    /// Bundles that were verified for rungs in this process.
+    pub fn count_proven(&self) -> usize {
+        self.memo.count_proven()
+    }
+
+    fn rung_source<'a>(&'a self, terms: RungTerms<'a>) -> Option<RungSource<'a>> {
+        let (bundles, keys, memo) = (&self.home.bundles, self.keys.as_slice(), self.memo.as_ref());
+        self.ledger().map(|ledger| RungSource { ledger, bundles, keys, memo, shared_as: self.home.shared_as, terms })
+    }
+}
+
+/// Identities at a stage whose source is known.
+fn known_identities(ledger: &Ledger, engine: &str, stage: Stage) -> Result<Vec<EngineIdentity>, ReadLedgerError> {
+    let mut found = ledger.rung_identities(engine, Purpose::Governed, stage)?;
+    found.retain(is_identified);
+    Ok(found)
+}
+
+/// False for the identity of an engine that was never identified.
+fn is_identified(identity: &EngineIdentity) -> bool {
+    !identity.source_id.ends_with(UNKNOWN_SOURCE)
+}
+
+impl RungSource<'_> {
+    /// The rung at a stage, as a fact for the gates.
+    pub fn find_fact(&self, identity: RungIdentity<'_>, stage: Stage) -> Result<RungFact, ReadLedgerError> {
+        Ok(self.find_rung(identity, stage)?.into_fact())
+    }
+}

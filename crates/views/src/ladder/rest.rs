@@ -1,0 +1,63 @@
+//! Bundles that rungs rest on: with one of them gone, a rung would read otherwise.
+
+use std::collections::BTreeSet;
+
+use contract::{RunId, Stage};
+use ledger::{EngineIdentity, Ledger, ReadLedgerError, RungPart};
+
+use super::evidence::{BundleState, RunEvidence, RungSource};
+use super::rung::{Terms, compute_rung};
+use super::walk::WalkLane;
+use super::{RungIdentity, known_identities, stages};
+
+/// An identity under which no engine runs: it finds the proof that every later one is held against.
+const NOBODY: &str = "";
+
+impl RungSource<'_> {
+    /// Runs of an engine whose bundles must stay for its rungs to stay as they are, whatever it was or will be run as.
+    pub fn find_resting(&self, engine: &str) -> Result<BTreeSet<RunId>, ReadLedgerError> {
+        find_resting(self.ledger, self, engine, self.terms.passes_required)
+    }
+}
+
+pub(super) fn find_resting(
+    ledger: &Ledger,
+    evidence: &impl RunEvidence,
+    engine: &str,
+    required: u32,
+) -> Result<BTreeSet<RunId>, ReadLedgerError> {
+    let mut resting = BTreeSet::new();
+    for stage in stages() {
+        for known in identities_at(ledger, evidence, engine, stage)? {
+            let identity = RungIdentity { engine, source_id: &known.source_id, pair: known.model.as_ref() };
+            let rung = compute_rung(ledger, evidence, identity, stage, Terms { required, listed: 0 })?;
+            resting.extend(
+                rung.gap.as_ref().filter(|gap| gap.proven_for().is_some()).and_then(|gap| gap.run_id().cloned()),
+            );
+            resting.extend(rung.rests_on);
+        }
+    }
+    // What people have still to answer may yet be proof.
+    resting.extend(ledger.runs_unanswered(usize::MAX)?.into_iter().map(|row| row.run_id));
+    Ok(resting)
+}
+
+/// Identities by the ledger's word, those that bundles of older programs prove, and one that nobody has.
+fn identities_at(
+    ledger: &Ledger,
+    evidence: &impl RunEvidence,
+    engine: &str,
+    stage: Stage,
+) -> Result<BTreeSet<EngineIdentity>, ReadLedgerError> {
+    let mut found: BTreeSet<EngineIdentity> = known_identities(ledger, engine, stage)?.into_iter().collect();
+    found.insert(EngineIdentity { source_id: NOBODY.to_owned(), model: None });
+    let mut lane = WalkLane::new(engine, stage, None, RungPart::Weighty);
+    while let Some(row) = lane.next_row(ledger)? {
+        if row.attestation_sha256.is_some()
+            && let BundleState::Proven(proven) = evidence.look_at_bundle(&row)?
+        {
+            found.insert(proven.identity.clone());
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,242 @@
+//! One rung: the walk over its runs, newest first, until it is decided.
+
+use contract::engine::{RungFact, RungLack};
+use contract::{Digest, RunId, Stage};
+use ledger::{Ledger, ReadLedgerError, RunRow, RunStatus};
+use serde::Serialize;
+
+use super::candidate::compute_candidate;
+use super::count::{RungRun, Weighed, weigh_run};
+use super::evidence::{RunEvidence, RungSource};
+use super::other::find_other;
+use super::walk::RungWalk;
+use super::{RungGap, RungIdentity};
+
+/// Runs that a ladder lists of each rung; the explanation of a rung lists all.
+const LISTED: usize = 20;
+
+/// State of a rung.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RungStatus {
+    NotStarted,
+    Blocked,
+    Validated,
+    /// Proof exists for another identity.
+    Stale,
+}
+
+impl RungStatus {
+    pub const ALL: [Self; 4] = [Self::Validated, Self::Blocked, Self::Stale, Self::NotStarted];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotStarted => "not_started",
+            Self::Blocked => "blocked",
+            Self::Validated => "validated",
+            Self::Stale => "stale",
+        }
+    }
+
+    /// As people read it.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::NotStarted => "not started",
+            other => other.as_str(),
+        }
+    }
+}
+
+/// A bundle that a rung rests on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RungProof {
+    pub run_id: RunId,
+    pub attestation_sha256: Option<Digest>,
+}
+
+/// One rung of a ladder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Rung {
+    pub stage: Stage,
+    pub status: RungStatus,
+    /// The part of its proof that is missing; `None` for a validated rung.
+    #[serde(skip)]
+    pub gap: Option<RungGap>,
+    /// Newest first.
+    pub bundles: Vec<RungProof>,
+    /// Runs since the last demotion and the run that demoted it, newest first.
+    pub runs: Vec<RungRun>,
+    /// True if older ones are not listed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub older_runs: bool,
+    /// Runs whose bundles decided it, the failures among them that a bundle clears.
+    #[serde(skip)]
+    pub(super) rests_on: Vec<RunId>,
+}
+
+impl Rung {
+    pub(crate) fn not_started(stage: Stage) -> Self {
+        Self::new(stage, RungStatus::NotStarted, Some(RungGap::NoPass))
+    }
+
+    pub(super) fn blocked(stage: Stage, gap: RungGap) -> Self {
+        Self::new(stage, RungStatus::Blocked, Some(gap))
+    }
+
+    fn new(stage: Stage, status: RungStatus, gap: Option<RungGap>) -> Self {
+        Self { stage, status, gap, bundles: Vec::new(), runs: Vec::new(), older_runs: false, rests_on: Vec::new() }
+    }
+
+    /// The fact that gates see.
+    pub fn into_fact(self) -> RungFact {
+        let stage = self.stage;
+        match (self.status, self.bundles.first(), self.gap) {
+            (RungStatus::Validated, Some(proof), _) => RungFact::Validated { stage, run_id: proof.run_id.to_string() },
+            (_, _, Some(gap)) => gap.into_fact(stage),
+            (_, _, None) => RungFact::NotStarted { stage },
+        }
+    }
+}
+
+impl RungSource<'_> {
+    /// A rung with its newest runs.
+    pub fn find_rung(&self, identity: RungIdentity<'_>, stage: Stage) -> Result<Rung, ReadLedgerError> {
+        compute_rung(self.ledger, self, identity, stage, Terms { required: self.terms.passes_required, listed: LISTED })
+    }
+
+    /// A rung with every run since its last demotion.
+    pub fn find_whole_rung(&self, identity: RungIdentity<'_>, stage: Stage) -> Result<Rung, ReadLedgerError> {
+        let terms = Terms { required: self.terms.passes_required, listed: usize::MAX };
+        compute_rung(self.ledger, self, identity, stage, terms)
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terms {
+    pub(super) required: u32,
+    /// Runs to list at most.
+    pub(super) listed: usize,
+}
+
+pub(super) fn compute_rung(
+    ledger: &Ledger,
+    evidence: &impl RunEvidence,
+    identity: RungIdentity<'_>,
+    stage: Stage,
+    terms: Terms,
+) -> Result<Rung, ReadLedgerError> {
+    if stage == Stage::CANDIDATE_DEFAULT {
+        return compute_candidate(ledger, evidence, identity, terms);
+    }
+    let wanted = identity.of_engine();
+    let mut walk = RungWalk::new(ledger, identity.engine, stage, &wanted);
+    let mut tally = Tally::of(terms.required);
+    while tally.goes_on(terms.listed) {
+        if tally.runs.len() >= terms.listed {
+            walk.pass_over_collected();
+        }
+        let Some(row) = walk.next_row()? else { break };
+        if tally.is_decided() && row.status == RunStatus::Pass && terms.listed != usize::MAX {
+            tally.list_told(&row);
+            continue;
+        }
+        let weighed = weigh_run(evidence, &row, &wanted)?;
+        tally.take(&row, weighed);
+    }
+    if !tally.is_decided() && tally.proofs.is_empty() && tally.other.is_none() {
+        tally.other = find_other(ledger, evidence, identity, stage)?;
+    }
+    tally.older = !tally.is_demoted && walk.next_row()?.is_some();
+    Ok(tally.into_rung(stage))
+}
+
+/// What the runs came to so far.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    required: u32,
+    proofs: Vec<RungProof>,
+    /// The newest pass without an outcome, where no pass that counts is newer.
+    waiting: Option<RunId>,
+    gap: Option<RungGap>,
+    /// The newest pass of another identity.
+    pub(super) other: Option<RungGap>,
+    pub(super) runs: Vec<RungRun>,
+    pub(super) is_demoted: bool,
+    pub(super) older: bool,
+    pub(super) rests_on: Vec<RunId>,
+}
+
+impl Tally {
+    /// Asks for this many passes.
+    pub(super) fn of(required: u32) -> Self {
+        Self { required: required.max(1), ..Self::default() }
+    }
+
+    fn passes(&self) -> u32 {
+        u32::try_from(self.proofs.len()).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn is_decided(&self) -> bool {
+        self.is_demoted || self.waiting.is_some() || self.passes() >= self.required
+    }
+
+    /// Up to the last demotion, and no further than is listed once the rung is decided.
+    pub(super) fn goes_on(&self, listed: usize) -> bool {
+        !(self.is_demoted || self.is_decided() && self.runs.len() >= listed)
+    }
+
+    /// Lists a pass by the ledger's word: the rung does not rest on it.
+    fn list_told(&mut self, row: &RunRow) {
+        let RunRow { run_id, task_id, status, started_at, .. } = row.clone();
+        let why = Some("not verified here: newer runs decide".to_owned());
+        let counts = super::RunCount::NotCounted;
+        self.runs.push(RungRun { run_id, task_id, status, started_at, counts, why });
+    }
+
+    pub(super) fn take(&mut self, row: &RunRow, weighed: Weighed) {
+        let run_id = || row.run_id.clone();
+        self.runs.push(weighed.list(row));
+        if weighed.rests_on_bundle(row) {
+            self.rests_on.push(run_id());
+        }
+        match weighed {
+            Weighed::For(_) => {
+                self.proofs.push(RungProof { run_id: run_id(), attestation_sha256: row.attestation_sha256 });
+            }
+            Weighed::Waiting if self.proofs.is_empty() && self.waiting.is_none() => self.waiting = Some(run_id()),
+            Weighed::Against(lack) => {
+                self.is_demoted = true;
+                self.gap = Some(match lack {
+                    Some(lack) => RungGap::Lack { run_id: run_id(), lack },
+                    None => RungGap::NotPassed { run_id: run_id(), status: row.status, reasons: row.reasons.clone() },
+                });
+            }
+            Weighed::Other(proven_for, why) if row.status == RunStatus::Pass && self.other.is_none() => {
+                self.other = Some(RungGap::OtherIdentity { run_id: run_id(), proven_for, why });
+            }
+            Weighed::Waiting | Weighed::Other(..) | Weighed::Nothing(_) => {}
+        }
+    }
+
+    pub(super) fn into_rung(self, stage: Stage) -> Rung {
+        let (passes, required) = (self.passes(), self.required);
+        let newest = self.proofs.first().map(|proof| proof.run_id.clone());
+        let (status, gap) = match (self.waiting, newest, self.gap, self.other) {
+            (Some(run_id), ..) => {
+                let lack = RungLack::MissingOperatorOutcome;
+                (RungStatus::Blocked, Some(RungGap::Lack { run_id, lack }))
+            }
+            (None, Some(_), ..) if passes >= required => (RungStatus::Validated, None),
+            (None, Some(run_id), ..) => {
+                let lack = RungLack::MorePasses { passes, required };
+                (RungStatus::Blocked, Some(RungGap::Lack { run_id, lack }))
+            }
+            (None, None, Some(gap), _) => (RungStatus::Blocked, Some(gap)),
+            (None, None, None, Some(other)) => (RungStatus::Stale, Some(other)),
+            (None, None, None, None) => (RungStatus::NotStarted, Some(RungGap::NoPass)),
+        };
+        let bundles = if status == RungStatus::Validated { self.proofs } else { Vec::new() };
+        let (runs, older_runs, rests_on) = (self.runs, self.older, self.rests_on);
+        Rung { bundles, runs, older_runs, rests_on, ..Rung::new(stage, status, gap) }
+    }
+}

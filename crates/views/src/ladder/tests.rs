@@ -1,0 +1,363 @@
+//! Rungs of random histories beside a model of the rules that is written another way: it keeps no index and reads the whole
+//! history oldest first.
+
+mod model;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use contract::approval::OutcomeVerdict;
+use contract::{Digest, ModelPair, Purpose, Reason, RunId, Stage, Stamp, Status};
+use ledger::{
+    Collection, EngineIdentity, EntryKind, Ledger, ReadLedgerError, RunCollected, RunIntent, RunRow, RunSeal,
+    RunSealed, RunStarted,
+};
+use serde_json::json;
+
+use super::evidence::{BundleState, ProvenRun, RunEvidence};
+use super::rest::find_resting;
+use super::rung::{Terms, compute_rung};
+use super::{Rung, RungIdentity, RungStatus};
+use model::model_status;
+
+const ENGINE: &str = "pi";
+const STAGES: [Stage; 2] = [Stage::ARTIFICIAL_FIXTURE, Stage::OWNED_REPOSITORY];
+
+/// The pins and models that the engine was run with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Pin {
+    source: &'static str,
+    model: Option<&'static str>,
+}
+
+const PINS: [Pin; 3] = [
+    Pin { source: "pi@1", model: None },
+    Pin { source: "pi@2", model: None },
+    Pin { source: "pi@2", model: Some("local/small") },
+];
+/// The pin that the engine has next; nothing was run with it.
+const NEXT_PIN: Pin = Pin { source: "pi@3", model: None };
+
+impl Pin {
+    fn identity(self) -> EngineIdentity {
+        let model = self.model.map(|model| model.parse::<ModelPair>().unwrap());
+        EngineIdentity { source_id: self.source.to_owned(), model }
+    }
+}
+
+/// Numbers that are the same in every run of the test.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+
+    fn pick<T: Copy>(&mut self, values: &[T]) -> T {
+        values[usize::try_from(self.roll(values.len() as u64)).unwrap()]
+    }
+}
+
+/// A run of a history, with everything that happened to it since.
+#[derive(Debug, Clone)]
+struct Past {
+    run_id: RunId,
+    stage: Stage,
+    purpose: Purpose,
+    pin: Pin,
+    status: Status,
+    reason: Option<Reason>,
+    is_negative: bool,
+    is_break_glass: bool,
+    is_sealed: bool,
+    is_deleted: bool,
+    is_collected: bool,
+    is_damaged: bool,
+    outcome: Option<OutcomeVerdict>,
+}
+
+impl Past {
+    fn roll(dice: &mut Dice, number: usize) -> Self {
+        use Reason::{BudgetExceeded, GateMissing, HarnessInterrupted, NoDiff, ProviderUnavailable, Timeout};
+        let (status, reason) = dice.pick(&[
+            (Status::Pass, None),
+            (Status::Pass, None),
+            (Status::Pass, None),
+            (Status::Fail, Some(NoDiff)),
+            (Status::Fail, Some(HarnessInterrupted)),
+            (Status::Blocked, Some(Timeout)),
+            (Status::Blocked, Some(BudgetExceeded)),
+            (Status::Blocked, Some(GateMissing)),
+            (Status::Blocked, Some(ProviderUnavailable)),
+        ]);
+        Self {
+            run_id: format!("20261116T{:02}{:02}00Z-r1-a{number:03}", number / 60, number % 60).try_into().unwrap(),
+            stage: dice.pick(&STAGES),
+            purpose: if dice.roll(6) == 0 { Purpose::Validation } else { Purpose::Governed },
+            pin: dice.pick(&PINS),
+            status,
+            reason,
+            is_negative: dice.roll(8) == 0,
+            is_break_glass: dice.roll(10) == 0,
+            is_sealed: dice.roll(12) != 0,
+            is_deleted: false,
+            is_collected: false,
+            is_damaged: false,
+            outcome: None,
+        }
+    }
+
+    fn started_at(&self) -> Stamp {
+        let (hour, minute) = (&self.run_id.as_str()[9..11], &self.run_id.as_str()[11..13]);
+        format!("2026-11-16T{hour}:{minute}:00Z").parse().unwrap()
+    }
+
+    fn attestation(&self) -> Digest {
+        Digest::of(self.run_id.as_str().as_bytes())
+    }
+
+    /// Records it as this program does, or as one that knew no identities.
+    fn record(&self, ledger: &Ledger, identity: bool) {
+        let intent = RunIntent {
+            task_id: "r1".to_owned().try_into().unwrap(),
+            engine: ENGINE.to_owned(),
+            stage: self.stage,
+            purpose: self.purpose,
+            owner: None,
+            detail: serde_json::Value::Null,
+        };
+        let (run_id, time) = (self.run_id.clone(), self.started_at());
+        ledger.run_started(&RunStarted { run_id: run_id.clone(), time, lease_until: None, intent }).unwrap();
+        if !self.is_sealed {
+            return;
+        }
+        let seal = RunSeal {
+            status: self.status,
+            finished_at: time,
+            duration_ms: 1,
+            reasons: self.reason.into_iter().collect(),
+            tests_passed: None,
+            tests_executed: None,
+            attestation_sha256: self.attestation(),
+            bundle: String::new(),
+            owner: None,
+            identity: identity.then(|| self.pin.identity()),
+        };
+        ledger.run_sealed(&RunSealed { run_id, time, epoch: None, seal }).unwrap();
+    }
+
+    fn proven(&self) -> ProvenRun {
+        ProvenRun {
+            engine: ENGINE.to_owned(),
+            identity: self.pin.identity(),
+            schema: super::bundle_schema().to_owned(),
+            fixture_set: contract::FIXTURE_SET.to_owned(),
+            status: self.status,
+            stage: self.stage,
+            purpose: self.purpose,
+            is_negative_fixture: self.is_negative,
+            is_break_glass: self.is_break_glass,
+            is_unverified: false,
+            case_id: "r1".to_owned().try_into().unwrap(),
+            target_commit: None,
+            kind: None,
+        }
+    }
+}
+
+/// A history while it is made: what the ledger was told, and bundles and outcomes without any file.
+struct Told {
+    ledger: Ledger,
+    runs: RefCell<BTreeMap<RunId, Past>>,
+    knows_identities: bool,
+    required: u32,
+    _folder: tempfile::TempDir,
+}
+
+impl RunEvidence for Told {
+    fn has_bundle(&self, row: &RunRow) -> bool {
+        let past = &self.runs.borrow()[&row.run_id];
+        !past.is_deleted && !past.is_collected
+    }
+
+    fn look_at_bundle(&self, row: &RunRow) -> Result<BundleState, ReadLedgerError> {
+        match &self.runs.borrow()[&row.run_id] {
+            _ if !self.has_bundle(row) => self.look_for_bundle(row),
+            past if past.is_damaged => Ok(BundleState::Damaged),
+            past => Ok(BundleState::Proven(Arc::new(past.proven()))),
+        }
+    }
+
+    fn look_for_bundle(&self, row: &RunRow) -> Result<BundleState, ReadLedgerError> {
+        let collected = self.ledger.run_collection(&row.run_id)?.is_some();
+        assert_eq!(collected, row.collected_seq.is_some(), "the row and its entries say the same");
+        Ok(if collected { BundleState::Collected } else { BundleState::Missing })
+    }
+
+    fn signed_outcome(&self, row: &RunRow) -> Result<Option<OutcomeVerdict>, ReadLedgerError> {
+        Ok(self.runs.borrow()[&row.run_id].outcome)
+    }
+}
+
+impl Told {
+    fn new(knows_identities: bool, required: u32) -> Self {
+        // Each entry is flushed, which costs nothing in memory.
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let ledger = Ledger::open(&folder.path().join("ledger.db")).unwrap();
+        Self { ledger, runs: RefCell::default(), knows_identities, required, _folder: folder }
+    }
+
+    fn run(&self, dice: &mut Dice) {
+        let past = Past::roll(dice, self.runs.borrow().len());
+        past.record(&self.ledger, self.knows_identities);
+        self.runs.borrow_mut().insert(past.run_id.clone(), past);
+    }
+
+    /// Something that happens to a run that is over.
+    fn happen(&self, dice: &mut Dice, losses: bool) {
+        let mut runs = self.runs.borrow_mut();
+        let sealed: Vec<RunId> = runs.values().filter(|past| past.is_sealed).map(|past| past.run_id.clone()).collect();
+        if sealed.is_empty() {
+            return;
+        }
+        let run_id = &sealed[usize::try_from(dice.roll(sealed.len() as u64)).unwrap()];
+        let past = runs.get_mut(run_id).unwrap();
+        match dice.roll(8) {
+            0 if losses => past.is_deleted = !past.is_collected,
+            1 if losses => past.is_damaged = true,
+            roll => {
+                let verdict = if roll < 4 { OutcomeVerdict::Rejected } else { OutcomeVerdict::Accepted };
+                past.outcome = Some(verdict);
+                let body = json!({"operator_outcome": verdict.as_str(), "signature": "made up"});
+                self.ledger.append(EntryKind::OutcomeRecorded, Some(run_id), past.started_at(), &body).unwrap();
+            }
+        }
+    }
+
+    /// Collects some of the bundles that no rung rests on; no rung changes.
+    fn collect(&self, dice: &mut Dice) {
+        let before = self.rungs();
+        let resting = find_resting(&self.ledger, self, ENGINE, self.required).unwrap();
+        let mut collected = Vec::new();
+        for past in self.runs.borrow_mut().values_mut() {
+            let is_whole = past.is_sealed && !past.is_deleted && !past.is_damaged && !past.is_collected;
+            if is_whole && !resting.contains(&past.run_id) && dice.roll(3) != 0 {
+                past.is_collected = true;
+                let (attestation_sha256, reason) = (past.attestation(), "old".to_owned());
+                let collection = Collection { attestation_sha256, reason, bytes: 1 };
+                collected.push(RunCollected { run_id: past.run_id.clone(), time: past.started_at(), collection });
+            }
+        }
+        self.ledger.runs_collected(&collected).unwrap();
+        assert_eq!(self.rungs(), before, "{resting:?} of {:#?}", self.runs.borrow());
+    }
+
+    fn rung(&self, pin: Pin, stage: Stage, listed: usize) -> Rung {
+        let EngineIdentity { source_id, model } = pin.identity();
+        let identity = RungIdentity { engine: ENGINE, source_id: &source_id, pair: model.as_ref() };
+        compute_rung(&self.ledger, self, identity, stage, Terms { required: self.required, listed }).unwrap()
+    }
+
+    /// Every rung, without the runs that it lists.
+    fn rungs(&self) -> Vec<Rung> {
+        let pins = PINS.into_iter().chain([NEXT_PIN]);
+        let all = pins.flat_map(|pin| STAGES.map(|stage| self.rung(pin, stage, 0)));
+        all.map(|rung| Rung { runs: Vec::new(), older_runs: false, rests_on: Vec::new(), ..rung }).collect()
+    }
+
+    fn check(&self) {
+        let history: Vec<Past> = self.runs.borrow().values().cloned().collect();
+        for (pin, stage) in PINS.into_iter().chain([NEXT_PIN]).flat_map(|pin| STAGES.map(|stage| (pin, stage))) {
+            let (short, whole) = (self.rung(pin, stage, 1), self.rung(pin, stage, usize::MAX));
+            let expected = model_status(&history, pin, stage, self.required as usize);
+            let said = format!("{pin:?} at stage {stage}, {} required, of {history:#?}", self.required);
+            assert_eq!(short.status, expected, "{said}");
+            assert_eq!((short.status, &short.gap), (whole.status, &whole.gap), "however much is listed: {said}");
+            assert_eq!(short.status == RungStatus::Validated, !short.bundles.is_empty(), "{said}");
+            assert!(short.runs.len() <= whole.runs.len());
+        }
+    }
+
+    /// Throws the rows of the ledger away and has them made again from its entries.
+    fn check_projection(&self) {
+        let before = self.rungs();
+        let check = self.ledger.verify().unwrap();
+        assert_eq!(check.problems, vec![]);
+        let made = self.ledger.rebuild_rows().unwrap();
+        assert_eq!(made.runs, self.runs.borrow().len() as u64);
+        assert_eq!(self.ledger.verify().unwrap(), check);
+        assert_eq!(self.rungs(), before, "nothing is stored in rows alone");
+    }
+}
+
+/// Plays a history of about this many steps, and looks at its rungs ever again.
+fn play(dice: &mut Dice, knows_identities: bool, losses: bool) {
+    let told = Told::new(knows_identities, u32::try_from(1 + dice.roll(2)).unwrap());
+    let steps = dice.roll(90);
+    for _ in 0..steps {
+        match dice.roll(16) {
+            0 => told.collect(dice),
+            1..6 => told.happen(dice, losses),
+            6 => told.check(),
+            _ => told.run(dice),
+        }
+    }
+    told.check();
+    told.collect(dice);
+    told.check();
+    told.check_projection();
+}
+
+#[test]
+fn rungs_of_random_histories_are_those_of_the_model() {
+    for seed in 0..24 {
+        play(&mut Dice(seed), true, true);
+    }
+}
+
+/// Every bundle still tells whose it is, so that an older ledger knows as much as this one.
+#[test]
+fn a_ledger_that_knows_no_identities_gives_the_same_rungs() {
+    for seed in 100..106 {
+        for knows_identities in [true, false] {
+            play(&mut Dice(seed), knows_identities, false);
+        }
+    }
+}
+
+#[test]
+fn proof_with_other_fixtures_or_of_another_format_is_for_another_identity() {
+    let past = Past::roll(&mut Dice(1), 0);
+    let (proven, wanted) = (past.proven(), past.pin.identity());
+    assert_eq!(proven.other_identity(&wanted), None, "control");
+    let other = ProvenRun { fixture_set: "r0".to_owned(), ..proven.clone() };
+    assert_eq!(other.other_identity(&wanted).unwrap().0, "fixture set r0");
+    let other = ProvenRun { schema: "0".to_owned(), ..proven };
+    assert_eq!(other.other_identity(&wanted).unwrap().0, "bundles of format 0");
+}
+
+/// A control for the model: a run that counts moves a rung, and the same run as validation or negative fixture does not.
+#[test]
+fn validation_runs_and_negative_fixtures_never_count() {
+    for (purpose, is_negative, expected) in [
+        (Purpose::Governed, false, RungStatus::Validated),
+        (Purpose::Validation, false, RungStatus::NotStarted),
+        (Purpose::Governed, true, RungStatus::NotStarted),
+    ] {
+        for (status, reason) in [(Status::Pass, None), (Status::Fail, Some(Reason::NoDiff))] {
+            let told = Told::new(true, 1);
+            let rolled = Past::roll(&mut Dice(1), 0);
+            let past = Past { purpose, is_negative, status, reason, is_break_glass: false, is_sealed: true, ..rolled };
+            let past = Past { stage: STAGES[0], pin: PINS[0], ..past };
+            past.record(&told.ledger, true);
+            told.runs.borrow_mut().insert(past.run_id.clone(), past);
+            let expected = match (expected, status) {
+                (RungStatus::Validated, Status::Fail) => RungStatus::Blocked,
+                (expected, _) => expected,
+            };
+            assert_eq!(told.rung(PINS[0], STAGES[0], 1).status, expected, "{purpose:?} {is_negative} {status}");
+        }
+    }
+}

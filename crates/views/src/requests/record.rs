@@ -1,0 +1,162 @@
+//! One request as its ledger entries tell it. Every signature is checked again from the ledger's own bytes; a document whose
+//! signature does not hold, or that is about another request, is left out.
+
+use contract::approval::{
+    Approval, ApprovalSchema, Denial, Hold, RecordedDocument, Request, RequestSchema, Revocation,
+};
+use contract::decision::Refusal;
+use contract::signer::SignerStanding;
+use contract::{Digest, Stamp};
+use evidence::signer_key::SignerKey;
+use evidence::sshsig::{SshSignature, verify_signature};
+use ledger::{Entry, EntryKind, Ledger, ReadLedgerError, RequestRow};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// A request and everything that was signed about it.
+#[derive(Debug)]
+pub struct RequestRecord {
+    pub row: RequestRow,
+    /// None where this program cannot read it, or where it is not the one that its digest names.
+    pub request: Option<Request>,
+    /// Canonical text of the request.
+    pub text: String,
+    /// Signature of the request; none where nobody signed it.
+    pub signature: Option<SshSignature>,
+    pub recorded_at: Stamp,
+    /// Gates that refused when it was requested, beside that of the approval itself.
+    pub missing: Vec<Refusal>,
+    /// The command that requested it.
+    pub command: Option<String>,
+    pub approvals: Vec<SignedDocument<Approval>>,
+    pub denials: Vec<SignedDocument<Denial>>,
+    /// In the order of their entries.
+    pub holds: Vec<SignedDocument<Hold>>,
+    pub revocations: Vec<SignedDocument<Revocation>>,
+}
+
+/// A document whose signature holds.
+#[derive(Debug, Clone)]
+pub struct SignedDocument<T> {
+    pub document: T,
+    pub text: String,
+    pub armour: String,
+    pub signature: SshSignature,
+    pub recorded_at: Stamp,
+    /// Number of its ledger entry.
+    pub seq: u64,
+    /// The key had no passphrase when it signed.
+    pub is_unprotected: bool,
+}
+
+impl<T: Clone> SignedDocument<T> {
+    pub fn sha256(&self) -> Digest {
+        Digest::of(self.text.as_bytes())
+    }
+
+    /// The document as the gates look at it. Its key is judged at the time of its entry.
+    pub fn recorded(&self, standing: &dyn Fn(&SignerKey, &str, Stamp) -> SignerStanding) -> RecordedDocument<T> {
+        let standing = standing(self.signature.key(), ApprovalSchema::NAMESPACE, self.recorded_at);
+        RecordedDocument {
+            document: self.document.clone(),
+            sha256: self.sha256(),
+            signature: self.signature.clone().into_fact(standing),
+            recorded_at: self.recorded_at,
+        }
+    }
+}
+
+/// Says which request a document is about, and whose key it names.
+trait AboutRequest {
+    fn request(&self) -> (Digest, &str);
+}
+
+macro_rules! about_request {
+    ($($kind:ty),*) => {
+        $(impl AboutRequest for $kind {
+            fn request(&self) -> (Digest, &str) {
+                (self.request_digest, &self.key_fingerprint)
+            }
+        })*
+    };
+}
+
+about_request!(Approval, Denial, Hold, Revocation);
+
+impl RequestRecord {
+    /// Detail of a ledger entry that keeps a document and its signature.
+    pub fn detail(text: &str, armour: Option<&str>) -> Value {
+        match armour {
+            Some(armour) => json!({"document": text, "signature": armour}),
+            None => json!({"document": text}),
+        }
+    }
+
+    pub fn read(ledger: &Ledger, row: RequestRow) -> Result<Self, ReadLedgerError> {
+        let entries = ledger.request_entries(row.request)?;
+        let first = entries.iter().find(|entry| entry.is(EntryKind::ApprovalRequested));
+        let (text, armour) = first.and_then(read_detail).unwrap_or_default();
+        let detail = first.map_or(&Value::Null, |entry| &entry.body["detail"]);
+        let missing = serde_json::from_value(detail["missing"].clone()).unwrap_or_default();
+        let command = detail["command"].as_str().map(str::to_owned);
+        let request = serde_json::from_str::<Request>(&text).ok().filter(|request| is_of(request, row.request));
+        let signature =
+            armour.and_then(|armour| verify_signature(&armour, text.as_bytes(), RequestSchema::NAMESPACE).ok());
+        let of = |kind: EntryKind| entries.iter().filter(move |entry| entry.is(kind));
+        let holds =
+            entries.iter().filter(|entry| entry.is(EntryKind::ApprovalHeld) || entry.is(EntryKind::ApprovalReleased));
+        Ok(Self {
+            approvals: read_signed(of(EntryKind::ApprovalGranted), row.request),
+            denials: read_signed(of(EntryKind::ApprovalDenied), row.request),
+            holds: read_signed(holds, row.request),
+            revocations: read_signed(of(EntryKind::ApprovalRevoked), row.request),
+            recorded_at: row.requested_at,
+            missing,
+            command,
+            row,
+            request,
+            text,
+            signature,
+        })
+    }
+
+    /// True if one of its approvals was signed with a key that has no passphrase.
+    pub fn is_unprotected(&self) -> bool {
+        self.approvals.iter().any(|approval| approval.is_unprotected)
+    }
+
+    /// Name that commands take.
+    pub fn name(&self) -> String {
+        format!("req-{}", self.row.seq)
+    }
+}
+
+/// True if the plan inside is the one that the digest names.
+fn is_of(request: &Request, digest: Digest) -> bool {
+    request.request_digest == digest && request.plan.digest().is_ok_and(|found| found == digest)
+}
+
+fn read_detail(entry: &Entry) -> Option<(String, Option<String>)> {
+    let detail = entry.body.get("detail")?;
+    let text = |name: &str| detail.get(name).and_then(Value::as_str).map(str::to_owned);
+    Some((text("document")?, text("signature")))
+}
+
+fn read_signed<'e, T: DeserializeOwned + AboutRequest>(
+    entries: impl Iterator<Item = &'e Entry>,
+    request: Digest,
+) -> Vec<SignedDocument<T>> {
+    entries.filter_map(|entry| read_document(entry, request)).collect()
+}
+
+fn read_document<T: DeserializeOwned + AboutRequest>(entry: &Entry, request: Digest) -> Option<SignedDocument<T>> {
+    let (text, armour) = read_detail(entry)?;
+    let armour = armour?;
+    let signature = verify_signature(&armour, text.as_bytes(), ApprovalSchema::NAMESPACE).ok()?;
+    let document: T = serde_json::from_str(&text).ok()?;
+    let is_meant = document.request() == (request, signature.fingerprint().as_str());
+    let recorded_at = entry.time.parse().ok()?;
+    let is_unprotected = entry.body["detail"]["unprotected"] == true;
+    let (seq, signed) = (entry.seq, signature);
+    is_meant.then(|| SignedDocument { document, text, armour, signature: signed, recorded_at, seq, is_unprotected })
+}

@@ -1,0 +1,88 @@
+//! `cto ladder` and `cto status` with few and with many runs in the ledger: the two must cost the same, whatever the runs are.
+
+use std::path::PathBuf;
+
+use super::ledger::{FEW, MANY, build_fill, shaped_home, told};
+use super::rounds::{Candidate, in_turns};
+use super::world::World;
+use super::{Bench, table};
+use crate::Outcome;
+
+const ROUNDS: usize = 40;
+
+/// A command that is measured in homes with runs of one shape: made-up runs of other engines, whose bundles are gone.
+struct Shaped {
+    shape: &'static str,
+    words: &'static [&'static str],
+    /// A part of its answer.
+    says: &'static str,
+    /// Names of the rows, with few runs and with many.
+    names: [&'static str; 2],
+    shorts: [&'static str; 2],
+}
+
+const STATUS: &[&str] = &["status"];
+const SHAPED: [Shaped; 5] = [
+    Shaped {
+        shape: "mixed",
+        // The rung of the one real run, which is verified each time.
+        words: &["ladder", "--engine", "fake"],
+        says: "2 validated bundles=1",
+        names: ["`cto ladder --engine fake`, 100 runs", "`cto ladder --engine fake`, 100,000 runs"],
+        shorts: ["ladder, 100", "ladder, 100,000"],
+    },
+    Shaped {
+        shape: "mixed",
+        words: STATUS,
+        says: "ladder codex made/up validated=0 next=",
+        names: ["`cto status`, 100 runs", "`cto status`, 100,000 runs"],
+        shorts: ["status, 100", "status, 100,000"],
+    },
+    Shaped {
+        shape: "collected",
+        words: STATUS,
+        says: "ladder codex made/up validated=0 next=",
+        names: ["`cto status`, 100 collected passes", "`cto status`, 100,000 collected passes"],
+        shorts: ["collected, 100", "collected, 100,000"],
+    },
+    Shaped {
+        shape: "waiting",
+        words: STATUS,
+        says: "waiting 50 running=0",
+        names: ["`cto status`, 100 passes without outcome", "`cto status`, 100,000 passes without outcome"],
+        shorts: ["waiting, 100", "waiting, 100,000"],
+    },
+    Shaped {
+        shape: "answered",
+        words: STATUS,
+        says: "clear 0 running=0",
+        names: ["`cto status`, 100 answered passes", "`cto status`, 100,000 answered passes"],
+        shorts: ["answered, 100", "answered, 100,000"],
+    },
+];
+
+pub(super) fn measure(bench: &Bench) -> Outcome<String> {
+    let world = World::new(&bench.place, "ladder")?;
+    build_fill()?;
+    let homes = SHAPED.iter().map(|shaped| fill_homes(bench, &world, shaped)).collect::<Outcome<Vec<_>>>()?;
+    let mut candidates = Vec::new();
+    for (shaped, homes) in SHAPED.iter().zip(&homes) {
+        for (number, home) in homes.iter().enumerate() {
+            let measured = move |_| told(bench, home, shaped.words, shaped.says);
+            candidates.push(Candidate::new(shaped.names[number], shaped.shorts[number], measured));
+        }
+    }
+    let floors: Vec<usize> = (0..candidates.len()).step_by(2).collect();
+    let rows = in_turns(candidates, bench.rounds.unwrap_or(ROUNDS))?;
+    Ok(table(&rows, &floors))
+}
+
+/// Homes with few and with many runs; two commands with runs of the same shape share them.
+fn fill_homes(bench: &Bench, world: &World, shaped: &Shaped) -> Outcome<[PathBuf; 2]> {
+    let fill = |size: &str, runs| {
+        let name = format!("{}-{size}", shaped.shape);
+        let made = world.path(&name);
+        if made.is_dir() { Ok(made) } else { shaped_home(bench, world, &name, runs, shaped.shape) }
+    };
+    Ok([fill("few", FEW)?, fill("many", MANY)?])
+}
