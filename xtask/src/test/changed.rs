@@ -32,7 +32,7 @@ const PAGE_READERS: [(&str, &str); 13] = [
 
 /// The second verifier, which is a page and a program.
 const VERIFIER: &str = "docs/formats/verify.py";
-const VERIFIER_USERS: [(&str, &str); 9] = [
+const VERIFIER_USERS: [(&str, &str); 10] = [
     ("cto", "bound::"),
     ("cto", "climb::"),
     ("cto", "collected::"),
@@ -40,6 +40,7 @@ const VERIFIER_USERS: [(&str, &str); 9] = [
     ("cto", "interrupted::"),
     ("cto", "lanes::"),
     ("cto", "model::runs::"),
+    ("cto", "refreshed::"),
     ("cto", "tamper::edits::"),
     ("cto", "targets::documents::"),
 ];

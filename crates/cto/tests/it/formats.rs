@@ -207,6 +207,8 @@ fn every_document_of_every_bundle_obeys_its_schema() {
         "stage3-copied-repo-proof",
         "stage4-disposable-sandbox-proof",
         "stage5-owned-repo-proof",
+        "stage6-candidate-default-comparison",
+        "stage6-owned-repo-proof",
         "stage6-real-governed-refresh-comparison",
         "target-admission",
     ];

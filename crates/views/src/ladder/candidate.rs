@@ -8,10 +8,12 @@ use ledger::{EngineIdentity, Ledger, ReadLedgerError, RunRow, RunStatus};
 
 use super::count::{RunCount, Weighed, weigh_run};
 use super::evidence::{BundleState, RunEvidence, RungSource};
+use super::gap::RungGap;
 use super::other::find_other;
-use super::rung::{Tally, Terms, compute_rung};
+
+use super::rung::{Rung, RungStatus, Tally, Terms, compute_rung};
+use super::terms::RungIdentity;
 use super::walk::RungWalk;
-use super::{Rung, RungGap, RungIdentity, RungStatus};
 
 impl RungSource<'_> {
     /// Accepted passes of stage 5 since the last failure, newest first, each of a case and a commit that no newer one has.

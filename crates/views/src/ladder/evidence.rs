@@ -12,7 +12,7 @@ use evidence::{PublicKey, names};
 use ledger::{Bundles, EngineIdentity, Entry, EntryKind, Ledger, ReadLedgerError, RunRow};
 use untrusted_fs::own_files::OwnPath as _;
 
-use super::{RungTerms, bundle_schema};
+use super::terms::{RungTerms, bundle_schema};
 use crate::find::asked_run;
 use crate::verify::{LARGEST_ATTESTATION, VerifyMemo};
 

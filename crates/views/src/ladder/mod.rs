@@ -13,15 +13,14 @@ mod other;
 mod picture;
 mod rest;
 mod rung;
+mod terms;
 mod walk;
 
 #[cfg(test)]
 mod tests;
 
-use ::evidence::signer_key::SignerKey;
 use contract::engine::RungFact;
-use contract::signer::SignerStanding;
-use contract::{BUNDLE_VERSION, FIXTURE_SET, ModelPair, Purpose, Stage, Stamp};
+use contract::{FIXTURE_SET, ModelPair, Purpose, Stage};
 use ledger::{EngineIdentity, IdentifiedRun, Ledger, ReadLedgerError, RungPart, RungRuns};
 use serde::Serialize;
 
@@ -30,51 +29,15 @@ pub use evidence::{CountedOutcome, ProvenRun, RungSource, verify_run};
 pub use gap::RungGap;
 pub use picture::draw_ladder;
 pub use rung::{Rung, RungProof, RungStatus};
+pub use terms::{RungIdentity, RungTerms, bundle_schema};
 
 use crate::Views;
 
 /// Runs of older programs that are looked at for the source of an engine.
 const OLDER_RUNS: usize = 32;
 
-/// Source of a run whose engine was never identified.
-const UNKNOWN_SOURCE: &str = "@unknown";
-
 /// Task of a refresh of real passes.
 const REFRESH_TASK: &str = "stage6-real-governed-refresh";
-
-/// The engine, source and model that a rung is proven for.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct RungIdentity<'a> {
-    pub engine: &'a str,
-    pub source_id: &'a str,
-    pub pair: Option<&'a ModelPair>,
-}
-
-impl RungIdentity<'_> {
-    fn of_engine(&self) -> EngineIdentity {
-        EngineIdentity { source_id: self.source_id.to_owned(), model: self.pair.cloned() }
-    }
-}
-
-/// Terms on which rungs are earned, which the caller has read.
-#[derive(Clone, Copy)]
-pub struct RungTerms<'a> {
-    /// Passes since the last failure.
-    pub passes_required: u32,
-    /// Standing of a key that signed an outcome.
-    pub standing: &'a dyn Fn(&SignerKey, &str, Stamp) -> SignerStanding,
-}
-
-impl std::fmt::Debug for RungTerms<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RungTerms").field("passes_required", &self.passes_required).finish_non_exhaustive()
-    }
-}
-
-/// Major version of the bundles that rungs are proven by.
-pub fn bundle_schema() -> &'static str {
-    BUNDLE_VERSION.split('.').next().unwrap_or(BUNDLE_VERSION)
-}
 
 /// Every rung of one engine, source and model, lowest first.
 #[derive(Debug, Clone, Serialize)]
@@ -186,18 +149,6 @@ impl Views {
         let (bundles, keys, memo) = (&self.home.bundles, self.keys.as_slice(), self.memo.as_ref());
         self.ledger().map(|ledger| RungSource { ledger, bundles, keys, memo, shared_as: self.home.shared_as, terms })
     }
-}
-
-/// Identities at a stage whose source is known.
-fn known_identities(ledger: &Ledger, engine: &str, stage: Stage) -> Result<Vec<EngineIdentity>, ReadLedgerError> {
-    let mut found = ledger.rung_identities(engine, Purpose::Governed, stage)?;
-    found.retain(is_identified);
-    Ok(found)
-}
-
-/// False for the identity of an engine that was never identified.
-fn is_identified(identity: &EngineIdentity) -> bool {
-    !identity.source_id.ends_with(UNKNOWN_SOURCE)
 }
 
 impl RungSource<'_> {

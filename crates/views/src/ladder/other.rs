@@ -7,8 +7,9 @@ use ledger::{EngineIdentity, Ledger, ReadLedgerError, RunRow, RungPart};
 
 use super::count::{Weighed, weigh_run};
 use super::evidence::RunEvidence;
+use super::gap::RungGap;
+use super::terms::{RungIdentity, is_identified, known_identities};
 use super::walk::{PAGE, WalkLane};
-use super::{RungGap, RungIdentity, is_identified, known_identities};
 
 /// The newest pass of the engine at a stage under another identity. An identity proves nothing where evidence that is newer than
 /// its newest pass is gone: its own rung is blocked, and no further run of it is looked at.

@@ -7,8 +7,9 @@ use ledger::{EngineIdentity, Ledger, ReadLedgerError, RungPart};
 
 use super::evidence::{BundleState, RunEvidence, RungSource};
 use super::rung::{Terms, compute_rung};
+use super::stages;
+use super::terms::{RungIdentity, known_identities};
 use super::walk::WalkLane;
-use super::{RungIdentity, known_identities, stages};
 
 /// An identity under which no engine runs: it finds the proof that every later one is held against.
 const NOBODY: &str = "";

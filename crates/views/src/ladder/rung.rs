@@ -8,9 +8,10 @@ use serde::Serialize;
 use super::candidate::compute_candidate;
 use super::count::{RungRun, Weighed, weigh_run};
 use super::evidence::{RunEvidence, RungSource};
+use super::gap::RungGap;
 use super::other::find_other;
+use super::terms::RungIdentity;
 use super::walk::RungWalk;
-use super::{RungGap, RungIdentity};
 
 /// Runs that a ladder lists of each rung; the explanation of a rung lists all.
 const LISTED: usize = 20;
