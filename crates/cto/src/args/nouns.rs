@@ -36,7 +36,7 @@ pub(crate) enum LedgerCommand {
         after_help = "For a ledger of which `cto ledger verify` says that a row is not what the entries say. Entries, bundles and leases are not touched, and a chain that does not hold is refused.\n\nExamples:\n  cto ledger rebuild\n\nExit codes: 0 made again, 3 the chain does not hold."
     )]
     Rebuild,
-    /// Vouch for a copied or restored home, or for a clock that was wrong, so that approvals count again
+    /// Vouch for a copied or restored home, or for a wrong clock
     #[command(
         after_help = "Make sure first that no other copy of this home is in use: an approval could be used in each.\n\nExamples:\n  cto ledger continue --reason \"moved to the new machine; the old one is gone\"\n  cto ledger continue --time-went-back --reason \"the clock was a year ahead\"\n\nExit codes: 0 recorded, 3 not recorded: see the message."
     )]

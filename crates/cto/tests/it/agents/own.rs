@@ -479,6 +479,13 @@ fn an_admitted_engine_works_on_a_copy_of_ones_own_repository() {
     let _ = scene.run_task(contract, "3", &repo, 3);
     scene.world.write("harness.yaml", scene.engine().replace("executable: ", "enabled: true\n    stage: 3\n    # "));
     let _ = scene.run_task(contract, "3", &repo, 0);
+    // With a note of internal use an unresolved licence is enough at stage 3, without one it is not.
+    let noted = fs::read_to_string(&file).unwrap();
+    fs::write(&file, noted.replace("license_status: resolved", "license_status: unresolved")).unwrap();
+    let _ = scene.run_task(contract, "3", &repo, 0);
+    let silent: String = noted.split_inclusive('\n').filter(|line| !line.starts_with("internal_use_note:")).collect();
+    assert_ne!(silent, noted);
+    fs::write(&file, silent).unwrap();
     for (from, to, expected) in [
         ("license_status: resolved", "license_status: unresolved", &["license_unresolved"][..]),
         ("\nstatus: admitted", "\nstatus: withdrawn", &["source_not_admitted"][..]),
