@@ -60,6 +60,12 @@ pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
     File::open(path)
 }
 
+/// Opens a file that is there, to write into it. A link of its name is refused.
+pub fn open_to_write(path: impl AsRef<Path>) -> io::Result<File> {
+    let no_link = OFlags::NOFOLLOW.bits().cast_signed();
+    OpenOptions::new().write(true).custom_flags(no_link).open(path)
+}
+
 /// Opens a folder, to lock it or to look into it. A link of its name is refused, and a pipe does not block.
 pub fn open_folder(path: impl AsRef<Path>) -> io::Result<File> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK;

@@ -1,9 +1,9 @@
 //! `trust/continuity.json`: the last entry about approvals that this home wrote. It has two slots of a disk sector each. The one that
 //! does not hold the newest entry is written over, so that a power cut leaves the other, and remembering costs one flush of data.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use contract::{Digest, canonical_bytes};
@@ -75,8 +75,7 @@ pub(super) fn remember(file: &Path, folder: &File, last: &LastEntry) -> io::Resu
 }
 
 fn write_slot(file: &Path, at: usize, last: &LastEntry) -> io::Result<()> {
-    let no_link = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-    let open = OpenOptions::new().write(true).custom_flags(no_link).open(file)?;
+    let open = own_files::open_to_write(file)?;
     open.write_all_at(&last.to_slot()?, (at * SLOT) as u64)?;
     stop::here("continuity.written");
     open.sync_data()
@@ -106,7 +105,7 @@ mod tests {
     #[test]
     fn one_torn_slot_loses_only_the_entry_in_it() {
         let folder = tempfile::tempdir().unwrap();
-        let (file, lock) = (folder.path().join("continuity.json"), File::open(folder.path()).unwrap());
+        let (file, lock) = (folder.path().join("continuity.json"), own_files::open_folder(folder.path()).unwrap());
         assert_eq!(read(&file), Ok(None));
         for seq in 1..=4 {
             remember(&file, &lock, &entry(seq)).unwrap();
@@ -115,17 +114,17 @@ mod tests {
         remember(&file, &lock, &entry(2)).unwrap();
         assert_eq!(read(&file), Ok(Some(entry(4))), "an older entry is not remembered again");
 
-        let whole = fs::read(&file).unwrap();
+        let whole = own_files::read(&file).unwrap();
         for (torn, expected) in [(0..SLOT / 4, 4), (SLOT..SLOT + SLOT / 4, 3)] {
             let mut bytes = whole.clone();
             bytes[torn.clone()].fill(0);
-            fs::write(&file, bytes).unwrap();
+            own_files::write(&file, bytes).unwrap();
             assert_eq!(read(&file), Ok(Some(entry(expected))), "{torn:?}");
         }
-        fs::write(&file, [0; 2 * SLOT]).unwrap();
+        own_files::write(&file, [0; 2 * SLOT]).unwrap();
         assert!(read(&file).is_err(), "nothing is left to continue");
 
-        fs::write(&file, canonical_bytes(&entry(5)).unwrap()).unwrap();
+        own_files::write(&file, canonical_bytes(&entry(5)).unwrap()).unwrap();
         assert_eq!(read(&file), Ok(Some(entry(5))), "a file without slots");
         remember(&file, &lock, &entry(6)).unwrap();
         remember(&file, &lock, &LastEntry { ledger_id: "another".to_owned(), ..entry(1) }).unwrap();
