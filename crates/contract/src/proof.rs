@@ -4,7 +4,7 @@ mod landed;
 
 pub use landed::{
     ActionProof, AdmissionProof, ApprovalAnswer, ApprovalProof, CreationKind, CreationSource,
-    DisposableRepositoryProof, LandedCommit, OwnedRepositoryProof, PathProof,
+    DisposableRepositoryProof, LandedCommit, OwnedRepositoryProof, PathProof, ProofSubject,
 };
 
 use schemars::JsonSchema;

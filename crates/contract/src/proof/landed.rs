@@ -12,10 +12,9 @@ use crate::stage::{MutationMode, Stage};
 use crate::task::ForbiddenAction;
 use crate::time::Stamp;
 
-/// `stage4-disposable-sandbox-proof.json`: a repository that was made for the run, the approval for changing it, and its end.
+/// The run that a proof is about, and how far it might reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "Disposable repository")]
-pub struct DisposableRepositoryProof {
+pub struct ProofSubject {
     pub schema_version: String,
     pub run_id: RunId,
     pub task_id: TaskId,
@@ -25,6 +24,14 @@ pub struct DisposableRepositoryProof {
     pub engine: String,
     pub mutation_mode: MutationMode,
     pub allowed_mutation_scope: String,
+}
+
+/// `stage4-disposable-sandbox-proof.json`: a repository that was made for the run, the approval for changing it, and its end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "Disposable repository")]
+pub struct DisposableRepositoryProof {
+    #[serde(flatten)]
+    pub subject: ProofSubject,
     pub disposable_repository_dir: String,
     /// Owner of the repository, and the reason why it is theirs.
     pub ownership: String,
@@ -142,15 +149,8 @@ pub struct LandedCommit {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "Owned repository")]
 pub struct OwnedRepositoryProof {
-    pub schema_version: String,
-    pub run_id: RunId,
-    pub task_id: TaskId,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work_id: Option<WorkId>,
-    pub stage: Stage,
-    pub engine: String,
-    pub mutation_mode: MutationMode,
-    pub allowed_mutation_scope: String,
+    #[serde(flatten)]
+    pub subject: ProofSubject,
     pub target_repository_path: String,
     pub target_repository_admission_status: AdmissionStatus,
     pub admission: AdmissionProof,

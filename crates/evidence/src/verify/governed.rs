@@ -3,10 +3,10 @@
 use contract::approval::ApprovalInput;
 use contract::proof::{
     ActionProof, AdmissionProof, ApprovalProof, DisposableRepositoryProof, LandedCommit, OwnedRepositoryProof,
-    PathProof,
+    PathProof, ProofSubject,
 };
 use contract::record::{Found, target_admission_status};
-use contract::report::{ApprovalStatus, OperatorOutcome};
+use contract::report::{ApprovalStatus, CheckResult, OperatorOutcome};
 use contract::statement::Predicate;
 use contract::{Coverage, Decision, Digest, EventKind, Report, Stage, Status};
 use gate::approval::{CountedApprovals, counted_approvals};
@@ -124,18 +124,8 @@ fn check_disposable(
 ) {
     let report = run.report;
     let mut fields = ProofChecks { file: names::STAGE_4, checks };
-    let said = [
-        ("run_id", json!(proof.run_id)),
-        ("task_id", json!(proof.task_id)),
-        ("stage", json!(proof.stage)),
-        ("engine", json!(proof.engine)),
-        ("mutation_mode", json!(proof.mutation_mode)),
-        ("allowed_mutation_scope", json!(proof.allowed_mutation_scope)),
-        ("branch_policy", json!(proof.branch_policy)),
-        ("case_process_started", json!(proof.case_process_started)),
-        ("verification", json!(proof.verification)),
-        ("runtime_default_activation", json!(proof.runtime_default_activation)),
-    ];
+    check_subject(report, &proof.subject, &mut fields);
+    let said = (&proof.branch_policy, proof.case_process_started, proof.verification, proof.runtime_default_activation);
     check_common(report, said, &mut fields);
     fields.same("disposable_repository_dir", &report.disposable_repository_dir, Some(&proof.disposable_repository_dir));
     check_approval(run, &proof.approval, counted, &mut fields);
@@ -155,18 +145,8 @@ fn check_owned(
 ) {
     let report = run.report;
     let mut fields = ProofChecks { file: names::owned_proof(report.stage), checks };
-    let said = [
-        ("run_id", json!(proof.run_id)),
-        ("task_id", json!(proof.task_id)),
-        ("stage", json!(proof.stage)),
-        ("engine", json!(proof.engine)),
-        ("mutation_mode", json!(proof.mutation_mode)),
-        ("allowed_mutation_scope", json!(proof.allowed_mutation_scope)),
-        ("branch_policy", json!(proof.branch_policy)),
-        ("case_process_started", json!(proof.case_process_started)),
-        ("verification", json!(proof.verification)),
-        ("runtime_default_activation", json!(proof.runtime_default_activation)),
-    ];
+    check_subject(report, &proof.subject, &mut fields);
+    let said = (&proof.branch_policy, proof.case_process_started, proof.verification, proof.runtime_default_activation);
     check_common(report, said, &mut fields);
     check_admission(run.decision, proof, &mut fields);
     check_approval(run, &proof.approval, counted, &mut fields);
@@ -185,23 +165,23 @@ fn check_owned(
     check_landed(report, proof.landed.as_ref(), &proof.target_repository_head_before, &mut fields);
 }
 
-/// Fields that both proofs have, in the order in which the caller lists them.
-fn check_common(report: &Report, said: [(&str, Value); 10], fields: &mut ProofChecks<'_>) {
-    let known = [
-        json!(report.run_id),
-        json!(report.task_id),
-        json!(report.stage),
-        json!(report.backend),
-        json!(report.stage.mutation_mode()),
-        json!(report.allowed_mutation_scope),
-        json!(report.branch_policy),
-        json!(report.engine.process_started),
-        json!(report.verification.result),
-        json!(false),
-    ];
-    for ((field, found), expected) in said.into_iter().zip(known) {
-        fields.same(field, expected, found);
-    }
+fn check_subject(report: &Report, said: &ProofSubject, fields: &mut ProofChecks<'_>) {
+    fields.same("run_id", &report.run_id, &said.run_id);
+    fields.same("task_id", &report.task_id, &said.task_id);
+    fields.same("work_id", &report.work_id, &said.work_id);
+    fields.same("stage", report.stage, said.stage);
+    fields.same("engine", &report.backend, &said.engine);
+    fields.same("mutation_mode", report.stage.mutation_mode(), said.mutation_mode);
+    fields.same("allowed_mutation_scope", &report.allowed_mutation_scope, &said.allowed_mutation_scope);
+}
+
+/// Branch policy, start of the engine, verification and activation, which both proofs say.
+fn check_common(report: &Report, said: (&String, bool, CheckResult, bool), fields: &mut ProofChecks<'_>) {
+    let (branch_policy, process_started, verification, activation) = said;
+    fields.same("branch_policy", &report.branch_policy, branch_policy);
+    fields.same("case_process_started", report.engine.process_started, process_started);
+    fields.same("verification", report.verification.result, verification);
+    fields.same("runtime_default_activation", false, activation);
 }
 
 fn check_approval(

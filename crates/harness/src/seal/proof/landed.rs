@@ -3,7 +3,7 @@
 use contract::approval::{RepositoryKind, RequestFact, TargetAdmissionFacts};
 use contract::proof::{
     ActionProof, AdmissionProof, ApprovalAnswer, ApprovalProof, CreationKind, CreationSource,
-    DisposableRepositoryProof, OwnedRepositoryProof, PathProof,
+    DisposableRepositoryProof, OwnedRepositoryProof, PathProof, ProofSubject,
 };
 use contract::record::{Found, TargetAdmission, target_admission_status};
 use contract::report::OperatorOutcome;
@@ -41,6 +41,20 @@ pub(super) fn write(run: &mut RunFile<'_>, account: &Account) -> Result<(), Stop
     }
 }
 
+fn proof_subject(run: &RunFile<'_>, account: &Account) -> ProofSubject {
+    let contract = &run.task.contract;
+    ProofSubject {
+        schema_version: BUNDLE_VERSION.to_owned(),
+        run_id: run.id().clone(),
+        task_id: contract.task_id.clone(),
+        work_id: contract.work_id.clone(),
+        stage: run.ask.stage,
+        engine: run.ask.engine.clone(),
+        mutation_mode: account.decision().allowed_mutation_mode,
+        allowed_mutation_scope: run.ask.stage.allowed_mutation_scope().to_owned(),
+    }
+}
+
 fn disposable(
     run: &RunFile<'_>,
     account: &Account,
@@ -58,14 +72,7 @@ fn disposable(
     let shown_dir = run.harness.home.work_run(run.id()).join(crate::gather::landing::DISPOSABLE);
     let passed = is_passed(run, account, seen, &actions);
     DisposableRepositoryProof {
-        schema_version: BUNDLE_VERSION.to_owned(),
-        run_id: run.id().clone(),
-        task_id: contract.task_id.clone(),
-        work_id: contract.work_id.clone(),
-        stage: run.ask.stage,
-        engine: run.ask.engine.clone(),
-        mutation_mode: account.decision().allowed_mutation_mode,
-        allowed_mutation_scope: run.ask.stage.allowed_mutation_scope().to_owned(),
+        subject: proof_subject(run, account),
         disposable_repository_dir: shown_dir.display().to_string(),
         ownership: "the harness made it for this run, in the run's own work area".to_owned(),
         creation_source: CreationSource {
@@ -109,14 +116,7 @@ fn owned(run: &RunFile<'_>, account: &Account, seen: &LandedIn, request: &Reques
     let passed = is_passed(run, account, seen, &actions);
     let landed = account.landing().commit().cloned();
     Some(OwnedRepositoryProof {
-        schema_version: BUNDLE_VERSION.to_owned(),
-        run_id: run.id().clone(),
-        task_id: contract.task_id.clone(),
-        work_id: contract.work_id.clone(),
-        stage: run.ask.stage,
-        engine: run.ask.engine.clone(),
-        mutation_mode: account.decision().allowed_mutation_mode,
-        allowed_mutation_scope: run.ask.stage.allowed_mutation_scope().to_owned(),
+        subject: proof_subject(run, account),
         target_repository_path: target.path.clone(),
         target_repository_admission_status: target_admission_status(&target.admission, &target.path),
         admission: admission_proof(target)?,
@@ -145,20 +145,18 @@ fn owned(run: &RunFile<'_>, account: &Account, seen: &LandedIn, request: &Reques
 
 fn admission_proof(target: &TargetAdmissionFacts) -> Option<AdmissionProof> {
     let Found::Record { sha256, record, signed_by } = &target.admission else { return None };
-    let TargetAdmission { repository_owner, ownership_evidence, risk_classification, .. } = record.clone();
-    let TargetAdmission { approval_source, approval_timestamp, review_trigger, .. } = record.clone();
-    let TargetAdmission { allowed_paths, forbidden_paths, .. } = record.clone();
+    let record = TargetAdmission::clone(record);
     Some(AdmissionProof {
         sha256: *sha256,
         signed_by: signed_by.clone(),
-        repository_owner,
-        ownership_evidence,
-        risk_classification,
-        approval_source,
-        approval_timestamp,
-        review_trigger,
-        allowed_paths,
-        forbidden_paths,
+        repository_owner: record.repository_owner,
+        ownership_evidence: record.ownership_evidence,
+        risk_classification: record.risk_classification,
+        approval_source: record.approval_source,
+        approval_timestamp: record.approval_timestamp,
+        review_trigger: record.review_trigger,
+        allowed_paths: record.allowed_paths,
+        forbidden_paths: record.forbidden_paths,
     })
 }
 
