@@ -244,7 +244,7 @@ fn take_back(scene: &Scene, command: &str, request: &str) {
     let words: &[&str] = match command {
         "trust" => &["trust", "key", "compromised", "ada", "--since", since, "--reason", "lost"],
         "packet" => &["packet", request],
-        "policy" => return drop(scene.world.write_own("trust/approval-policy.yaml", "max_ttl: 3600\n")),
+        "policy" => return scene.world.write_own("trust/approval-policy.yaml", "max_ttl: 3600\n"),
         _ => &[command, request, "--reason", "not today"],
     };
     let _ = scene.world.cto(words.iter().copied()).expect(0);
