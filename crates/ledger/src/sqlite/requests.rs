@@ -95,8 +95,8 @@ impl SqliteStore {
 
 fn undecided_query() -> String {
     format!(
-        "SELECT {COLUMNS} FROM requests WHERE used_seq IS NULL AND denied_seq IS NULL AND revoked_seq IS NULL AND seq < ?1 \
-         ORDER BY seq DESC LIMIT ?2"
+        "{} WHERE used_seq IS NULL AND denied_seq IS NULL AND revoked_seq IS NULL AND seq < ?1 ORDER BY seq DESC LIMIT ?2",
+        select_rows()
     )
 }
 
