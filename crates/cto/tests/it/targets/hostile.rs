@@ -237,7 +237,7 @@ fn a_target_in_a_tree_that_nobody_may_change_is_refused_whatever_its_record_says
         git(target, ["worktree", "add", "-q", "-b", "linked", linked.to_str().unwrap()]);
         linked
     };
-    let rows: [(&str, fn(&Path) -> PathBuf, &str); 4] = [
+    let rows: [Kind; 4] = [
         ("the tree itself", same, "target"),
         ("a tree around it", same, ""),
         ("by another name", same, "link"),
