@@ -231,6 +231,21 @@ pub struct LandingFacts {
     /// Number of the user whose repository it is, where that is not the one who runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_owner: Option<u32>,
+    /// Tree for which nobody may change the repository, whatever its admission says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off_limits: Option<OffLimitsTree>,
+}
+
+/// A tree that no run changes, and a repository that would change with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "kind", content = "path")]
+pub enum OffLimitsTree {
+    /// The repository, or the git directory that it shares, lies in a tree of `protected_roots`.
+    ProtectedRoot(String),
+    /// The repository lies in the harness's own home.
+    Home(String),
+    /// The workspace whose records the run rests on lies in the repository.
+    Workspace(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

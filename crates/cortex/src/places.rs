@@ -14,6 +14,11 @@ impl RecordPlaces {
         Self { home: Some(home.to_owned()), workspace: workspace.map(Path::to_owned) }
     }
 
+    /// The workspace, where there is one.
+    pub fn workspace(&self) -> Option<&Path> {
+        self.workspace.as_deref()
+    }
+
     /// Folder of model admissions.
     pub(crate) fn model_admissions(&self) -> Option<PathBuf> {
         self.in_workspace("admissions/model")

@@ -2,7 +2,8 @@
 //! other build nothing is here.
 //!
 //! `CTO_STOP_LIST=FILE` writes down the places as they are passed, `CTO_STOP_AT=PLACE` and `CTO_STOP_DO` say what happens at
-//! one of them: `kill`, or `fill:FOLDER`, which fills the file system of the folder. `CTO_CLOCK_OFFSET=SECONDS` sets the wall clock
+//! one of them: `kill`; `fill:FOLDER`, which fills the file system of the folder; or `wait:FILE`, which makes `FILE.here` and goes on once
+//! there is `FILE`. `CTO_CLOCK_OFFSET=SECONDS` sets the wall clock
 //! off, back where it is negative. `CTO_DEFECT=NAME` plants one named defect, so that a test sees who notices it.
 
 /// Passes a place.
@@ -48,6 +49,7 @@ mod stoppable {
         }
         match variable("CTO_STOP_DO").as_deref().map(|what| what.split_once(':').unwrap_or((what, ""))) {
             Some(("fill", folder)) => fill(Path::new(folder)),
+            Some(("wait", file)) => wait_for(file),
             _ => drop(kill_process(getpid(), Signal::KILL)),
         }
     }
@@ -62,6 +64,14 @@ mod stoppable {
     /// True if the environment plants this defect.
     pub fn has_defect(name: &str) -> bool {
         variable("CTO_DEFECT").as_deref() == Some(name)
+    }
+
+    /// Says that the place is reached, and stays there until the test has done what it wants to.
+    fn wait_for(file: &str) {
+        drop(File::create(format!("{file}.here")));
+        while !Path::new(file).exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Writes until nothing more fits, not even a byte.

@@ -344,7 +344,8 @@ fn ownership(_: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal>
             remedy,
         );
     }
-    target.landing.iter().flat_map(target::judge_owner).collect()
+    let judge = |landing| target::judge_owner(landing).into_iter().chain(target::judge_off_limits(landing));
+    target.landing.iter().flat_map(judge).collect()
 }
 
 fn head(contract: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal> {

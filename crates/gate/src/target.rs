@@ -1,7 +1,7 @@
 //! The gate of the target's admission: which repository a run may change, and where its commit may go.
 
 use contract::approval::TargetAdmissionFacts;
-use contract::decision::{Inputs, LandingFacts, Refusal};
+use contract::decision::{Inputs, LandingFacts, OffLimitsTree, Refusal};
 use contract::record::{Found, TargetAdmission, TargetStatus};
 use contract::{Gate, Reason, Stage, TaskContract, text};
 
@@ -118,6 +118,26 @@ pub(crate) fn judge_owner(landing: &LandingFacts) -> Vec<Refusal> {
     let Some(uid) = landing.other_owner else { return Vec::new() };
     let text = format!("the repository belongs to another user of this machine, with number {uid}");
     refuse(Gate::Ownership, Reason::UnownedRepository, text, "run as the user whose repository it is")
+}
+
+/// A tree that the configuration protects, the harness's home and the workspace itself are changed by nobody's admission.
+pub(crate) fn judge_off_limits(landing: &LandingFacts) -> Vec<Refusal> {
+    let Some(tree) = &landing.off_limits else { return Vec::new() };
+    let (text, remedy) = match tree {
+        OffLimitsTree::ProtectedRoot(root) => (
+            format!("the repository lies in {}, which protected_roots names", text::shown(root)),
+            "name another repository, or take the tree out of protected_roots in harness.yaml".to_owned(),
+        ),
+        OffLimitsTree::Home(home) => (
+            format!("the repository lies in the harness's own home, {}", text::shown(home)),
+            "name a repository outside of the harness's home".to_owned(),
+        ),
+        OffLimitsTree::Workspace(workspace) => (
+            format!("the workspace {} lies in the repository that it admits", text::shown(workspace)),
+            "cto init DIR     in a folder outside of the repository, and sign its admission there".to_owned(),
+        ),
+    };
+    refuse(Gate::Ownership, Reason::CriticalRepository, text, remedy)
 }
 
 /// The branch of the result is made new, or not at all.

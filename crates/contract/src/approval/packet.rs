@@ -37,7 +37,7 @@ const WIDTH: usize = 96;
 /// Makes the text of a plan.
 pub fn render_packet(plan: &Plan) -> Result<String, serde_json::Error> {
     let mut text = Text::default();
-    text.line(&format!("{}  {}", plan.work_name(), shown(&plan.contract.title)));
+    text.line(&format!("{}  {}", plan.work_name(), without_gaps(&shown(&plan.contract.title))));
     text.line("a packet is read, never executed");
     text.labelled("request", &[plan.digest()?.to_string()]);
     text.labelled("asked by", &[shown(&plan.requester_fingerprint)]);
@@ -126,6 +126,7 @@ fn add_scope(text: &mut Text, plan: &Plan) {
         text.heading("may look like a secret");
         for allowance in &contract.secret_allowances {
             let (path, rule, reason) = (shown(&allowance.path), shown(&allowance.rule), shown(&allowance.reason));
+            let reason = without_gaps(&reason);
             text.line(&format!("  {path}  {rule}  {}  {reason}", allowance.value_sha256));
         }
     }
@@ -165,8 +166,8 @@ fn add_record(text: &mut Text, record: &PlannedRecord) {
     text.line(&format!("    {}", record.sha256));
     text.line(&format!(
         "    approved by {}; look again: {}",
-        shown(&record.approval_source),
-        shown(&record.review_trigger)
+        without_gaps(&shown(&record.approval_source)),
+        without_gaps(&shown(&record.review_trigger))
     ));
 }
 
@@ -188,6 +189,26 @@ fn add_end(text: &mut Text, plan: &Plan) {
     }
 }
 
+/// Sign for a space that would otherwise not be seen.
+const SPACE: &str = "\u{2420}";
+/// Spaces that the packet itself puts between the parts of a line.
+const OWN_GAP: usize = 3;
+
+/// A value whose long gaps are shown: spaces that fill the rest of a terminal's line would make the text behind them look like a line of
+/// the packet.
+fn without_gaps(value: &str) -> String {
+    let mut text = String::with_capacity(value.len());
+    let mut rest = value;
+    while let Some(start) = rest.find(' ') {
+        let gap = rest[start..].bytes().take_while(|byte| *byte == b' ').count();
+        text.push_str(&rest[..start]);
+        let sign = if gap > OWN_GAP { SPACE } else { " " };
+        text.push_str(&sign.repeat(gap));
+        rest = &rest[start + gap..];
+    }
+    text + rest
+}
+
 /// Text that grows by lines.
 #[derive(Debug, Default)]
 struct Text(String);
@@ -207,7 +228,7 @@ impl Text {
     fn labelled(&mut self, label: &str, values: &[String]) {
         for (index, value) in values.iter().enumerate() {
             let label = if index == 0 { label } else { "" };
-            self.line(&format!("  {label:<LABEL$}{value}"));
+            self.line(&format!("  {label:<LABEL$}{}", without_gaps(value)));
         }
     }
 
@@ -215,7 +236,8 @@ impl Text {
     fn items(&mut self, items: &[String]) {
         let mut line = String::new();
         for item in items {
-            let item = shown(item);
+            // A space inside of a name is shown: two names must not look like three, nor one like two.
+            let item = shown(item).replace(' ', SPACE);
             if !line.is_empty() && line.chars().count() + item.chars().count() > WIDTH {
                 self.line(&line);
                 line.clear();

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::engine::IdentityCheck;
+use crate::record::target::read_date_or_time;
 use crate::stage::{MutationMode, Stage};
 use crate::time::{Stamp, read_written_stamp};
 
@@ -106,6 +107,7 @@ impl SourceAdmission {
             ("status", &self.status),
             ("source_id", &self.source_id),
             ("license_note", &self.license_note),
+            ("retrieval_date", &self.retrieval_date),
             ("retrieval_command", &self.retrieval_command),
             ("executable_path", &self.executable_path),
             ("executable", &self.executable),
@@ -115,6 +117,9 @@ impl SourceAdmission {
         let empty = required.iter().filter(|(_, value)| value.trim().is_empty());
         let mut problems: Vec<String> = empty.map(|(name, _)| format!("`{name}` is empty")).collect();
         problems.extend(self.pin_problem());
+        if read_date_or_time(&self.approval_timestamp).is_none() {
+            problems.push("`approval_timestamp` is neither a date nor a time with an offset".to_owned());
+        }
         if is_temporary(&self.executable_path) {
             problems.push("`executable_path` lies in a temporary directory".to_owned());
         }

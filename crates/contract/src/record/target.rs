@@ -215,7 +215,7 @@ fn is_plain_absolute(path: &str) -> bool {
 }
 
 /// Reads a date alone, as its first moment in UTC, or a time of RFC 3339.
-fn read_date_or_time(text: &str) -> Option<Stamp> {
+pub(super) fn read_date_or_time(text: &str) -> Option<Stamp> {
     let is_date = text.len() == 10;
     if is_date { format!("{text}T00:00:00Z").parse().ok() } else { Stamp::from_str(text).ok() }
 }

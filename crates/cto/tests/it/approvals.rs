@@ -3,9 +3,11 @@
 
 mod at_a_terminal;
 mod documents;
+mod every_field;
 mod forged;
 mod keys;
 mod refused;
+mod replayed;
 mod used;
 
 use std::fs;

@@ -140,6 +140,19 @@ impl Climber<'_> {
 
     pub(crate) fn sign(&mut self, record: &Path) {
         let _ = self.cto(1, &["record", "sign", record.to_str().unwrap()], 0);
+        let edited = self.world.write("edited-record", [fs::read(record).unwrap().as_slice(), b" "].concat());
+        for (bytes, holds) in [(record, true), (edited.as_path(), false)] {
+            let verified = program("ssh-keygen", &self.world.here())
+                .args(["-Y", "verify", "-n", "cto-record@v1", "-I", "ada", "-f"])
+                .arg(self.home.join("trust/allowed_signers"))
+                .arg("-s")
+                .arg(format!("{}.sig", record.display()))
+                .stdin(fs::File::open(bytes).unwrap())
+                .output()
+                .unwrap();
+            assert_eq!(verified.status.success(), holds, "{}: {verified:?}", record.display());
+        }
+        fs::remove_file(edited).unwrap();
     }
 
     /// Drafts the admission of the engine's source for every stage to 5, fills it in and signs it.

@@ -1,8 +1,9 @@
 //! The request itself: used, answered with no, for another plan, lapsed, held.
 
 use contract::Reason;
-use contract::approval::{HoldState, PlanSchema};
+use contract::approval::{Hold, HoldState, PlanSchema, RecordedDocument};
 use contract::decision::Refusal;
+use contract::signer::SignerStanding;
 use contract::text::shown;
 
 use super::{Weighing, against};
@@ -93,8 +94,12 @@ impl Weighing<'_> {
         self.again(Reason::ApprovalMismatch, format!("{} is for another plan: {first}{more}", self.name()))
     }
 
+    /// The last word on a hold counts. Whoever may not approve can hold, and cannot release.
     pub(super) fn judge_hold(&self) -> Vec<Refusal> {
-        match self.request.holds.last() {
+        let counts = |hold: &&RecordedDocument<Hold>| {
+            hold.document.state == HoldState::Held || hold.signature.standing == SignerStanding::Allowed
+        };
+        match self.request.holds.iter().rev().find(counts) {
             Some(hold) if hold.document.state == HoldState::Held => {
                 let (key, why) = (shown(&hold.signature.key_fingerprint), shown(&hold.document.reason));
                 let text = format!("{} is held by {key}: {why}", self.name());

@@ -1,7 +1,7 @@
 //! Stages that change a repository: their gates, open and closed.
 
 use contract::approval::{ApprovalFacts, ApprovalInput, TargetAdmissionFacts};
-use contract::decision::{Inputs, LandingFacts, Profile};
+use contract::decision::{Inputs, LandingFacts, OffLimitsTree, Profile};
 use contract::paths::PathVerdict;
 use contract::record::{Found, TargetAdmission, TargetStatus};
 use contract::task::{ForbiddenAction, RiskClass, TaskContract};
@@ -30,6 +30,7 @@ fn governed(number: u8) -> (TaskContract, Inputs) {
             checked_out_at: None,
             identity_missing: None,
             other_owner: None,
+            off_limits: None,
         });
     }
     (contract, inputs)
@@ -104,6 +105,30 @@ const GOVERNED: &[GovernedRow] = &[
         5,
         |_, i| landing(i).other_owner = Some(12_345),
         &[("ownership unowned_repository", "run as the user whose repository it is")],
+    ),
+    (
+        "a protected tree",
+        5,
+        |_, i| landing(i).off_limits = Some(OffLimitsTree::ProtectedRoot("/srv/core".to_owned())),
+        &[(
+            "ownership critical_repository",
+            "name another repository, or take the tree out of protected_roots in harness.yaml",
+        )],
+    ),
+    (
+        "the home",
+        5,
+        |_, i| landing(i).off_limits = Some(OffLimitsTree::Home("/srv/home".to_owned())),
+        &[("ownership critical_repository", "name a repository outside of the harness's home")],
+    ),
+    (
+        "its own workspace",
+        5,
+        |_, i| landing(i).off_limits = Some(OffLimitsTree::Workspace("/srv/site".to_owned())),
+        &[(
+            "ownership critical_repository",
+            "cto init DIR     in a folder outside of the repository, and sign its admission there",
+        )],
     ),
     ("a rationale", 4, |c, _| rationale(c), &[]),
     (

@@ -6,15 +6,16 @@ use contract::approval::{
     ApprovalFacts, ApprovalInput, Nonce, PACKET_RENDERER_VERSION, Plan, PlanSchema, RequestFact, RequestSchema,
     approval_sentence, differences, render_packet,
 };
-use contract::{Coverage, Digest, Stamp};
+use contract::{Coverage, Digest, Stage, Stamp};
 use ledger::{ReadLedgerError, RequestRow};
 use serde_json::Value;
-use tree::UsedMark;
+use tree::{Landing, UsedMark};
 use views::{RequestRecord, find_consumer};
 
-use crate::gather::people::{People, ReadTrustError};
-use crate::gather::plan::{BuildPlanError, PlanOnTerms, PlanScene, build_plan};
+use crate::gather::people::{People, Policies, ReadTrustError};
+use crate::gather::plan::{BuildPlanError, PlanOnTerms, PlanScene, build_plan, policy_path};
 use crate::gather::target::Target;
+use crate::home::task::Task;
 use crate::run::continuity::check_continuity;
 use crate::run::harness::Harness;
 use crate::run::used::used_file;
@@ -82,6 +83,33 @@ pub(crate) fn find_approval(scene: &PlanScene<'_>, now: Stamp) -> Result<FoundAp
     };
     let coverage = unprotected.then_some(Coverage::ApprovalKeyUnprotected).into_iter().collect();
     Ok(FoundApproval { input: ApprovalInput::Found(Box::new(facts)), coverage })
+}
+
+/// The facts of an approval with the keys, the policy, the answers and the ledger's time of now. Approvals that came since are left out:
+/// the decision does not rest on them.
+pub(crate) fn refresh_approval(
+    harness: &Harness,
+    task: &Task,
+    stage: Stage,
+    target: Option<&str>,
+    facts: &ApprovalFacts,
+) -> Result<ApprovalFacts, FindApprovalError> {
+    let mut now = facts.clone();
+    now.terms = Policies::read(&harness.records)?.terms(stage, policy_path(task, stage, target).as_deref());
+    let ledger = harness.ledger();
+    now.last_entry_at = ledger.latest_time()?.unwrap_or(facts.last_entry_at);
+    let Some(request) = &mut now.request else { return Ok(now) };
+    let Some(row) = ledger.request(request.request_digest)? else { return Ok(now) };
+    let record = RequestRecord::read(&ledger, row)?;
+    let people = People::read(&harness.records)?;
+    let standing = |key: &_, namespace: &str, at| people.judge(key, namespace, at);
+    let known: Vec<Digest> = request.approvals.iter().map(|approval| approval.sha256).collect();
+    let approvals = record.approvals.iter().map(|document| document.recorded(&standing));
+    request.approvals = approvals.filter(|approval| known.contains(&approval.sha256)).collect();
+    request.denials = record.denials.iter().map(|document| document.recorded(&standing)).collect();
+    request.holds = record.holds.iter().map(|document| document.recorded(&standing)).collect();
+    request.revocations = record.revocations.iter().map(|document| document.recorded(&standing)).collect();
+    Ok(now)
 }
 
 /// Requests of this task and stage, newest first.
@@ -249,13 +277,14 @@ impl RequestWords {
     }
 }
 
-/// Mark outside of the ledger that a request was used: a file of the home, or a reference of the target.
+/// Mark outside of the ledger that a request was used: a reference of the target, or a file of the home.
 fn find_used_mark(harness: &Harness, target: &Target, request: Digest) -> Result<Option<String>, FindApprovalError> {
-    let file = used_file(harness, request);
-    if untrusted_fs::own_files::symlink_metadata(&file).is_ok() {
-        return Ok(Some(format!("used/{request}")));
-    }
     let source = target.copy.as_ref().and_then(|copy| copy.source.as_ref()).map(|(source, _)| source);
-    let (Some(source), Some(mark)) = (source, UsedMark::new(&request.to_string())) else { return Ok(None) };
-    Ok(source.find_mark(&mark)?.map(|_| mark.to_string()))
+    if let (Some(source), Some(mark)) = (source, UsedMark::new(&request.to_string()))
+        && matches!(source.find_mark(&mark)?, Some(Landing::There(_)))
+    {
+        return Ok(Some(mark.to_string()));
+    }
+    let is_marked = untrusted_fs::own_files::symlink_metadata(used_file(harness, request)).is_ok();
+    Ok(is_marked.then(|| format!("used/{request}")))
 }

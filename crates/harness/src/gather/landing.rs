@@ -6,8 +6,9 @@ use contract::approval::RepositoryKind;
 use contract::decision::LandingFacts;
 use contract::taken::Person;
 use contract::{Digest, TaskContract};
-use tree::{Author, BranchName, Landing, Oid, Source, Store, TreeError};
+use tree::{Author, BranchName, Landing, Oid, Source, Store, TreeError, UsedMark};
 
+use crate::gather::off_limits::find_off_limits;
 use crate::judge::copy::{Baseline, LandingRepository};
 use crate::run::commit_words::{BranchPlaces, CURRENT, request_part};
 use crate::run::harness::Harness;
@@ -43,7 +44,9 @@ impl LandingRepository {
     pub(crate) fn open_admitted(harness: &Harness, store: &Store, path: &Path, work: &Path) -> Result<Self, TreeError> {
         let source = Source::open_target(path)?;
         let author = find_identity(store, source.settings(store)?, &harness.git_configuration)?;
-        Self::look(harness, RepositoryKind::Admitted, source, author, &work.join("landing-status"))
+        let off_limits = find_off_limits(harness, &source);
+        let landing = Self::look(harness, RepositoryKind::Admitted, source, author, &work.join("landing-status"))?;
+        Ok(Self { off_limits, ..landing })
     }
 
     fn look(
@@ -57,11 +60,11 @@ impl LandingRepository {
         let before = source.digest(None)?;
         let status = source.status(&harness.git, scratch)?;
         let start_clean = status.dirty.is_empty() && status.unfinished.is_empty();
-        Ok(Self { kind, source, before, start_clean, author })
+        Ok(Self { kind, source, before, start_clean, author, off_limits: None })
     }
 
     /// The place as it is now. Nobody looks for a branch whose name waits for the request.
-    pub(crate) fn facts(&self, contract: &TaskContract, request: Option<Digest>) -> Result<LandingFacts, TreeError> {
+    pub(crate) fn facts(&self, contract: &TaskContract, digest: Option<Digest>) -> Result<LandingFacts, TreeError> {
         let identity_missing = self.author.as_ref().err().map(|key| (*key).to_owned());
         let empty = LandingFacts {
             branch: String::new(),
@@ -69,11 +72,12 @@ impl LandingRepository {
             checked_out_at: None,
             identity_missing,
             other_owner: self.source.other_owner()?,
+            off_limits: self.off_limits.clone(),
         };
         if contract.branch_policy == CURRENT {
             return self.facts_of_current(empty);
         }
-        let request = request.map(request_part);
+        let request = digest.map(request_part);
         let places = BranchPlaces { task: &contract.task_id, request: request.as_deref(), run: None };
         let branch = places.fill(&contract.branch_policy);
         let is_open = ["<request>", "<run>"].iter().any(|place| branch.contains(place));
@@ -82,7 +86,21 @@ impl LandingRepository {
             Ok(name) => self.source.find_branch(&name)?.map(|found| describe_landing(&branch, &found)),
             Err(problem) => Some(format!("`{branch}` is no name of a branch: {problem}")),
         };
+        let in_the_way = match in_the_way {
+            None => self.find_before_mark(digest)?,
+            found => found,
+        };
         Ok(LandingFacts { branch, in_the_way, ..empty })
+    }
+
+    /// Whatever keeps the mark of the approval from being made. A mark that is there is a use, which the gate of the approval tells.
+    fn find_before_mark(&self, request: Option<Digest>) -> Result<Option<String>, TreeError> {
+        let mark = request.filter(|_| self.kind == RepositoryKind::Admitted);
+        let Some(mark) = mark.and_then(|request| UsedMark::new(&request.to_string())) else { return Ok(None) };
+        Ok(match self.source.find_mark(&mark)? {
+            Some(Landing::InTheWay(other)) => Some(format!("{mark} cannot be beside {other}")),
+            _ => None,
+        })
     }
 
     fn facts_of_current(&self, empty: LandingFacts) -> Result<LandingFacts, TreeError> {

@@ -9,6 +9,7 @@ pub(crate) mod engine;
 pub(crate) mod ladder;
 pub(crate) mod landing;
 pub(crate) mod model;
+pub(crate) mod off_limits;
 pub(crate) mod people;
 pub(crate) mod plan;
 pub(crate) mod plan_records;

@@ -159,17 +159,32 @@ fn plan_repository(scene: &PlanScene<'_>) -> Result<PlannedRepository, BuildPlan
 
 /// A repository that is made for the run, from the files of a case or from a source.
 fn name_disposable(task: &Task, observed: PlannedRepository) -> PlannedRepository {
-    let (path, made_from) = match &task.origin {
-        Origin::Repository(path) | Origin::Target(path) => (Some(path.display().to_string()), last_part(path)),
-        Origin::Case(_) => (None, task.contract.task_id.to_string()),
+    let made_from = match &task.origin {
+        Origin::Repository(path) | Origin::Target(path) => last_part(path),
+        Origin::Case(_) => task.contract.task_id.to_string(),
     };
     let (owner, risk) = OWN_REPOSITORY;
     PlannedRepository {
         name: format!("a disposable copy of {made_from}"),
-        path,
+        path: origin_path(task),
         owner: task.contract.source_owner.clone().unwrap_or_else(|| owner.to_owned()),
         risk_classification: risk.to_owned(),
         ..observed
+    }
+}
+
+fn origin_path(task: &Task) -> Option<String> {
+    match &task.origin {
+        Origin::Repository(path) | Origin::Target(path) => Some(path.display().to_string()),
+        Origin::Case(_) => None,
+    }
+}
+
+/// Path by which a policy's terms for one target are found: that of the plan's repository.
+pub(crate) fn policy_path(task: &Task, stage: Stage, target: Option<&str>) -> Option<String> {
+    match stage <= Stage::DISPOSABLE_REPOSITORY {
+        true => origin_path(task),
+        false => target.map(str::to_owned),
     }
 }
 

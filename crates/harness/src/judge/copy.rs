@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use contract::approval::RepositoryKind;
+use contract::decision::OffLimitsTree;
 use contract::taken::Person;
 use tree::{Checkout, Limits, Listing, Manifest, Oid, Source, SourceDigest, Store};
 
@@ -43,4 +44,6 @@ pub(crate) struct LandingRepository {
     pub(crate) start_clean: bool,
     /// Author and committer, or the key of git's configuration that nobody sets.
     pub(crate) author: Result<Person, &'static str>,
+    /// Tree for which nobody may change it.
+    pub(crate) off_limits: Option<OffLimitsTree>,
 }

@@ -1,5 +1,5 @@
-//! Marks of used approvals outside of the ledger: at stage 4 a file of the home, made exclusively and synced, whose name is the
-//! digest of the request. A ledger that was put back to an earlier state does not bring an approval back to life.
+//! Marks of used approvals outside of the ledger: a file of the home, made exclusively, whose name is the digest of the request. A ledger
+//! that was put back to an earlier state does not bring an approval back to life.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
@@ -16,12 +16,26 @@ pub(crate) fn used_file(harness: &Harness, request: Digest) -> PathBuf {
     harness.home.root().join("used").join(request.to_string())
 }
 
+/// Moment from which a mark must outlive a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MarkDurability {
+    /// From the start: at stage 4 it alone says what a restored ledger does not.
+    Synced,
+    /// Once the kernel has written it out: the synced memory of the last entry tells a ledger that was restored before that.
+    Written,
+}
+
 /// Makes the mark; false if it is there already.
 #[expect(
     clippy::disallowed_methods,
     reason = "a file of our own folder that must not exist: a link there is refused too"
 )]
-pub(crate) fn mark_used(harness: &Harness, request: Digest, run_id: &RunId) -> io::Result<bool> {
+pub(crate) fn mark_used(
+    harness: &Harness,
+    request: Digest,
+    run_id: &RunId,
+    durability: MarkDurability,
+) -> io::Result<bool> {
     let file = used_file(harness, request);
     let folder = harness.home.root().join("used");
     DirBuilder::new().mode(0o700).recursive(true).create(&folder)?;
@@ -31,8 +45,10 @@ pub(crate) fn mark_used(harness: &Harness, request: Digest, run_id: &RunId) -> i
         Err(error) => return Err(error),
     };
     writeln!(open, "{run_id}")?;
-    open.sync_all()?;
-    own_files::open_folder(&folder)?.sync_all()?;
+    if durability == MarkDurability::Synced {
+        open.sync_all()?;
+        own_files::open_folder(&folder)?.sync_all()?;
+    }
     Ok(true)
 }
 
@@ -60,7 +76,7 @@ mod tests {
     fn a_mark_is_made_once() {
         let trial = Trial::new();
         let request = Digest::of(b"request");
-        let mark = || mark_used(&trial.harness, request, &trial.run_id).unwrap();
+        let mark = || mark_used(&trial.harness, request, &trial.run_id, MarkDurability::Synced).unwrap();
         assert_eq!(find_mark_of(&trial.harness, &trial.run_id), None);
         assert_eq!((mark(), mark()), (true, false));
         assert_eq!(find_mark_of(&trial.harness, &trial.run_id), Some(request));

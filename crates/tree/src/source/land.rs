@@ -50,6 +50,24 @@ impl Source {
         objects.settle()?;
         Ok(new.len() + 1)
     }
+
+    /// Writes those objects of a landing again that are not there as files any more, once a branch names the commit. Somebody may have
+    /// pruned what no branch named; what was packed meanwhile is then there twice, which git takes for one.
+    pub fn put_pruned_objects(
+        &self,
+        store: &Store,
+        before: &Listing,
+        after: &Listing,
+        commit: Oid,
+        token: &str,
+    ) -> Result<usize, TreeError> {
+        let objects = LooseObjects::of(self, token)?;
+        let mut new = new_blobs(before, after).into_iter().chain(new_trees(before, after)).chain([commit]);
+        match new.all(|oid| objects.has(oid)) {
+            true => Ok(0),
+            false => self.put_objects(store, before, after, commit, token),
+        }
+    }
 }
 
 /// A directory made here is as open to others as the one it lies in: a repository may be a group's.

@@ -150,7 +150,8 @@ impl Source {
         &self.common
     }
 
-    pub(crate) fn common_path(&self) -> &Path {
+    /// Git directory that holds objects and references; that of the main repository in a linked work tree.
+    pub fn common_path(&self) -> &Path {
         &self.common_path
     }
 

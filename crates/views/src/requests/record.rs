@@ -1,5 +1,8 @@
 //! One request as its ledger entries tell it. Every signature is checked again from the ledger's own bytes; a document whose
-//! signature does not hold, or that is about another request, is left out.
+//! signature does not hold, or that is about another request, is left out, and one that was recorded before is not read a second time:
+//! whoever can append entries must not repeat what a person said once.
+
+use std::collections::BTreeSet;
 
 use contract::approval::{
     Approval, ApprovalSchema, Denial, Hold, RecordedDocument, Request, RequestSchema, Revocation,
@@ -142,11 +145,14 @@ fn read_detail(entry: &Entry) -> Option<(String, Option<String>)> {
     Some((text("document")?, text("signature")))
 }
 
-fn read_signed<'e, T: DeserializeOwned + AboutRequest>(
+/// Documents in the order of their first entries.
+fn read_signed<'e, T: DeserializeOwned + AboutRequest + Clone>(
     entries: impl Iterator<Item = &'e Entry>,
     request: Digest,
 ) -> Vec<SignedDocument<T>> {
-    entries.filter_map(|entry| read_document(entry, request)).collect()
+    let mut read = BTreeSet::new();
+    let documents = entries.filter_map(|entry| read_document(entry, request));
+    documents.filter(|document| read.insert(document.sha256())).collect()
 }
 
 fn read_document<T: DeserializeOwned + AboutRequest>(entry: &Entry, request: Digest) -> Option<SignedDocument<T>> {

@@ -83,3 +83,19 @@ fn a_packet_is_the_text_of_its_plan() {
     let other = render_packet(&other).unwrap();
     assert!(other.contains("may look like a secret\n  src/a.py  aws-key") && !other.contains('\u{1b}'), "{other}");
 }
+
+/// Texts of a contract that would read as something else, and what the packet shows instead.
+#[test]
+fn nothing_in_a_plan_looks_like_another_line_or_another_name() {
+    let mut forged = plan();
+    forged.contract.forbidden_paths = vec!["secrets/  .github/".to_owned()];
+    forged.repository.forbidden_paths = Vec::new();
+    forged.contract.success_criteria = vec![format!("done{}must not change", " ".repeat(70))];
+    forged.contract.title = "link\u{2060} \u{e0041}timeout".to_owned();
+    forged.records[0].review_trigger = format!("never{}x", " ".repeat(80));
+    let text = render_packet(&forged).unwrap();
+    assert!(text.contains("must not change\n  secrets/\u{2420}\u{2420}.github/\n"), "{text}");
+    assert!(text.contains("done\u{2420}\u{2420}") && !text.contains("done  "), "{text}");
+    assert!(text.contains("link\\u{2060} \\u{e0041}timeout."), "the sentence shows what it holds: {text}");
+    assert!(!text.contains("never  ") && render_packet(&plan()).unwrap().contains("secrets/  /.github/"), "{text}");
+}

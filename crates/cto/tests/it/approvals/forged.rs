@@ -176,7 +176,7 @@ fn begin_forgery(scene: &Scene) -> (Value, Value) {
 }
 
 /// Gives a forged plan the digests that fit it, signs the request and records it; gives its name.
-fn record_forgery(scene: &Scene, request: &mut Value) -> String {
+pub(super) fn record_forgery(scene: &Scene, request: &mut Value) -> String {
     let digest = Digest::of(&canonical_bytes(&request["plan"]).unwrap());
     request["request_digest"] = json!(digest);
     if let Ok(plan) = serde_json::from_value(request["plan"].clone()) {

@@ -152,11 +152,12 @@ fn a_security_key_must_be_touched_where_the_policy_asks_for_one() {
         document["signed_via"] = json!("hardware");
         let document = contract::canonical_bytes(&document).unwrap();
         let armour = sign_as_token(&token, NAMESPACE, &document, flags);
-        // OpenSSH itself takes the signature for one of this key.
+        // OpenSSH itself takes a signature with a touch for one of this key.
         let signed = scene.world.write("approval", &document);
         scene.world.write("approval.sig", &armour);
         let checked = program("ssh-keygen", &scene.world.here())
-            .args(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", "approval.sig"])
+            .args(["-Y", "verify", "-n", NAMESPACE, "-I", "token", "-s", "approval.sig", "-f"])
+            .arg(scene.world.home().join("trust/allowed_signers"))
             .stdin(fs::File::open(signed).unwrap())
             .output()
             .unwrap();

@@ -155,8 +155,24 @@ const SOURCE_ROWS: &[SourceRow] = &[
     ("to stage 4", "review_trigger:", Some("review_trigger: never\nmax_stage: 4"), "source_not_admitted"),
     ("another engine", "engine:", Some("engine: codex"), "source_not_admitted"),
     ("no approval source", "approval_source:", None, "source_not_admitted"),
+    ("approved at no time", "approval_timestamp:", Some("approval_timestamp: soon"), "source_not_admitted"),
+    ("fetched at no time", "retrieval_date:", Some("retrieval_date: \"\""), "source_not_admitted"),
     ("unknown key", "review_trigger:", Some("review_trigger: never\nmore: 1"), "source_not_admitted"),
     ("a placeholder", "review_trigger:", Some("review_trigger: \"<FILL IN: when>\""), "source_not_admitted"),
+];
+
+/// Keys of a source admission that only describe: without them it admits all the same.
+const MAY_BE_LEFT_OUT: &[&str] = &[
+    "source_url",
+    "previous_source_id",
+    "integrity_reference",
+    "observed_branch",
+    "commit_date",
+    "toolchain",
+    "built_at",
+    "build_command",
+    "package_name",
+    "protected_source_boundary",
 ];
 
 /// A key of a model admission as it should not be; null leaves it out.
@@ -198,6 +214,16 @@ fn a_source_and_a_model_count_at_stage_5_only_as_their_records_should_be() {
         governed.sign(SOURCE, &governed.key, "cto-record@v1");
         let (told, text) = governed.refusal();
         assert_eq!(told, *reason, "{text}");
+    });
+    let record = contract::source::read("source", &governed.source).node.unwrap().to_value();
+    each_row(record.as_object().unwrap().keys().map(|key| (format!("source without {key}"), key)), |key| {
+        governed.settle();
+        let mut without = record.clone();
+        without.as_object_mut().unwrap().remove(key);
+        governed.scene.world.write(SOURCE, without.to_string());
+        governed.sign(SOURCE, &governed.key, "cto-record@v1");
+        let (told, text) = governed.refusal();
+        assert_eq!(told.is_empty(), MAY_BE_LEFT_OUT.contains(&key.as_str()), "{told}: {text}");
     });
     each_row(MODEL_ROWS.iter().map(|row| (format!("model: {} {}", row.0, row.1), row)), |(key, value)| {
         governed.settle();

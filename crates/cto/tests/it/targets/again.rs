@@ -238,11 +238,30 @@ fn with_the_clock_set_back() {
     }
 }
 
+/// One word of a person while a run gets ready; `packet` says nothing.
+fn take_back(scene: &Scene, command: &str, request: &str) {
+    let since = "2026-01-01T00:00:00Z";
+    let words: &[&str] = match command {
+        "trust" => &["trust", "key", "compromised", "ada", "--since", since, "--reason", "lost"],
+        "packet" => &["packet", request],
+        "policy" => return scene.world.write_own("trust/approval-policy.yaml", "max_ttl: 3600\n"),
+        _ => &[command, request, "--reason", "not today"],
+    };
+    let _ = scene.world.cto(words.iter().copied()).expect(0);
+}
+
 /// The transaction that starts the engine looks once more at what people took back while the run got ready.
 #[test]
 fn what_is_said_before_the_start_counts() {
     let test = "targets::again::what_is_said_before_the_start_counts";
-    for (command, reason) in [("revoke", "approval_revoked"), ("hold", "approval_held"), ("packet", "")] {
+    let said = [
+        ("revoke", "approval_revoked"),
+        ("hold", "approval_held"),
+        ("trust", "approval_missing"),
+        ("policy", "approval_mismatch"),
+        ("packet", ""),
+    ];
+    for (command, reason) in said {
         let slow = [("verification_commands", "[[sleep, \"4\"]]")];
         let Some(scene) = Scene::with(test, world(), |target| target.to_owned(), &slow) else { return };
         let request = scene.approve("4");
@@ -254,8 +273,7 @@ fn what_is_said_before_the_start_counts() {
             texts.collect::<String>()
         };
         wait_for("the look for the approval", || traces().contains("approval.found").then_some(()));
-        let more: &[&str] = if reason.is_empty() { &[] } else { &["--reason", "not today"] };
-        let _ = scene.world.cto([&[command, name], more].concat()).expect(0);
+        take_back(&scene, command, name);
         assert!(!traces().contains("approval.used"), "{command}: it was said in time");
         let ran = World::finish(child);
         let report = ran.json();
@@ -267,4 +285,24 @@ fn what_is_said_before_the_start_counts() {
         );
         let _ = scene.world.cto(["verify", "@"]).expect(0);
     }
+}
+
+/// A run that fails leaves nothing in the target, not even a mark: the home's own says that its approval is spent.
+#[test]
+fn a_run_that_landed_nothing_has_used_its_approval_too() {
+    let test = "targets::again::a_run_that_landed_nothing_has_used_its_approval_too";
+    let Some(second) = Second::new(test, "5", world()) else { return };
+    let case = fs::read_to_string(second.scene.world.here().join("made/case.yaml")).unwrap();
+    second.scene.world.write("made/case.yaml", case.replace("path: a.txt", "path: c.txt"));
+    let request = second.scene.approve("5");
+    copy(&second.scene.world.home(), &second.backup);
+    assert_eq!(reasons(&second.scene.run("5", 1)), "disallowed_file_change");
+    assert_eq!(second.scene.git(&["for-each-ref", "refs/cto"]), "", "nothing of it is in the target");
+    second.refuses("nothing in between", 0, "approval_consumed", "was used by run");
+    second.restore_ledger();
+    second.vouch();
+    let mark = format!("the mark used/{}", request["request_digest"].as_str().unwrap());
+    second.refuses("an older ledger that the operator vouches for", 0, "approval_consumed", &mark);
+    second.scene.world.write("made/case.yaml", case);
+    second.check_next(&request);
 }

@@ -109,3 +109,73 @@ fn a_target_that_is_gone_gets_nothing() {
     assert!(found.0.starts_with("source_repository_mutated"), "{found:?}");
     assert!(!found.1);
 }
+
+/// An act at a place of the landing itself, the reasons that follow, and whether the commit is on its branch afterwards.
+type Between = (&'static str, &'static str, fn(&Scene, &str), &'static str, bool);
+
+const BETWEEN: &[Between] = &[
+    ("nothing", "landing.objects", |_, _| {}, "", true),
+    (
+        "objects that no branch names are pruned",
+        "landing.objects",
+        |scene, _| drop(scene.git(&["prune", "--expire=now"])),
+        "",
+        true,
+    ),
+    ("everything is packed anew", "landing.branch", |scene, _| drop(scene.git(&["gc", "-q", "--prune=now"])), "", true),
+    (
+        "a commit after HEAD was compared",
+        "landing.objects",
+        |scene, _| drop(scene.git(&["commit", "-q", "--allow-empty", "-m", "theirs"])),
+        "dirty_ending_tree",
+        false,
+    ),
+    (
+        "a file after the branch was made",
+        "landing.branch",
+        |scene, _| std::fs::write(scene.target.join("a.txt"), "theirs\n").unwrap(),
+        "dirty_ending_tree",
+        false,
+    ),
+    (
+        "the branch, a moment before",
+        "landing.objects",
+        |scene, digest| drop(scene.git(&["branch", &format!("cto/made/{}", &digest[..12])])),
+        "dirty_ending_tree",
+        false,
+    ),
+    (
+        "the mark, a moment before",
+        "landing.objects",
+        |scene, digest| drop(scene.git(&["update-ref", &format!("refs/cto/used/{digest}"), "HEAD"])),
+        "approval_consumed",
+        false,
+    ),
+];
+
+#[test]
+fn between_two_steps_of_the_landing() {
+    let test = "between_two_steps_of_the_landing";
+    let Some(binary) = testkit::stoppable(test) else { return };
+    testkit::each_row(BETWEEN.iter().map(|row| (row.0, row)), |(_, place, act, expected, lands)| {
+        let world = testkit::World::new(binary.to_str().unwrap());
+        let quick = [("verification_commands", "[[\"true\"]]")];
+        let Some(scene) = Scene::with(test, world, |target| target.to_owned(), &quick) else { return };
+        let request = scene.approve("5");
+        let digest = request["request_digest"].as_str().unwrap();
+        let go = scene.world.path().join("go");
+        let mut command = scene.world.command(scene.words("run", "5"));
+        command.env("CTO_STOP_AT", place).env("CTO_STOP_DO", format!("wait:{}", go.display()));
+        let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+        testkit::wait_for("the place", || go.with_extension("here").exists().then_some(()));
+        act(&scene, digest);
+        std::fs::write(&go, "").unwrap();
+        let report = testkit::World::finish(child).json();
+        assert_eq!(reasons(&report), *expected, "{:#}", report["blockers"]);
+        let branch = format!("cto/made/{}", &digest[..12]);
+        let at = scene.git(&["for-each-ref", "--format=%(objectname)", &format!("refs/heads/{branch}")]);
+        assert_eq!(report["target_commit"] == at.as_str(), *lands, "{at}: {}", report["target_commit"]);
+        assert_eq!(scene.git(&["fsck", "--full", "--strict", "--no-dangling"]), "", "the target is whole");
+        let _ = scene.world.cto(["verify", "@"]).expect(0);
+    });
+}

@@ -119,6 +119,38 @@ const KINDS: &[Kind] = &[
         "source_missing",
     ),
     (
+        "shallow",
+        |target| {
+            git(target, ["commit", "-q", "--allow-empty", "-m", "second"]);
+            let shallow = target.with_extension("shallow");
+            let url = format!("file://{}", target.display());
+            git(target, ["clone", "-q", "--depth", "1", &url, shallow.to_str().unwrap()]);
+            shallow
+        },
+        "",
+    ),
+    (
+        "another object format",
+        |target| {
+            let other = target.with_extension("sha256");
+            fs::create_dir(&other).unwrap();
+            git(&other, ["init", "-q", "--object-format=sha256"]);
+            git(&other, ["commit", "-q", "--allow-empty", "-m", "first"]);
+            other
+        },
+        "source_missing",
+    ),
+    (
+        "no commit",
+        |target| {
+            let empty = target.with_extension("empty");
+            fs::create_dir(&empty).unwrap();
+            git(&empty, ["init", "-q"]);
+            empty
+        },
+        "source_missing",
+    ),
+    (
         "a path into a submodule",
         |target| {
             let inner = target.with_extension("inner");
@@ -131,6 +163,114 @@ const KINDS: &[Kind] = &[
         "source_missing",
     ),
 ];
+
+/// Targets that are prepared so that the landing has no place in them, and the reasons for which an approved run on them is refused.
+const IN_THE_WAY: &[Kind] = &[
+    ("nothing", same, ""),
+    (
+        "a branch where the folder of branches would be",
+        |target| {
+            git(target, ["branch", "cto"]);
+            same(target)
+        },
+        "dirty_starting_tree",
+    ),
+    (
+        "a link where the folder of branches would be",
+        |target| link_away(target, ".git/refs/heads/cto"),
+        "dirty_starting_tree",
+    ),
+    ("a link where the folder of marks would be", |target| link_away(target, ".git/refs/cto"), "dirty_starting_tree"),
+    (
+        "a file where the folder of marks would be",
+        |target| {
+            git(target, ["update-ref", "refs/cto/used", "HEAD"]);
+            same(target)
+        },
+        "dirty_starting_tree",
+    ),
+    (
+        "the same, packed",
+        |target| {
+            git(target, ["update-ref", "refs/cto/used", "HEAD"]);
+            git(target, ["pack-refs", "--all"]);
+            same(target)
+        },
+        "dirty_starting_tree",
+    ),
+];
+
+/// Puts a link to a folder outside of the repository in a place of its git directory.
+fn link_away(target: &Path, place: &str) -> PathBuf {
+    let outside = target.with_extension("outside");
+    fs::create_dir(&outside).unwrap();
+    std::os::unix::fs::symlink(&outside, target.join(place)).unwrap();
+    same(target)
+}
+
+#[test]
+fn a_place_that_is_taken_is_found_before_the_engine_starts() {
+    let test = "a_place_that_is_taken_is_found_before_the_engine_starts";
+    each_row(IN_THE_WAY.iter().map(|row| (row.0, row)), |(_, prepare, refused)| {
+        let Some(scene) = Scene::with(test, world(), prepare, &[]) else { return };
+        scene.approve("5");
+        let (before, refs) = (scene.untouched(), scene.git(&["for-each-ref"]));
+        if refused.is_empty() {
+            assert!(scene.run("5", 0)["target_commit"].is_string(), "the control");
+            return;
+        }
+        let report = scene.run("5", 3);
+        assert_eq!(reasons(&report), *refused, "{:#}", report["blockers"]);
+        assert_eq!(report["engine"]["process_started"], false);
+        assert_eq!((scene.untouched(), scene.git(&["for-each-ref"])), (before, refs));
+        let outside = scene.target.with_extension("outside");
+        assert_eq!(fs::read_dir(outside).into_iter().flatten().count(), 0, "nothing is written elsewhere");
+    });
+}
+
+/// Repositories that lie where nobody may change anything, with the words that choose their workspace.
+#[test]
+fn a_target_in_a_tree_that_nobody_may_change_is_refused_whatever_its_record_says() {
+    let test = "a_target_in_a_tree_that_nobody_may_change_is_refused_whatever_its_record_says";
+    let linked: fn(&Path) -> PathBuf = |target| {
+        let linked = target.with_extension("linked");
+        git(target, ["worktree", "add", "-q", "-b", "linked", linked.to_str().unwrap()]);
+        linked
+    };
+    let rows: [Kind; 4] = [
+        ("the tree itself", same, "target"),
+        ("a tree around it", same, ""),
+        ("by another name", same, "link"),
+        ("a work tree of a repository in it", linked, "target"),
+    ];
+    each_row(rows.map(|row| (row.0, row)), |(_, prepare, root)| {
+        let Some(scene) = Scene::with(test, world(), prepare, &[]) else { return };
+        std::os::unix::fs::symlink(scene.world.path().join("target"), scene.world.path().join("link")).unwrap();
+        let _ = scene.world.cto(["init", "."]).expect(0);
+        let protect =
+            |root: &Path| drop(scene.world.write("harness.yaml", format!("protected_roots: [{}]\n", root.display())));
+        protect(&scene.world.path().join("target-2"));
+        assert_eq!(reasons(&scene.run("5", 3)), "approval_missing", "the control: another tree is protected");
+        protect(&scene.world.path().join(root));
+        let before = scene.untouched();
+        let report = scene.run("5", 3);
+        assert!(reasons(&report).contains("critical_repository"), "{:#}", report["blockers"]);
+        assert!(report["blockers"].to_string().contains("which protected_roots names"), "{:#}", report["blockers"]);
+        assert_eq!((&report["engine"]["process_started"], scene.untouched()), (&false.into(), before));
+    });
+    let Some(scene) = Scene::new(test) else { return };
+    let _ = scene.world.cto(["init", scene.target.to_str().unwrap()]).expect(0);
+    git(&scene.target, ["add", "-A"]);
+    git(&scene.target, ["commit", "-q", "-m", "a workspace"]);
+    let own = ["--workspace", scene.target.to_str().unwrap()];
+    let report = scene.world.cto([own.to_vec(), scene.words("run", "5")].concat()).expect(3).json();
+    assert!(reasons(&report).contains("critical_repository"), "{:#}", report["blockers"]);
+    assert!(
+        report["blockers"].to_string().contains("lies in the repository that it admits"),
+        "{:#}",
+        report["blockers"]
+    );
+}
 
 fn clone_shared(target: &Path) -> PathBuf {
     let shared = target.with_extension("shared");

@@ -222,6 +222,40 @@ fn recovery_says_what_became_of_a_landing() {
     }
 }
 
+/// At stage 4 a file of the home is the mark of a use: made right before the ledger's entry, so that a kill between the two spends the
+/// approval, and never lets it be used twice.
+#[test]
+fn around_the_mark_of_a_disposable_repository() {
+    let test = "targets::killed::around_the_mark_of_a_disposable_repository";
+    let Some(scene) = stoppable_scene(test) else { return };
+    let ordeal = Ordeal::of(scene);
+    let words = ordeal.scene.words("run", "4");
+    for (place, is_spent, uses) in [
+        ("engine.intending", false, 0),
+        ("approval.marked", true, 0),
+        ("approval.used", true, 1),
+        ("engine.intended", true, 1),
+        ("seal.renamed", true, 1),
+    ] {
+        let request = ordeal.scene.approve("4");
+        let digest: Digest = request["request_digest"].as_str().unwrap().parse().unwrap();
+        ordeal.kill_at(&words, place);
+        let recovered = ordeal.scene.world.recover_killed();
+        assert_eq!(recovered["failed"], json!([]), "{place}: {recovered}");
+        assert_eq!(ordeal.uses(digest), uses, "{place}");
+        let _ = ordeal.scene.world.cto(["verify", "@"]).expect(0);
+        if !is_spent {
+            assert_eq!(ordeal.scene.run("4", 0)["status"], "pass", "{place}: the control: nothing was spent");
+            continue;
+        }
+        let is_sealed = place != "seal.renamed";
+        assert!(!is_sealed || recovered.to_string().contains("cto request"), "{place}: a way on: {recovered:#}");
+        let again = ordeal.scene.run("4", 3);
+        assert_eq!(reasons(&again), "approval_consumed", "{place}: {again:#}");
+        assert_eq!((ordeal.uses(digest), &again["engine"]["process_started"]), (uses, &json!(false)), "{place}");
+    }
+}
+
 /// `CTO_TEST_APPROVAL_KILLS` says how often.
 #[test]
 fn at_any_moment() {

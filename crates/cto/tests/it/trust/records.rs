@@ -158,3 +158,52 @@ fn what_is_said_of_a_record_reads_the_same_on_a_pipe_and_in_json() {
     let shown = scene.world.on_terminal(["record", "check", RECORD]);
     assert_eq!((shown.code, shown.screen()[0].starts_with("unsigned  ")), (1, true), "{:?}", shown.screen());
 }
+
+/// The operator's own records, as they ship.
+const EXAMPLES: &[(&str, &str, &str)] = &[
+    (
+        "decisions/provider.yaml",
+        "provider-decision",
+        include_str!("../../../../../docs/examples/decisions/provider.yaml"),
+    ),
+    (
+        "admissions/model/qwen.json",
+        "model-admission",
+        include_str!("../../../../../docs/examples/admissions/model/qwen-local__qwen3.6-35b-a3b.json"),
+    ),
+    (
+        "admissions/model/codex.json",
+        "model-admission",
+        include_str!("../../../../../docs/examples/admissions/model/openai-codex__gpt-5.5.json"),
+    ),
+];
+
+#[test]
+fn the_operators_own_records_are_signed_unaltered_and_held_by_ssh_keygen() {
+    if !has_keygen("the_operators_own_records_are_signed_unaltered_and_held_by_ssh_keygen") {
+        return;
+    }
+    let scene = TrustScene::new();
+    let key = scene.trust_key("alice", &["-t", "ed25519"]);
+    testkit::each_row(EXAMPLES.iter().map(|row| (row.0, row)), |(file, schema, text)| {
+        let record = scene.world.write(file, text);
+        let schema = scene.cto(&["schema", schema]).expect(0).json();
+        let value = contract::source::read(file, text).node.unwrap().to_value();
+        assert!(jsonschema::is_valid(&schema, &value), "{value:#}");
+        let _ = scene.cto(&["record", "sign", file, "--key", key.to_str().unwrap()]).expect(0);
+        assert_eq!(fs::read_to_string(&record).unwrap(), *text, "signing alters nothing");
+        let checked = scene.cto(&["record", "check", file, "--json"]).expect(0).json();
+        assert_eq!((&checked["usable"], &checked["good_for"]["last_stage"]), (&json!(true), &json!(6)), "{checked}");
+        let verifies = |file: &std::path::Path| {
+            let mut command = testkit::program("ssh-keygen", &scene.world.here());
+            command.args(["-Y", "verify", "-n", "cto-record@v1", "-I", "alice", "-f"]).arg(scene.signers());
+            command.arg("-s").arg(format!("{}.sig", record.display())).stdin(fs::File::open(file).unwrap());
+            command.output().unwrap().status.success()
+        };
+        assert!(verifies(&record), "the control");
+        let edited = scene.world.write("edited", format!("{text}\n"));
+        assert!(!verifies(&edited), "after an edit");
+        fs::write(&record, format!("{text}\n")).unwrap();
+        assert_eq!(scene.cto(&["record", "check", file, "--json"]).json()["usable"], false, "after an edit");
+    });
+}

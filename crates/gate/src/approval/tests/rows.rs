@@ -50,6 +50,15 @@ pub(super) const ROWS: &[Row] = &[
     ("held", |f| request(f).holds.push(hold("held")), &[("approval_held", "by op2: not now")]),
     ("released", |f| request(f).holds.extend([hold("held"), hold("released")]), &[]),
     (
+        "released by a key that may not",
+        |f| {
+            let mut released = hold("released");
+            released.signature.standing = SignerStanding::NotListed;
+            request(f).holds.extend([hold("held"), released]);
+        },
+        &[("approval_held", "by op2: not now")],
+    ),
+    (
         "held again",
         |f| request(f).holds.extend([hold("held"), hold("released"), hold("held")]),
         &[("approval_held", "")],

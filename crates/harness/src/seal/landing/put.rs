@@ -64,6 +64,11 @@ impl Put<'_, '_, '_> {
         stop::here("landing.objects");
         self.name(&branch, commit, &token)?;
         stop::here("landing.branch");
+        if let Err(error) = source.put_pruned_objects(store, before, after, commit, &token) {
+            // A branch without its objects would be a broken one.
+            let _ = take_back(source, &branch, commit, &landed, &token);
+            return Err(error.into());
+        }
         Ok(landed)
     }
 

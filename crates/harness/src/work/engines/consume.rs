@@ -1,20 +1,25 @@
 //! The use of an approval, in the transaction that records the start of the engine: after every other gate, once, or not at all.
 
-use contract::{Gate, Reason, Stage};
+use contract::approval::{ApprovalFacts, ApprovalInput};
+use contract::decision::Refusal;
+use contract::{Decision, Digest, Gate, Reason, Stage, Stamp};
 use evidence::stop;
+use gate::approval::weigh;
 use ledger::{AppendEntryError, ApprovalUse, UnusableRequest};
 use serde_json::Value;
 
 use super::Blocked;
+use crate::gather::approval::refresh_approval;
 use crate::run::continuity::note_entry;
 use crate::run::file::{RunFile, Stopped};
-use crate::run::used::{mark_used, unmark_used};
+use crate::run::used::{MarkDurability, mark_used, unmark_used};
 
 /// Records that the engine is about to start, and uses up the approval that the run rests on. A refusal means that nothing was
 /// recorded and that no engine starts.
 pub(super) fn record_start(
     run: &RunFile<'_>,
     intent: &Value,
+    decision: &Decision,
     using: Option<&ApprovalUse>,
 ) -> Result<Result<(), Blocked>, Stopped> {
     let needs_approval = run.ask.stage.mutation_mode().needs_approval();
@@ -23,9 +28,14 @@ pub(super) fn record_start(
         (true, Some(using)) => Some(using),
         (true, None) => return Err(Stopped::Impossible("a run that needs an approval was admitted without one")),
     };
+    if using.is_some()
+        && let Some(refusal) = weigh_again(run, decision)?
+    {
+        return Ok(Err(Blocked::of_approval(refusal.reason, refusal.text)));
+    }
     let marked = using.filter(|_| run.ask.stage == Stage::DISPOSABLE_REPOSITORY);
     if let Some(using) = marked
-        && !mark_used(run.harness, using.request, run.id())
+        && !mark_used(run.harness, using.request, run.id(), MarkDurability::Synced)
             .map_err(|error| Stopped::Io(run.harness.home.root().join("used"), error))?
     {
         let why = format!("used/{} says that the approval was used", using.request);
@@ -36,10 +46,12 @@ pub(super) fn record_start(
     let started = run.harness.ledger().engine_starting(run.id(), run.clock.now(), intent, using);
     match started {
         Ok(position) => {
-            if using.is_some() {
-                stop::here("approval.used");
-                // What is remembered of an earlier entry still holds, so that a failure takes nothing back.
-                let _ = note_entry(run.harness, position);
+            let Some(using) = using else { return Ok(Ok(())) };
+            stop::here("approval.used");
+            // What is remembered of an earlier entry still holds, so that a failure takes nothing back.
+            let _ = note_entry(run.harness, position);
+            if marked.is_none() {
+                mark_after_use(run, using);
             }
             Ok(Ok(()))
         }
@@ -54,6 +66,41 @@ pub(super) fn record_start(
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// The approvals that the decision counted, by the keys and the policy of now: people may have taken either back while the run got
+/// ready, which can take as long as the baseline's exam does.
+fn weigh_again(run: &RunFile<'_>, decision: &Decision) -> Result<Option<Refusal>, Stopped> {
+    let Some(ApprovalInput::Found(facts)) = &decision.inputs.approval else { return Ok(None) };
+    let target = decision.inputs.settings.target_admission.as_ref().map(|target| target.path.as_str());
+    let now = refresh_approval(run.harness, run.task, run.ask.stage, target, facts);
+    let now = now.map_err(|error| Stopped::Approval(error.into()))?;
+    Ok(judge_refreshed(facts, &now, run.ask.stage, run.clock.now()))
+}
+
+/// The first refusal of the facts of now, or that of an approval which the decision counted and which counts no longer.
+fn judge_refreshed(decided: &ApprovalFacts, now: &ApprovalFacts, stage: Stage, clock: Stamp) -> Option<Refusal> {
+    let counted = |facts: &ApprovalFacts| {
+        weigh(facts, stage, clock).map(|counted| counted.approvals.iter().map(|approval| approval.sha256).collect())
+    };
+    let (before, after): (Vec<Digest>, Vec<Digest>) = match (counted(decided), counted(now)) {
+        (Ok(before), Ok(after)) => (before, after),
+        (Err(refusals), _) | (_, Err(refusals)) => return refusals.into_iter().next(),
+    };
+    (before != after).then(|| Refusal {
+        gate: Gate::Approval,
+        reason: Reason::ApprovalMissing,
+        text: "an approval that the decision rests on counts no longer".to_owned(),
+        remedy: now.request_command.clone(),
+    })
+}
+
+/// From stage 5 on the target keeps a mark of its own, but only of a run that lands. The home's mark says that the approval is spent
+/// whatever becomes of the run, also to a ledger that was put back to before its use. It follows the use, so that a kill between the two
+/// spends nothing for nothing; the ledger has the use by then, so that a failure takes nothing back.
+fn mark_after_use(run: &RunFile<'_>, using: &ApprovalUse) {
+    let _ = mark_used(run.harness, using.request, run.id(), MarkDurability::Written);
+    stop::here("approval.remembered");
 }
 
 /// The mark of a use that did not happen would spend the approval for nothing.

@@ -348,7 +348,7 @@ impl<'a> Workspace<'a> {
         let intent = json!({"argv_sha256": engine.argv_sha256(), "engine": run.ask.engine, "inputs": inputs});
         stop::here("engine.intending");
         let began = run.clock.elapsed();
-        if let Err(blocked) = record_start(&run, &intent, preparation.approval_use())? {
+        if let Err(blocked) = record_start(&run, &intent, admission.decision(), preparation.approval_use())? {
             drop(cell);
             // The sandbox stood ready, as its event says, and nothing came back from it.
             if let Some(posture) = run.posture.clone() {

@@ -16,7 +16,7 @@ use crate::error::{Doing, TreeError, malformed};
 use crate::object::loose::Kind;
 use crate::oid::Oid;
 use crate::source::Source;
-use crate::worktree::fsdir::open_dir;
+use crate::worktree::fsdir::{lstat, open_dir};
 
 const YOUNG: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW);
 
@@ -57,6 +57,13 @@ impl<'t> LooseObjects<'t> {
             let _ = unlinkat(dir, &young, AtFlags::empty());
         }
         written
+    }
+
+    /// True if a file of the object's name is there.
+    pub(super) fn has(&self, oid: Oid) -> bool {
+        let hex = oid.to_string();
+        let (folder, name) = hex.split_at(2);
+        open_dir(&self.objects, folder.as_bytes()).and_then(|dir| lstat(&dir, name.as_bytes())).is_ok()
     }
 
     fn folder(&self, name: &str) -> Result<OwnedFd, TreeError> {
