@@ -39,9 +39,6 @@ const OLDER_RUNS: usize = 32;
 /// Source of a run whose engine was never identified.
 const UNKNOWN_SOURCE: &str = "@unknown";
 
-/// Task of a refresh of real passes.
-const REFRESH_TASK: &str = "stage6-real-governed-refresh";
-
 /// The engine, source and model that a rung is proven for.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct RungIdentity<'a> {
@@ -168,13 +165,10 @@ impl Views {
         Ok(None)
     }
 
-    /// Governed passes from stage 5 on of which nobody has signed an outcome, newest first.
+    /// Governed passes from stage 5 on of which nobody has signed an outcome, newest first. A comparison of stage 6 is one of them; a
+    /// refresh, which has purpose `validation` and waits for nobody, is not.
     pub fn list_unanswered(&self, limit: usize) -> Result<Vec<ledger::RunRow>, ReadLedgerError> {
-        let Some(ledger) = self.ledger() else { return Ok(Vec::new()) };
-        let mut rows = ledger.runs_unanswered(limit)?;
-        // A refresh repeats the answers to others and waits for none.
-        rows.retain(|row| row.task_id.as_str() != REFRESH_TASK);
-        Ok(rows)
+        self.ledger().map_or_else(|| Ok(Vec::new()), |ledger| ledger.runs_unanswered(limit))
     }
 
     /// Bundles that were verified for rungs in this process.

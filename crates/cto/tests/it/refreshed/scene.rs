@@ -136,6 +136,12 @@ impl Scene {
         let _ = self.cto(&["compare", "--candidate", ENGINE]).expect(0);
     }
 
+    /// A comparison in another home.
+    pub(super) fn compare_in(&self, home: &Path, code: i32) -> Value {
+        let words = ["compare", "--candidate", ENGINE, "--json", "--home", home.to_str().unwrap()];
+        self.cto(&words).expect(code).json()
+    }
+
     pub(super) fn refresh(&self, words: &[&str], code: i32) -> Value {
         self.refresh_in(&self.home(), words, code)
     }

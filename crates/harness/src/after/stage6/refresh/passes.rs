@@ -18,8 +18,8 @@ use views::{RunCount, RungIdentity, RungRun, RungSource, asked_run};
 
 use super::RefreshError;
 use super::facts::{PassBundle, PassBundleFacts, PassFacts};
-use super::secret_fields::find_secret_fields;
 use super::targets::PassExam;
+use crate::after::stage6::secret_fields::find_secret_fields;
 use crate::run::harness::Harness;
 
 /// A pass with everything that was read of it. Its bundle is not collected while this value lives.
