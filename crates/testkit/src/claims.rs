@@ -97,7 +97,8 @@ fn keep(into: &Path, found: Vec<String>) {
     // Several tests of one process run on its first thread.
     let test = thread.name().filter(|name| *name != "main").map_or_else(|| tests.join(" "), str::to_owned);
     let _ = fs::create_dir_all(&folder);
-    let _ = fs::write(folder.join(format!("{}-{number}", std::process::id())), format!("{test}\n{}\n", found.join("\n")));
+    let _ =
+        fs::write(folder.join(format!("{}-{number}", std::process::id())), format!("{test}\n{}\n", found.join("\n")));
 }
 
 fn claims_folder(collected: &Path) -> PathBuf {

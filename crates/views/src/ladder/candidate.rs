@@ -1,4 +1,4 @@
-//! The rung of stage 6: an accepted comparison, and the passes of stage 5 that it asks for.
+//! Rungs of every stage; and that of stage 6, which is an accepted comparison and the passes of stage 5 that it asks for.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,39 @@ use ledger::{EngineIdentity, Ledger, ReadLedgerError, RunRow, RunStatus};
 use super::count::{RunCount, Weighed, weigh_run};
 use super::evidence::{BundleState, RunEvidence, RungSource};
 use super::other::find_other;
-use super::rung::{Tally, Terms, compute_rung};
+use super::rung::{Tally, Terms, compute_lower_rung};
 use super::walk::RungWalk;
 use super::{Rung, RungGap, RungIdentity, RungStatus};
+
+/// Runs that a ladder lists of each rung; the explanation of a rung lists all.
+const LISTED: usize = 20;
+
+impl RungSource<'_> {
+    /// A rung with its newest runs.
+    pub fn find_rung(&self, identity: RungIdentity<'_>, stage: Stage) -> Result<Rung, ReadLedgerError> {
+        compute_rung(self.ledger, self, identity, stage, Terms { required: self.terms.passes_required, listed: LISTED })
+    }
+
+    /// A rung with every run since its last demotion.
+    pub fn find_whole_rung(&self, identity: RungIdentity<'_>, stage: Stage) -> Result<Rung, ReadLedgerError> {
+        let terms = Terms { required: self.terms.passes_required, listed: usize::MAX };
+        compute_rung(self.ledger, self, identity, stage, terms)
+    }
+}
+
+/// The rung of any stage.
+pub(super) fn compute_rung(
+    ledger: &Ledger,
+    evidence: &impl RunEvidence,
+    identity: RungIdentity<'_>,
+    stage: Stage,
+    terms: Terms,
+) -> Result<Rung, ReadLedgerError> {
+    match stage {
+        Stage::CANDIDATE_DEFAULT => compute_candidate(ledger, evidence, identity, terms),
+        stage => compute_lower_rung(ledger, evidence, identity, stage, terms),
+    }
+}
 
 impl RungSource<'_> {
     /// Accepted passes of stage 5 since the last failure, newest first, each of a case and a commit that no newer one has.
@@ -62,14 +92,14 @@ fn list_owned_passes(
 
 /// Stage 6 is earned by a comparison that passed and was accepted. Runs at that stage can only take it away: one that did not pass, was
 /// rejected or waits for its outcome, until there is a newer comparison or the outcome.
-pub(super) fn compute_candidate(
+fn compute_candidate(
     ledger: &Ledger,
     evidence: &impl RunEvidence,
     identity: RungIdentity<'_>,
     terms: Terms,
 ) -> Result<Rung, ReadLedgerError> {
     let (stage, owned) = (Stage::CANDIDATE_DEFAULT, Stage::OWNED_REPOSITORY);
-    let below = compute_rung(ledger, evidence, identity, owned, terms)?;
+    let below = compute_lower_rung(ledger, evidence, identity, owned, terms)?;
     if below.status != RungStatus::Validated {
         return Ok(Rung::not_started(stage));
     }

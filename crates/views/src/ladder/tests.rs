@@ -16,9 +16,10 @@ use ledger::{
 };
 use serde_json::json;
 
+use super::candidate::compute_rung;
 use super::evidence::{BundleState, ProvenRun, RunEvidence};
 use super::rest::find_resting;
-use super::rung::{Terms, compute_rung};
+use super::rung::Terms;
 use super::{Rung, RungIdentity, RungStatus};
 use model::model_status;
 

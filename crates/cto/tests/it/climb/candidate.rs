@@ -20,8 +20,7 @@ impl Climber<'_> {
     /// Climbs to a run as candidate default and a refresh. `empty` names the lanes without evidence.
     pub(crate) fn climb_to_candidate(&mut self, engine: &str, empty: &[EmptyLane<'_>]) {
         let target = self.climb();
-        let changes =
-            [("task_id", "second"), ("mutation_mode", "candidate-default"), ("forbidden_actions", ACTIONS)];
+        let changes = [("task_id", "second"), ("mutation_mode", "candidate-default"), ("forbidden_actions", ACTIONS)];
         let _ = self.world.case("second", &changes);
         let _ = self.cto(6, &["matrix"], 0);
         let one = self.compare(engine, 3);

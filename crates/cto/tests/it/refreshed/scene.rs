@@ -154,6 +154,8 @@ impl Scene {
     /// A copy of the home, to be damaged.
     pub(super) fn copy_home(&self, name: &str) -> PathBuf {
         let copy = self.world.path().join(name);
+        // A row that failed has left its own.
+        let _ = fs::remove_dir_all(&copy);
         let copied = testkit::program("cp", self.world.path()).arg("-a").args([&self.home(), &copy]).output().unwrap();
         assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
         copy

@@ -168,7 +168,12 @@ const ROWS: &[(&str, Edit, Status, &str)] = &[
     ("a stale admission", |f| f.freshness = SourceFreshness::Stale, Status::Blocked, "source_admission_freshness"),
     ("a row without a bundle", |f| f.matrix[3].bundle = None, Status::Blocked, "failure_matrix_coverage"),
     ("a row with a rationale", |f| (f.matrix[6].bundle, f.matrix[6].rationale) = (None, Some("why")), Status::Pass, ""),
-    ("a target that was left changed", |f| proof(f).target_repository_ending_clean = false, Status::Fail, "proof_facts"),
+    (
+        "a target that was left changed",
+        |f| proof(f).target_repository_ending_clean = false,
+        Status::Fail,
+        "proof_facts",
+    ),
     ("a failed fact", |f| proof(f).verification = contract::report::CheckResult::Fail, Status::Fail, "proof_facts"),
     ("a proof that did not pass", |f| proof(f).passed = false, Status::Fail, "proof_facts"),
     ("another commit", |f| proof(f).target_commit = Some("c9".into()), Status::Fail, "proof_facts"),
