@@ -118,7 +118,7 @@ fn is_proven_for_others(history: &[Past]) -> bool {
 #[test]
 fn stage_6_of_random_histories_is_that_of_the_model() {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
-    for seed in 500..560 {
+    for seed in 500..530 {
         let (mut dice, told) = (Dice(seed), Told::new(true, 1));
         for step in 0..60 {
             match dice.roll(12) {
