@@ -130,15 +130,17 @@ impl<'a> LadderScene<'a> {
     pub(crate) fn remedy(&self, climber: &Climber, rung: &Rung) -> Option<String> {
         let (gap, engine) = (rung.gap.as_ref()?, climber.engine.as_str());
         let mut command = gap.remedy(engine, rung.stage);
-        if !gap.asks_for_run() || rung.stage == Stage::CANDIDATE_DEFAULT {
-            return Some(command);
-        }
+        let Some(stage) = gap.remedied_at(rung.stage) else { return Some(command) };
         if let Some(pair) = climber.model.as_ref().filter(|pair| self.configured_model(engine) != Some(*pair)) {
             command = format!("{command} --model {pair}");
         }
+        if stage == Stage::CANDIDATE_DEFAULT {
+            // A comparison starts no engine and needs no gate.
+            return Some(command);
+        }
         let config = self.context.config.engines.find(engine);
-        let is_shut = config.is_some_and(|found| !gate::engine::is_open(engine, &found.config.gate, rung.stage));
-        Some(if is_shut { format!("{} && {command}", gate_command(engine, rung.stage)) } else { command })
+        let is_shut = config.is_some_and(|found| !gate::engine::is_open(engine, &found.config.gate, stage));
+        Some(if is_shut { format!("{} && {command}", gate_command(engine, stage)) } else { command })
     }
 
     pub(crate) fn document<'r>(&self, climber: &'r Climber, rung: &'r Rung) -> RungDocument<'r> {

@@ -9,6 +9,8 @@ use contract::Digest;
 use evidence::names;
 use serde_json::Value;
 
+use crate::claims::search_world;
+
 /// Bundles of each kind that are kept.
 const OF_A_KIND: usize = 2;
 /// Bytes of a bundle; a larger one shows nothing that a small one of its kind does not.
@@ -20,7 +22,7 @@ pub const COLLECTED_BUNDLE: &str = "bundle";
 
 /// The folder that collects bundles while the suite runs.
 #[expect(clippy::disallowed_methods, reason = "tests are told by the environment where to keep things")]
-fn collecting_folder() -> Option<PathBuf> {
+pub(crate) fn collecting_folder() -> Option<PathBuf> {
     std::env::var_os("CTO_TEST_BUNDLES").map(PathBuf::from)
 }
 
@@ -44,6 +46,7 @@ impl Drop for CollectOnDrop {
     fn drop(&mut self) {
         let Some(into) = collecting_folder() else { return };
         collect_world(&into, &self.0, |_| true);
+        search_world(&into, &self.0);
         // A world that is shared is never dropped.
         let Ok(mut shared) = SHARED.lock() else { return };
         let SharedWorlds { worlds, looked_at } = &mut *shared;

@@ -4,6 +4,7 @@
 
 mod bundle;
 mod case;
+mod claims;
 mod collected;
 mod draft;
 mod lasting;
@@ -21,6 +22,7 @@ mod world;
 
 pub use bundle::{copy_bundle, files_of, resign};
 pub use case::contract_text;
+pub use claims::{CLAIMS, find_claims, kept_claims};
 pub use collected::{COLLECTED_BUNDLE, COLLECTED_KEY, collected_bundles};
 pub use draft::fill_in;
 pub use lasting::{lasting_copy, lasting_dir};

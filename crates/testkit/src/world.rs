@@ -14,6 +14,7 @@ use contract::Digest;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::claims::search_printed;
 use crate::collected::{CollectOnDrop, share_world};
 use crate::who::{self, Who};
 
@@ -43,6 +44,7 @@ impl fmt::Debug for Ran {
 
 impl Ran {
     fn from(output: Output) -> Self {
+        search_printed(&output.stdout, &output.stderr);
         Self {
             code: output.status.code().unwrap_or(-1),
             stdout: output.stdout,

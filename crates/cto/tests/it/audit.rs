@@ -21,7 +21,7 @@ fn scene() -> (World, [String; 2], Connection) {
 }
 
 /// Chains all entries again, so that the chain holds by itself.
-fn rechain(raw: &Connection) {
+pub(crate) fn rechain(raw: &Connection) {
     type Row = (u64, String, String, Option<String>, String);
     let mut statement = raw.prepare("SELECT seq, time, kind, run_id, body FROM entries ORDER BY seq").unwrap();
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)));

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
+mod candidate;
 mod landed;
 mod page;
 
@@ -21,6 +22,9 @@ const FILES: &[(&str, &str)] = &[("a.txt", "one\n"), ("deep/b.txt", "stays\n")];
 pub(crate) const WORK: &str = "echo two > a.txt";
 const ACTIONS: &str = "[push, merge, deploy, close, pr_open, issue_close, public_publication, credential_change, \
                        vendor_source_mutation, cortex_core_mutation]";
+
+/// Mutation modes of an admission for every stage that starts an engine.
+const CLIMBED_MODES: &str = r#""copied-fixture", "sandbox-repo", "owned-noncritical-repo", "candidate-default""#;
 
 /// An operator who climbs with one engine.
 pub(crate) struct Climber<'a> {
@@ -66,26 +70,30 @@ impl Climber<'_> {
     }
 
     /// Words of a command about the run of a stage.
-    fn about(&self, command: &'static str, stage: u8, target: &Path) -> Vec<String> {
-        let mut words = vec![command.to_owned(), "./made".to_owned(), "--stage".to_owned(), stage.to_string()];
+    fn about(&self, command: &'static str, task: &str, stage: u8, target: &Path) -> Vec<String> {
+        let mut words = vec![command.to_owned(), task.to_owned(), "--stage".to_owned(), stage.to_string()];
         words.extend(self.words.iter().map(|word| (*word).to_owned()));
         match stage {
             3 => words.extend(["--repo".to_owned(), target.display().to_string()]),
-            5 => words.extend(self.target_words.iter().map(|word| (*word).to_owned())),
+            5 | 6 => words.extend(self.target_words.iter().map(|word| (*word).to_owned())),
             _ => {}
         }
         words
     }
 
-    fn say(&mut self, command: &'static str, stage: u8, target: &Path, code: i32) -> Value {
-        let words = self.about(command, stage, target);
+    fn say(&mut self, command: &'static str, task: &str, stage: u8, target: &Path, code: i32) -> Value {
+        let words = self.about(command, task, stage, target);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         self.cto(stage, &words, code)
     }
 
     /// A run, whose bundle both verifiers accept, with the proofs of its stage as their schemas have them.
     pub(crate) fn run(&mut self, stage: u8, target: &Path, code: i32) -> (Value, PathBuf) {
-        let report = self.say("run", stage, target, code);
+        self.run_task("./made", stage, target, code)
+    }
+
+    fn run_task(&mut self, task: &str, stage: u8, target: &Path, code: i32) -> (Value, PathBuf) {
+        let report = self.say("run", task, stage, target, code);
         let bundle = self.home.join("harness-runs").join(report["run_id"].as_str().unwrap());
         let _ = self.cto(stage, &["verify", bundle.to_str().unwrap()], 0);
         let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats/verify.py");
@@ -108,7 +116,11 @@ impl Climber<'_> {
 
     /// Asks for the run of a stage and approves it as a person does: by the sentence of the packet.
     pub(crate) fn approve(&mut self, stage: u8, target: &Path) -> Value {
-        let request = self.say("request", stage, target, 0);
+        self.approve_task("./made", stage, target)
+    }
+
+    fn approve_task(&mut self, task: &str, stage: u8, target: &Path) -> Value {
+        let request = self.say("request", task, stage, target, 0);
         let name = request["request"].as_str().unwrap();
         let packet = self.cto(stage, &["packet", name], 0);
         assert_eq!((&packet["approval_granted"], &packet["execution_allowed"]), (&json!(false), &json!(false)));
@@ -155,7 +167,7 @@ impl Climber<'_> {
         fs::remove_file(edited).unwrap();
     }
 
-    /// Drafts the admission of the engine's source for every stage to 5, fills it in and signs it.
+    /// Drafts the admission of the engine's source for every stage, fills it in and signs it.
     pub(crate) fn admit_source(&mut self, engine: &str) {
         let _ = self.cto(3, &["admit", "source", engine], 0);
         let file = self.world.here().join(format!("admissions/source/{engine}.yaml"));
@@ -163,7 +175,7 @@ impl Climber<'_> {
         let admitted = testkit::fill_in(&draft)
             .replace("status: \"draft\"", "status: admitted")
             .replace("license_status: \"unresolved\"", "license_status: resolved")
-            .replace("\"copied-fixture\"", "\"copied-fixture\", \"sandbox-repo\", \"owned-noncritical-repo\"");
+            .replace("\"copied-fixture\"", CLIMBED_MODES);
         fs::write(&file, admitted).unwrap();
         self.sign(&file);
     }
@@ -187,8 +199,8 @@ impl Climber<'_> {
         self.sign(&file);
     }
 
-    /// Stages 1 to 5, each with its gate.
-    pub(crate) fn climb(&mut self) {
+    /// Stages 1 to 5, each with its gate; gives the target, which is as it was but for marks of used approvals.
+    pub(crate) fn climb(&mut self) -> LandingTarget {
         let target = LandingTarget::make(self.world, FILES);
         let at = target.root().to_owned();
         self.admit_target(&at);
@@ -206,6 +218,7 @@ impl Climber<'_> {
         self.refused(4, &at, "approval_consumed");
         target.is_as(&before, "below stage 5");
         self.change_target(&target);
+        target
     }
 
     /// Stage 5: one approval is one commit; the answer, the rollback, and a second run with an approval of its own.
@@ -263,5 +276,5 @@ fn fake_climbs_to_stage_5() {
     let mut call = |_: u8, words: &[&str]| world.cto(words.iter().copied());
     let mut climber = Climber { world: &world, home: world.home(), words: &[], call: &mut call, target_words: NAMED };
     climber.make_key();
-    climber.climb();
+    let _ = climber.climb();
 }

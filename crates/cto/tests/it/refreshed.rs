@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
+mod forged;
 mod rows;
 mod scene;
 
@@ -34,6 +35,7 @@ fn real_passes_are_looked_at_again_and_nothing_is_changed() {
     lacks_a_comparison(&scene);
     scene.compare();
     passes(&scene, &first, &second);
+    waits_for_the_comparison_alone(&scene);
     rows::each_damage_is_refused(&scene, &first, &second);
 }
 
@@ -54,6 +56,12 @@ fn faults(document: &Value) -> Vec<&str> {
 fn verdict<'a>(document: &'a Value, subject: &str) -> &'a Value {
     let subjects = document["subjects"].as_array().unwrap();
     &subjects.iter().find(|it| it["subject"] == subject).unwrap()["verdict"]
+}
+
+/// Subjects of a comparison that speak against the candidate.
+fn against(comparison: &Value) -> Vec<&str> {
+    let subjects = comparison["subjects"].as_array().unwrap().iter();
+    subjects.filter(|one| one["verdict"] != "pass").map(|one| one["subject"].as_str().unwrap()).collect()
 }
 
 /// One pass that nobody answered, on a branch that nobody merged.
@@ -101,6 +109,15 @@ fn passes(scene: &Scene, first: &str, second: &str) {
     repeats_the_passes(scene, &document, first, second);
     is_sealed(scene, &document);
     speaks_plainly(scene);
+}
+
+/// A comparison waits for its outcome; a refresh, of which there are several now, waits for none.
+fn waits_for_the_comparison_alone(scene: &Scene) {
+    let status = scene.cto(&["status", "--json"]).expect(0).json();
+    let waiting: Vec<&str> =
+        status["waiting"].as_array().unwrap().iter().map(|one| one["subject"].as_str().unwrap()).collect();
+    assert_eq!(waiting.len(), 1, "{status:#}");
+    assert!(waiting[0].contains("-stage6-candidate-default-"), "{waiting:?}");
 }
 
 /// What the document says of each pass is what its proof and its signed outcome say.

@@ -1,25 +1,63 @@
-//! The rung of stage 6: an accepted comparison, and the passes of stage 5 that it asks for.
+//! Rungs of every stage; and that of stage 6, which is an accepted comparison and the passes of stage 5 that it asks for.
 
 use std::collections::BTreeSet;
 
 use contract::stage6::comparison::REPEATABILITY_REQUIRED;
-use contract::{CollectionKind, Stage};
+use contract::{CollectionKind, RunId, Stage};
 use ledger::{EngineIdentity, Ledger, ReadLedgerError, RunRow, RunStatus};
 
 use super::count::{RunCount, Weighed, weigh_run};
 use super::evidence::{BundleState, RunEvidence, RungSource};
 use super::gap::RungGap;
 use super::other::find_other;
-
-use super::rung::{Rung, RungStatus, Tally, Terms, compute_rung};
+use super::rung::{Rung, RungStatus, Tally, Terms, compute_lower_rung};
 use super::terms::RungIdentity;
 use super::walk::RungWalk;
+
+/// Runs that a ladder lists of each rung; the explanation of a rung lists all.
+const LISTED: usize = 20;
+
+impl RungSource<'_> {
+    /// A rung with its newest runs.
+    pub fn find_rung(&self, identity: RungIdentity<'_>, stage: Stage) -> Result<Rung, ReadLedgerError> {
+        compute_rung(self.ledger, self, identity, stage, Terms { required: self.terms.passes_required, listed: LISTED })
+    }
+
+    /// A rung with every run since its last demotion.
+    pub fn find_whole_rung(&self, identity: RungIdentity<'_>, stage: Stage) -> Result<Rung, ReadLedgerError> {
+        let terms = Terms { required: self.terms.passes_required, listed: usize::MAX };
+        compute_rung(self.ledger, self, identity, stage, terms)
+    }
+}
+
+/// The rung of any stage.
+pub(super) fn compute_rung(
+    ledger: &Ledger,
+    evidence: &impl RunEvidence,
+    identity: RungIdentity<'_>,
+    stage: Stage,
+    terms: Terms,
+) -> Result<Rung, ReadLedgerError> {
+    match stage {
+        Stage::CANDIDATE_DEFAULT => compute_candidate(ledger, evidence, identity, terms),
+        stage => compute_lower_rung(ledger, evidence, identity, stage, terms),
+    }
+}
 
 impl RungSource<'_> {
     /// Accepted passes of stage 5 since the last failure, newest first, each of a case and a commit that no newer one has.
     pub fn find_owned_passes(&self, identity: RungIdentity<'_>) -> Result<Vec<RunRow>, ReadLedgerError> {
-        list_owned_passes(self.ledger, self, identity, usize::MAX)
+        Ok(list_owned_passes(self.ledger, self, identity, usize::MAX)?.rows)
     }
+}
+
+/// Accepted passes of stage 5 on different cases and commits.
+#[derive(Debug, Default)]
+struct OwnedPasses {
+    /// Newest first.
+    rows: Vec<RunRow>,
+    /// Runs without whose bundles there would be others: the passes, failures that a bundle clears, and a pass that was rejected.
+    rests_on: Vec<RunId>,
 }
 
 fn list_owned_passes(
@@ -27,50 +65,54 @@ fn list_owned_passes(
     evidence: &impl RunEvidence,
     identity: RungIdentity<'_>,
     most: usize,
-) -> Result<Vec<RunRow>, ReadLedgerError> {
+) -> Result<OwnedPasses, ReadLedgerError> {
     let wanted = identity.of_engine();
     let mut walk = RungWalk::new(ledger, identity.engine, Stage::OWNED_REPOSITORY, &wanted);
-    let (mut cases, mut commits, mut rows) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
-    while rows.len() < most {
+    let (mut cases, mut commits, mut passes) = (BTreeSet::new(), BTreeSet::new(), OwnedPasses::default());
+    while passes.rows.len() < most {
         let Some(row) = walk.next_row()? else { break };
-        match weigh_run(evidence, &row, &wanted)? {
-            Weighed::For(proven) => {
-                let Some(commit) = proven.target_commit.clone() else { continue };
-                if !cases.contains(&proven.case_id) && !commits.contains(&commit) {
-                    cases.insert(proven.case_id.clone());
-                    commits.insert(commit);
-                    rows.push(row);
-                }
+        let weighed = weigh_run(evidence, &row, &wanted)?;
+        if let Weighed::For(proven) = &weighed {
+            let Some(commit) = proven.target_commit.clone() else { continue };
+            if cases.contains(&proven.case_id) || commits.contains(&commit) {
+                continue;
             }
-            Weighed::Against(_) => break,
-            Weighed::Waiting | Weighed::Other(..) | Weighed::Nothing(_) => {}
+            cases.insert(proven.case_id.clone());
+            commits.insert(commit);
+            passes.rows.push(row.clone());
+        }
+        if weighed.rests_on_bundle(&row) {
+            passes.rests_on.push(row.run_id);
+        }
+        if matches!(weighed, Weighed::Against(_)) {
+            break;
         }
     }
-    Ok(rows)
+    Ok(passes)
 }
 
 /// Stage 6 is earned by a comparison that passed and was accepted. Runs at that stage can only take it away: one that did not pass, was
 /// rejected or waits for its outcome, until there is a newer comparison or the outcome.
-pub(super) fn compute_candidate(
+fn compute_candidate(
     ledger: &Ledger,
     evidence: &impl RunEvidence,
     identity: RungIdentity<'_>,
     terms: Terms,
 ) -> Result<Rung, ReadLedgerError> {
     let (stage, owned) = (Stage::CANDIDATE_DEFAULT, Stage::OWNED_REPOSITORY);
-    let below = compute_rung(ledger, evidence, identity, owned, terms)?;
+    let below = compute_lower_rung(ledger, evidence, identity, owned, terms)?;
     if below.status != RungStatus::Validated {
         return Ok(Rung::not_started(stage));
     }
     let required = usize::try_from(REPEATABILITY_REQUIRED).unwrap_or(usize::MAX);
     let passes = list_owned_passes(ledger, evidence, identity, required)?;
-    if passes.len() < required {
-        return Ok(Rung::blocked(stage, RungGap::SecondOwnedPass));
+    if passes.rows.len() < required {
+        return Ok(Rung { rests_on: passes.rests_on, ..Rung::blocked(stage, RungGap::SecondOwnedPass) });
     }
     let wanted = identity.of_engine();
     let mut walk = RungWalk::new(ledger, identity.engine, stage, &wanted);
     let mut tally = Tally::of(1);
-    tally.rests_on.extend(passes.into_iter().map(|row| row.run_id));
+    tally.rests_on.extend(passes.rests_on);
     while tally.goes_on(terms.listed) {
         let Some(row) = walk.next_row()? else { break };
         take_row(&mut tally, evidence, &row, &wanted)?;

@@ -106,12 +106,14 @@ impl RungGap {
         }
     }
 
-    /// True if a run at the rung's own stage is what mends it.
-    pub fn asks_for_run(&self) -> bool {
+    /// The stage whose run, or at stage 6 whose comparison, the remedy asks for; none where another act mends it.
+    pub fn remedied_at(&self, stage: Stage) -> Option<Stage> {
         match self {
-            Self::Lack { lack, .. } => lack.remedy("").is_none(),
-            Self::NotPassed { .. } | Self::OtherIdentity { .. } | Self::NoPass => true,
-            Self::SourceUnknown | Self::SecondOwnedPass | Self::NoComparison => false,
+            Self::Lack { lack, .. } => lack.remedy("").is_none().then_some(stage),
+            Self::NotPassed { .. } | Self::OtherIdentity { .. } | Self::NoPass => Some(stage),
+            Self::SecondOwnedPass => Some(Stage::OWNED_REPOSITORY),
+            Self::NoComparison => Some(Stage::CANDIDATE_DEFAULT),
+            Self::SourceUnknown => None,
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! The ledger finds the runs of a rung by engine, stage and identity; the bundle of each that matters is verified and must say the
 //! same. `evidence.rs` looks at bundles and outcomes, `count.rs` says what one run counts for, `walk.rs` reads the runs of a rung, newest
-//! first, `rung.rs` computes it, `other.rs` looks for proof of another identity, `rest.rs` lists the bundles that rungs rest on, `picture.rs`
+//! first, `rung.rs` computes it, `candidate.rs` computes that of stage 6, `other.rs` looks for proof of another identity, `rest.rs` lists the bundles that rungs rest on, `picture.rs`
 //! draws a ladder.
 
 mod candidate;
@@ -35,9 +35,6 @@ use crate::Views;
 
 /// Runs of older programs that are looked at for the source of an engine.
 const OLDER_RUNS: usize = 32;
-
-/// Task of a refresh of real passes.
-const REFRESH_TASK: &str = "stage6-real-governed-refresh";
 
 /// Every rung of one engine, source and model, lowest first.
 #[derive(Debug, Clone, Serialize)]
@@ -131,13 +128,10 @@ impl Views {
         Ok(None)
     }
 
-    /// Governed passes from stage 5 on of which nobody has signed an outcome, newest first.
+    /// Governed passes from stage 5 on of which nobody has signed an outcome, newest first. A comparison of stage 6 is one of them; a
+    /// refresh, which has purpose `validation` and waits for nobody, is not.
     pub fn list_unanswered(&self, limit: usize) -> Result<Vec<ledger::RunRow>, ReadLedgerError> {
-        let Some(ledger) = self.ledger() else { return Ok(Vec::new()) };
-        let mut rows = ledger.runs_unanswered(limit)?;
-        // A refresh repeats the answers to others and waits for none.
-        rows.retain(|row| row.task_id.as_str() != REFRESH_TASK);
-        Ok(rows)
+        self.ledger().map_or_else(|| Ok(Vec::new()), |ledger| ledger.runs_unanswered(limit))
     }
 
     /// Bundles that were verified for rungs in this process.

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use contract::{RunId, Stage};
 use ledger::{EngineIdentity, Ledger, ReadLedgerError, RungPart};
 
+use super::candidate::compute_rung;
 use super::evidence::{BundleState, RunEvidence, RungSource};
-use super::rung::{Terms, compute_rung};
+use super::rung::Terms;
 use super::stages;
 use super::terms::{RungIdentity, known_identities};
 use super::walk::WalkLane;
@@ -29,7 +30,12 @@ pub(super) fn find_resting(
 ) -> Result<BTreeSet<RunId>, ReadLedgerError> {
     let mut resting = BTreeSet::new();
     for stage in stages() {
-        for known in identities_at(ledger, evidence, engine, stage)? {
+        let mut identities = identities_at(ledger, evidence, engine, stage)?;
+        if stage == Stage::CANDIDATE_DEFAULT {
+            // Its rung rests on passes of stage 5 before anything is compared.
+            identities.extend(identities_at(ledger, evidence, engine, Stage::OWNED_REPOSITORY)?);
+        }
+        for known in identities {
             let identity = RungIdentity { engine, source_id: &known.source_id, pair: known.model.as_ref() };
             let rung = compute_rung(ledger, evidence, identity, stage, Terms { required, listed: 0 })?;
             resting.extend(

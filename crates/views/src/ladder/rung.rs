@@ -5,16 +5,12 @@ use contract::{Digest, RunId, Stage};
 use ledger::{Ledger, ReadLedgerError, RunRow, RunStatus};
 use serde::Serialize;
 
-use super::candidate::compute_candidate;
 use super::count::{RungRun, Weighed, weigh_run};
-use super::evidence::{RunEvidence, RungSource};
+use super::evidence::RunEvidence;
 use super::gap::RungGap;
 use super::other::find_other;
 use super::terms::RungIdentity;
 use super::walk::RungWalk;
-
-/// Runs that a ladder lists of each rung; the explanation of a rung lists all.
-const LISTED: usize = 20;
 
 /// State of a rung.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -99,19 +95,6 @@ impl Rung {
     }
 }
 
-impl RungSource<'_> {
-    /// A rung with its newest runs.
-    pub fn find_rung(&self, identity: RungIdentity<'_>, stage: Stage) -> Result<Rung, ReadLedgerError> {
-        compute_rung(self.ledger, self, identity, stage, Terms { required: self.terms.passes_required, listed: LISTED })
-    }
-
-    /// A rung with every run since its last demotion.
-    pub fn find_whole_rung(&self, identity: RungIdentity<'_>, stage: Stage) -> Result<Rung, ReadLedgerError> {
-        let terms = Terms { required: self.terms.passes_required, listed: usize::MAX };
-        compute_rung(self.ledger, self, identity, stage, terms)
-    }
-}
-
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Terms {
     pub(super) required: u32,
@@ -119,16 +102,14 @@ pub(super) struct Terms {
     pub(super) listed: usize,
 }
 
-pub(super) fn compute_rung(
+/// The rung of a stage below 6.
+pub(super) fn compute_lower_rung(
     ledger: &Ledger,
     evidence: &impl RunEvidence,
     identity: RungIdentity<'_>,
     stage: Stage,
     terms: Terms,
 ) -> Result<Rung, ReadLedgerError> {
-    if stage == Stage::CANDIDATE_DEFAULT {
-        return compute_candidate(ledger, evidence, identity, terms);
-    }
     let wanted = identity.of_engine();
     let mut walk = RungWalk::new(ledger, identity.engine, stage, &wanted);
     let mut tally = Tally::of(terms.required);

@@ -1,6 +1,7 @@
 //! Rungs of random histories beside a model of the rules that is written another way: it keeps no index and reads the whole
 //! history oldest first.
 
+mod candidate;
 mod model;
 
 use std::cell::RefCell;
@@ -8,16 +9,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use contract::approval::OutcomeVerdict;
-use contract::{Digest, ModelPair, Purpose, Reason, RunId, Stage, Stamp, Status};
+use contract::{CollectionKind, Digest, ModelPair, Purpose, Reason, RunId, Stage, Stamp, Status};
 use ledger::{
     Collection, EngineIdentity, EntryKind, Ledger, ReadLedgerError, RunCollected, RunIntent, RunRow, RunSeal,
     RunSealed, RunStarted,
 };
 use serde_json::json;
 
+use super::candidate::compute_rung;
 use super::evidence::{BundleState, ProvenRun, RunEvidence};
 use super::rest::find_resting;
-use super::rung::{Terms, compute_rung};
+use super::rung::Terms;
 use super::{Rung, RungIdentity, RungStatus};
 use model::model_status;
 
@@ -60,6 +62,12 @@ impl Dice {
     }
 }
 
+/// The name of a run that is started a second after the one before it.
+fn run_id_of(number: usize) -> RunId {
+    let (hour, minute, second) = (number / 3600, number / 60 % 60, number % 60);
+    format!("20261116T{hour:02}{minute:02}{second:02}Z-r1-a{number:03}").try_into().unwrap()
+}
+
 /// A run of a history, with everything that happened to it since.
 #[derive(Debug, Clone)]
 struct Past {
@@ -76,6 +84,11 @@ struct Past {
     is_collected: bool,
     is_damaged: bool,
     outcome: Option<OutcomeVerdict>,
+    /// The case, and the commit that a pass of stage 5 left.
+    case: &'static str,
+    commit: Option<&'static str>,
+    /// Set of a document of stage 6.
+    kind: Option<CollectionKind>,
 }
 
 impl Past {
@@ -93,7 +106,7 @@ impl Past {
             (Status::Blocked, Some(ProviderUnavailable)),
         ]);
         Self {
-            run_id: format!("20261116T{:02}{:02}00Z-r1-a{number:03}", number / 60, number % 60).try_into().unwrap(),
+            run_id: run_id_of(number),
             stage: dice.pick(&STAGES),
             purpose: if dice.roll(6) == 0 { Purpose::Validation } else { Purpose::Governed },
             pin: dice.pick(&PINS),
@@ -106,12 +119,15 @@ impl Past {
             is_collected: false,
             is_damaged: false,
             outcome: None,
+            case: "r1",
+            commit: None,
+            kind: None,
         }
     }
 
     fn started_at(&self) -> Stamp {
-        let (hour, minute) = (&self.run_id.as_str()[9..11], &self.run_id.as_str()[11..13]);
-        format!("2026-11-16T{hour}:{minute}:00Z").parse().unwrap()
+        let part = |from: usize| &self.run_id.as_str()[from..from + 2];
+        format!("2026-11-16T{}:{}:{}Z", part(9), part(11), part(13)).parse().unwrap()
     }
 
     fn attestation(&self) -> Digest {
@@ -160,9 +176,9 @@ impl Past {
             is_negative_fixture: self.is_negative,
             is_break_glass: self.is_break_glass,
             is_unverified: false,
-            case_id: "r1".to_owned().try_into().unwrap(),
-            target_commit: None,
-            kind: None,
+            case_id: self.case.to_owned().try_into().unwrap(),
+            target_commit: self.commit.map(str::to_owned),
+            kind: self.kind,
         }
     }
 }
@@ -210,7 +226,11 @@ impl Told {
     }
 
     fn run(&self, dice: &mut Dice) {
-        let past = Past::roll(dice, self.runs.borrow().len());
+        let number = self.runs.borrow().len();
+        self.add(Past::roll(dice, number));
+    }
+
+    fn add(&self, past: Past) {
         past.record(&self.ledger, self.knows_identities);
         self.runs.borrow_mut().insert(past.run_id.clone(), past);
     }
@@ -263,7 +283,8 @@ impl Told {
     /// Every rung, without the runs that it lists.
     fn rungs(&self) -> Vec<Rung> {
         let pins = PINS.into_iter().chain([NEXT_PIN]);
-        let all = pins.flat_map(|pin| STAGES.map(|stage| self.rung(pin, stage, 0)));
+        let stages = [STAGES[0], STAGES[1], Stage::CANDIDATE_DEFAULT];
+        let all = pins.flat_map(|pin| stages.map(|stage| self.rung(pin, stage, 0)));
         all.map(|rung| Rung { runs: Vec::new(), older_runs: false, rests_on: Vec::new(), ..rung }).collect()
     }
 
@@ -350,9 +371,7 @@ fn validation_runs_and_negative_fixtures_never_count() {
             let told = Told::new(true, 1);
             let rolled = Past::roll(&mut Dice(1), 0);
             let past = Past { purpose, is_negative, status, reason, is_break_glass: false, is_sealed: true, ..rolled };
-            let past = Past { stage: STAGES[0], pin: PINS[0], ..past };
-            past.record(&told.ledger, true);
-            told.runs.borrow_mut().insert(past.run_id.clone(), past);
+            told.add(Past { stage: STAGES[0], pin: PINS[0], ..past });
             let expected = match (expected, status) {
                 (RungStatus::Validated, Status::Fail) => RungStatus::Blocked,
                 (expected, _) => expected,

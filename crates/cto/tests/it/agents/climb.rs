@@ -1,4 +1,5 @@
-//! The whole climb of a real agent: from its gate alone to a commit on a branch of an admitted target.
+//! The whole climb of a real agent: from its gate alone to a commit on a branch of an admitted target, and of one agent to a run as
+//! candidate default.
 
 use fixtures::scripted::{Reply, Script, Step, When};
 use serde_json::json;
@@ -21,7 +22,7 @@ fn working(engine: &str) -> Script {
     Script { steps: vec![step(DONE, Reply::text("Done.")), step(MARK, work)], otherwise: Reply::text("ready") }
 }
 
-fn climbs_to_stage_5(engine: &'static str) {
+fn climbs(engine: &'static str, climb: impl FnOnce(&mut Climber<'_>)) {
     let test = "agents::climb";
     if !climb::has_keygen(test) {
         return;
@@ -46,15 +47,16 @@ fn climbs_to_stage_5(engine: &'static str) {
     climber.make_key();
     climber.sign(&scene.world.here().join("admissions/model/prov.json"));
     climber.admit_source(engine);
-    climber.climb();
+    climb(&mut climber);
 }
 
 #[test]
-fn codex_climbs_to_stage_5() {
-    climbs_to_stage_5("codex");
+fn codex_climbs_to_stage_6() {
+    let empty = [("pi", "pi is not admitted here, and no verified pass of it")];
+    climbs("codex", |climber| climber.climb_to_candidate("codex", &empty));
 }
 
 #[test]
 fn pi_climbs_to_stage_5() {
-    climbs_to_stage_5("pi");
+    climbs("pi", |climber| drop(climber.climb()));
 }

@@ -1,4 +1,4 @@
-//! The whole climb of Case: from its gate alone to a commit on a branch of the target that the environment names.
+//! The whole climb of Case: from its gate alone to a run as candidate default, in the target that the environment names.
 
 use fixtures::scripted::{Reply, Script, Step, When};
 use serde_json::json;
@@ -27,7 +27,7 @@ pub(super) fn working() -> Script {
 }
 
 #[test]
-fn case_climbs_to_stage_5() {
+fn case_climbs_to_stage_6() {
     if !climb::has_keygen("case::climb") {
         return;
     }
@@ -37,7 +37,7 @@ fn case_climbs_to_stage_5() {
     let mut call = |stage: u8, words: &[&str]| {
         let mut command = scene.command(words);
         command.env("CTO_HARNESS_CASE_STAGE", stage.to_string());
-        if stage == 5 {
+        if stage >= 5 {
             command.env("CTO_HARNESS_CASE_STAGE5_TARGET_ADMISSION_FILE", &admission);
         }
         let output = command.output().unwrap();
@@ -57,5 +57,6 @@ fn case_climbs_to_stage_5() {
     climber.make_key();
     climber.sign(&scene.world.here().join("records/qwen-local.json"));
     climber.admit_source("case");
-    climber.climb();
+    let not_admitted = "is not admitted here, and no verified pass of it";
+    climber.climb_to_candidate("case", &[("codex", not_admitted), ("pi", not_admitted)]);
 }

@@ -13,31 +13,15 @@ use crate::targets::Scene;
 
 /// Keys that would say so, and the one value that each may have; none where no file may have the key.
 const CLAIMS: [(&str, Option<&str>); 5] = [
-    ("runtime_default_activation", Some("false")),
-    ("core_promotion_status", Some("not-promoted")),
+    (testkit::CLAIMS[0].0, Some(testkit::CLAIMS[0].1)),
+    (testkit::CLAIMS[1].0, Some(testkit::CLAIMS[1].1)),
     ("default_engine", None),
     ("default_backend", None),
     ("default_model", None),
 ];
 
-/// Claims in a text, each with its value: the key, a separator and something else than it may say.
 fn claims_in(bytes: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(bytes);
-    let quotes = |character: char| matches!(character, '"' | '\'' | '\\' | ' ');
-    let mut found = Vec::new();
-    for (key, allowed) in CLAIMS {
-        for (at, _) in text.match_indices(key) {
-            let rest = text[at + key.len()..].trim_start_matches(quotes);
-            let Some(value) = rest.strip_prefix([':', '=']) else { continue };
-            let value = value.trim_start_matches(quotes);
-            let word: String = value.chars().take_while(|it| it.is_ascii_alphanumeric() || *it == '-').collect();
-            // A schema describes the key and claims nothing.
-            if Some(word.as_str()) != allowed && !value.starts_with('{') {
-                found.push(format!("{key}: {word}"));
-            }
-        }
-    }
-    found
+    testkit::find_claims(bytes, CLAIMS)
 }
 
 /// Claims in a file, and in everything that is packed into it.
@@ -156,6 +140,14 @@ fn use_runs(tour: &mut Tour) {
     for (words, code) in [
         (&["race", "./made", "--engines", "fake,fake"][..], 0),
         (&["repeat", "./made", "--times", "2"], 0),
+        (&["matrix"], 0),
+        (&["compare", "--candidate", "fake"], 3),
+        (&["refresh", "--engine", "fake"], 1),
+        (&["validate", "stage", "1"], 0),
+        (&["health", "--only", "fake_lane_passes"], 0),
+        (&["admit", "source", "codex"], 3),
+        (&["records"], 0),
+        (&["take", "@", "--branch", "mine"], 3),
         (&["compare", "@", "@-1"], 0),
         (&["verify", "@"], 0),
         (&["reverify", "@"], 0),
@@ -228,5 +220,7 @@ fn control(world: &World) {
             "{}: {found:?}",
             path.display()
         );
+        // The whole suite is searched as well, at its end.
+        fs::remove_file(path).unwrap();
     }
 }

@@ -38,3 +38,19 @@ fn engines_and_stages_that_do_not_exist_are_refused() {
     assert_eq!(empty["verified_bundles"], 0, "looking makes no ledger");
     assert!(!world.home().join("ledger.db").exists());
 }
+
+/// `docs/images/ladder.svg` is drawn by the program: two stages earned, a third lost.
+#[test]
+fn the_picture_of_the_page_is_the_programs_own() {
+    let world = world();
+    lay_case(&world, true);
+    for stage in ["1", "2"] {
+        let _ = world.cto(["run", "./made", "--stage", stage]).expect(0);
+    }
+    let source = world.repository("source", &[("a.txt", "one\n")]);
+    lay_case(&world, false);
+    let _ = world.cto(["run", "./made", "--stage", "3", "--repo", source.to_str().unwrap()]).expect(1);
+    let drawn = world.cto(["ladder", "--engine", "fake", "--svg", "-"]).expect(0).text();
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/images/ladder.svg");
+    assert_eq!(drawn, std::fs::read_to_string(page).unwrap(), "cto ladder --engine fake --svg docs/images/ladder.svg");
+}

@@ -1,5 +1,7 @@
-//! A run that died waits for a recovery, and looking does not recover it.
+//! What waits: a run that died, which looking does not recover, and passes without an outcome.
 
+use contract::{Digest, Purpose, RunId, Stage, Stamp, Status};
+use ledger::{EngineIdentity, Ledger, RunIntent, RunSeal, RunSealed, RunStarted};
 use serde_json::Value;
 use testkit::wait_for;
 
@@ -33,4 +35,63 @@ fn a_dead_run_is_told_and_left_alone() {
     assert!(lines.starts_with("waiting 1 running=0\nwaits recovery "), "{lines}");
     let _ = world.cto(["recover"]).expect(0);
     assert_eq!(status()["status"], "clear");
+}
+
+/// A pass that the ledger knows, or a refresh; both of stage 5 or higher and answered by nobody.
+fn add_pass(ledger: &Ledger, number: u32, task: &str, purpose: Purpose) -> String {
+    let time: Stamp = format!("2026-01-01T00:{:02}:{:02}.000000Z", number / 60, number % 60).parse().unwrap();
+    let run_id = format!("20260101T00{:02}{:02}Z-{task}-w{number:03}", number / 60, number % 60);
+    let (run_id, name) = (RunId::try_from(run_id.clone()).unwrap(), run_id);
+    let intent = RunIntent {
+        task_id: task.to_owned().try_into().unwrap(),
+        engine: "codex".to_owned(),
+        stage: Stage::OWNED_REPOSITORY,
+        purpose,
+        owner: None,
+        detail: Value::Null,
+    };
+    ledger.run_started(&RunStarted { run_id: run_id.clone(), time, lease_until: None, intent }).unwrap();
+    let seal = RunSeal {
+        status: Status::Pass,
+        finished_at: time,
+        duration_ms: 1,
+        reasons: Vec::new(),
+        tests_passed: None,
+        tests_executed: None,
+        attestation_sha256: Digest::of(name.as_bytes()),
+        bundle: format!("harness-runs/{name}"),
+        owner: None,
+        identity: Some(EngineIdentity { source_id: "codex@1".to_owned(), model: None }),
+    };
+    ledger.run_sealed(&RunSealed { run_id, time, epoch: None, seal }).unwrap();
+    name
+}
+
+/// One screen lists the newest fifty, says that there are more, and gives no place of it to a refresh.
+#[test]
+fn the_newest_fifty_passes_without_an_outcome_are_listed() {
+    let world = world();
+    let _ = world.cto(["key", "init"]).expect(0);
+    let _ = world.cto(["recover"]).expect(0);
+    let ledger = Ledger::open(&world.home().join("ledger.db")).unwrap();
+    let mut names: Vec<String> = (0..50).map(|number| add_pass(&ledger, number, "made", Purpose::Governed)).collect();
+    for number in 100..160 {
+        let _ = add_pass(&ledger, number, "stage6-real-governed-refresh", Purpose::Validation);
+    }
+    let listed = || {
+        let status = world.cto(["status", "--json"]).expect(0).json();
+        let waiting = status["waiting"].as_array().unwrap().iter();
+        let subjects: Vec<String> = waiting.map(|one| one["subject"].as_str().unwrap().to_owned()).collect();
+        (subjects, status["older_waiting"].as_bool().unwrap())
+    };
+    assert_eq!(listed(), (names.clone(), false), "sixty newer refreshes take no place");
+    // What a person calls their own case does not decide whether it waits.
+    names.push(add_pass(&ledger, 200, "stage6-real-governed-refresh", Purpose::Governed));
+    assert_eq!(listed(), (names[1..].to_vec(), true), "oldest first, without the oldest");
+    let lines = world.cto(["status"]).expect(0).text();
+    assert!(lines.starts_with("waiting 50 running=0\nolder outcome cto runs --status pass\nwaits outcome "), "{lines}");
+    let validated = world.cto(["validate", "stage", "5", "--json"]).json();
+    let missing = validated["failure_reports"].as_array().unwrap().iter();
+    let missing = missing.filter(|row| row["class"] == "missing-operator-outcome" && row["report"].is_string());
+    assert_eq!(missing.count(), 51, "a validator lists all of them");
 }

@@ -1,25 +1,19 @@
-//! Damage to a copy of the home, to the records or to the target, each refused by its name; the undamaged home beside it passes.
-//!
-//! No honest home has a pass that activates, promotes, does something forbidden or lacks its approval: those are signed here with the home's own
-//! key, and refused because the ledger knows another attestation. Rows of the judgement's unit test show each fault by itself.
+//! Damage to the records, to the target or to outcomes, each refused by its name; the undamaged home beside it passes.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use evidence::HarnessKey;
 use serde_json::{Value, json};
-use testkit::{Forger, each_row, git, run_git};
+use testkit::{each_row, git, run_git};
 
+use super::forged::each_forgery_is_refused;
 use super::scene::{ENGINE, Scene};
-use super::{faults, verdict};
-
-const PROOF: &str = "stage5-owned-repo-proof.json";
+use super::{against, faults, verdict};
 
 pub(super) fn each_damage_is_refused(scene: &Scene, first: &str, second: &str) {
     too_few_are_blocked(scene, second);
     facts_that_do_not_hold(scene, first);
-    bundles_that_do_not_verify(scene, first);
+    each_forgery_is_refused(scene, first);
     a_rejected_pass(scene, first, second);
     a_source_that_is_no_longer_admitted(scene);
     a_target_that_changes_meanwhile(scene);
@@ -48,50 +42,6 @@ fn facts_that_do_not_hold(scene: &Scene, first: &str) {
     assert!(found.contains(&"failed_fact") && found.contains(&"missing_artifact"), "{document:#}");
     assert_eq!(verdict(&document, "report_shape"), "fail");
     let _ = scene.cto(&["verify", document["run_id"].as_str().unwrap()]).expect(0);
-}
-
-type Damage = fn(&Forger<'_>);
-
-const DAMAGES: &[(&str, Damage)] = &[
-    ("the proof is gone", |forger| fs::remove_file(forger.bundle.join(PROOF)).unwrap()),
-    ("the bundle is gone", |forger| fs::remove_dir_all(&forger.bundle).unwrap()),
-    ("a default is activated", |forger| {
-        forger.report(|report| report["runtime_default_activation"] = json!(true));
-        forger.sign(|_| {});
-    }),
-    ("something is promoted", |forger| {
-        forger.report(|report| report["core_promotion_status"] = json!("promoted"));
-        forger.sign(|_| {});
-    }),
-    ("a forbidden action", |forger| {
-        forger.json(PROOF, |proof| proof["no_forbidden_actions"] = json!(false));
-        forger.sign(|_| {});
-    }),
-    ("no approval", |forger| {
-        forger.json(PROOF, |proof| proof["approval"]["approval_digests"] = json!([]));
-        forger.sign(|_| {});
-    }),
-    ("a key like a secret's", |forger| {
-        forger.json(PROOF, |proof| proof["api_key"] = json!("x"));
-        forger.sign(|_| {});
-    }),
-];
-
-/// The home is copied once: each row puts its bundle back from the undamaged one.
-fn bundles_that_do_not_verify(scene: &Scene, run: &str) {
-    let home = scene.copy_home("copied-home");
-    let key = HarnessKey::open(&home.join("keys/harness.pem")).unwrap();
-    let place = |home: &Path| -> PathBuf { home.join("harness-runs").join(run) };
-    let _ = scene.refresh_in(&home, &[], 0);
-    each_row(DAMAGES.iter().map(|row| (row.0, row)), |(_, damage)| {
-        damage(&Forger::new(&place(&home), &key));
-        let document = scene.refresh_in(&home, &[], 1);
-        assert!(faults(&document).contains(&"missing_artifact"), "{document:#}");
-        assert_eq!(verdict(&document, "artifact_completeness"), "fail");
-        let _ = fs::remove_dir_all(place(&home));
-        testkit::copy_bundle(&place(&scene.home()), &place(&home));
-    });
-    fs::remove_dir_all(&home).unwrap();
 }
 
 fn a_rejected_pass(scene: &Scene, first: &str, second: &str) {
@@ -126,6 +76,9 @@ fn a_source_that_is_no_longer_admitted(scene: &Scene) {
         let document = scene.refresh(&[], 1);
         assert_eq!(faults(&document), ["stale_source_admission"], "{document:#}");
         assert_eq!(document["source_admission_freshness"], "stale");
+        let compared = scene.compare_in(&scene.home(), 3);
+        assert_eq!(against(&compared), ["source_admission_freshness"], "{compared:#}");
+        assert_eq!(compared["source_admission_freshness"], "stale");
     });
     fs::write(&file, good).unwrap();
     fs::write(&signature, signed).unwrap();

@@ -136,6 +136,12 @@ impl Scene {
         let _ = self.cto(&["compare", "--candidate", ENGINE]).expect(0);
     }
 
+    /// A comparison in another home.
+    pub(super) fn compare_in(&self, home: &Path, code: i32) -> Value {
+        let words = ["compare", "--candidate", ENGINE, "--json", "--home", home.to_str().unwrap()];
+        self.cto(&words).expect(code).json()
+    }
+
     pub(super) fn refresh(&self, words: &[&str], code: i32) -> Value {
         self.refresh_in(&self.home(), words, code)
     }
@@ -148,6 +154,8 @@ impl Scene {
     /// A copy of the home, to be damaged.
     pub(super) fn copy_home(&self, name: &str) -> PathBuf {
         let copy = self.world.path().join(name);
+        // A row that failed has left its own.
+        let _ = fs::remove_dir_all(&copy);
         let copied = testkit::program("cp", self.world.path()).arg("-a").args([&self.home(), &copy]).output().unwrap();
         assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
         copy

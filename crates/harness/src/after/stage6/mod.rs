@@ -1,4 +1,6 @@
 //! Documents of stage 6, made from sealed bundles. Nothing here starts an engine or changes a repository.
 
 pub(crate) mod comparison;
+mod newest;
 pub(crate) mod refresh;
+mod secret_fields;

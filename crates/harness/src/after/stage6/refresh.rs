@@ -8,7 +8,6 @@ mod facts;
 mod judge;
 mod passes;
 mod prior;
-mod secret_fields;
 mod targets;
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use contract::{Purpose, Reason, Stage, Status};
 use super::super::RungStatus;
 use super::{PINS, Past, Pin, STAGES};
 
-const AGAINST: [Reason; 3] = [Reason::NoDiff, Reason::Timeout, Reason::BudgetExceeded];
+pub(super) const AGAINST: [Reason; 3] = [Reason::NoDiff, Reason::Timeout, Reason::BudgetExceeded];
 
 /// The state of a rung while the history is read.
 #[derive(Default)]

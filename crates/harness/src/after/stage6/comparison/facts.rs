@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use contract::proof::OwnedRepositoryProof;
 use contract::report::EngineFacts;
 use contract::stage6::comparison::SourceFreshness;
-use contract::{CitedBundle, EventKind, Reason, Status, TaskId};
+use contract::{CitedBundle, EventKind, Reason, Stamp, Status, TaskId};
 use evidence::verify::VerifiedBundle;
 use evidence::{chain, names};
 use serde_json::Value;
 
 use super::Candidate;
+use crate::after::stage6::secret_fields::find_secret_fields;
 
 /// More than any file that is read here has.
 const LARGEST: u64 = 256 << 20;
@@ -20,6 +21,7 @@ const LARGEST: u64 = 256 << 20;
 pub(super) struct BundleFacts {
     pub(super) cited: CitedBundle,
     pub(super) case_id: TaskId,
+    pub(super) started_at: Stamp,
     pub(super) status: Status,
     pub(super) reasons: Vec<Reason>,
     /// Keys of its report.
@@ -36,6 +38,8 @@ pub(super) struct BundleFacts {
     pub(super) activates: bool,
     /// True if it claims a promotion.
     pub(super) promotes: bool,
+    /// Fields of its report and of its proof in the shape of a secret.
+    pub(super) secret_fields: BTreeSet<String>,
 }
 
 /// An accepted pass of stage 5 by the candidate.
@@ -88,6 +92,7 @@ impl BundleFacts {
         Some(Self {
             cited: CitedBundle { run_id: report.run_id.clone(), attestation_sha256: bundle.attestation_sha256() },
             case_id: report.case_id.clone(),
+            started_at: report.run_started_at,
             status: report.status,
             reasons: report.blocker_reasons.clone(),
             keys: written.as_object()?.keys().cloned().collect(),
@@ -100,14 +105,21 @@ impl BundleFacts {
             target_commit: report.target_commit.clone(),
             activates: written["runtime_default_activation"] != Value::Bool(false),
             promotes: written["core_promotion_status"] != "not-promoted",
+            secret_fields: find_secret_fields(&written, &serde_json::to_value(report).ok()?),
         })
     }
 }
 
 impl OwnedPass {
     pub(super) fn read(bundle: &VerifiedBundle) -> Option<Self> {
-        let proof = untrusted_fs::read_plain(bundle.dir(), names::STAGE_5.as_bytes(), LARGEST);
-        let proof = proof.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        Some(Self { bundle: BundleFacts::read(bundle)?, engine: bundle.report().engine.clone(), proof })
+        let mut facts = BundleFacts::read(bundle)?;
+        let written = untrusted_fs::read_plain(bundle.dir(), names::STAGE_5.as_bytes(), LARGEST);
+        let written: Option<Value> = written.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let proof: Option<OwnedRepositoryProof> =
+            written.as_ref().and_then(|written| serde_json::from_value(written.clone()).ok());
+        if let (Some(written), Some(proof)) = (&written, &proof) {
+            facts.secret_fields.extend(find_secret_fields(written, &serde_json::to_value(proof).ok()?));
+        }
+        Some(Self { bundle: facts, engine: bundle.report().engine.clone(), proof })
     }
 }

@@ -10,6 +10,7 @@ use views::{RungIdentity, RungSource, asked_run};
 
 use super::facts::{BundleFacts, ComparisonFacts, LaneFacts, MatrixFact, OwnedPass};
 use super::{Candidate, CompareCandidateError};
+use crate::after::stage6::newest::find_newest;
 use crate::gather::ladder::ask_rungs;
 use crate::home::clock::RunClock;
 use crate::home::engines::FAKE;
@@ -17,7 +18,7 @@ use crate::run::harness::Harness;
 
 /// Engines that a candidate is compared with.
 const OTHERS: [&str; 3] = [FAKE, "codex", "pi"];
-/// Newest runs that are looked at for one that verifies.
+/// Newest runs of a failing case that are looked at for one of this build.
 const LOOKED_AT: usize = 32;
 /// Newest refused runs that are looked at for a denied approval.
 const REFUSED: usize = 1000;
@@ -67,10 +68,10 @@ impl Gatherer<'_> {
         let identity = EngineIdentity { source_id: source_id.clone(), model: model.clone() };
         let mut bundles: Vec<BundleFacts> = passes.iter().map(|pass| pass.bundle.clone()).collect();
         for stage in below(Stage::OWNED_REPOSITORY) {
-            bundles.extend(self.newest_at(engine, Purpose::Governed, stage, Some(&identity), is_pass)?);
+            bundles.extend(self.newest_pass(engine, Purpose::Governed, stage, Some(&identity))?);
         }
         for stage in below(Stage::CANDIDATE_DEFAULT) {
-            bundles.extend(self.newest_at(engine, Purpose::Governed, stage, Some(&identity), is_failure)?);
+            bundles.extend(self.newest_failure(engine, stage, &identity)?);
         }
         if engine == FAKE {
             bundles.extend(self.read_matrix(matrix)?);
@@ -116,39 +117,46 @@ impl Gatherer<'_> {
         }
     }
 
+    /// The newest pass of whatever identity, by the time at which it was started.
     fn newest_of_any(
         &self,
         engine: &str,
         purpose: Purpose,
         stage: Stage,
     ) -> Result<Option<BundleFacts>, ReadLedgerError> {
-        let mut identities: Vec<Option<EngineIdentity>> =
-            self.source.ledger.rung_identities(engine, purpose, stage)?.into_iter().map(Some).collect();
-        identities.push(None);
-        for identity in &identities {
-            let found = self.newest_at(engine, purpose, stage, identity.as_ref(), is_pass)?;
-            if found.is_some() {
-                return Ok(found);
-            }
+        let known = self.source.ledger.rung_identities(engine, purpose, stage)?.into_iter().map(Some);
+        let mut newest: Option<BundleFacts> = None;
+        for identity in known.chain([None]) {
+            let found = self.newest_pass(engine, purpose, stage, identity.as_ref())?;
+            newest = newest.into_iter().chain(found).max_by_key(|bundle| bundle.started_at);
         }
-        Ok(None)
+        Ok(newest)
     }
 
-    fn newest_at(
+    fn newest_pass(
         &self,
         engine: &str,
         purpose: Purpose,
         stage: Stage,
         identity: Option<&EngineIdentity>,
-        is_wanted: fn(&RunRow) -> bool,
     ) -> Result<Option<BundleFacts>, ReadLedgerError> {
-        let rows = self.source.ledger.rung_runs(
-            &RungRuns { engine, purpose, stage, identity, of: RungPart::All },
-            None,
-            LOOKED_AT,
-        )?;
-        let mut bundles = rows.iter().filter(|row| is_wanted(row)).filter_map(|row| self.verify(row));
-        Ok(bundles.find_map(|bundle| BundleFacts::read(&bundle)))
+        let runs = RungRuns { engine, purpose, stage, identity, of: RungPart::Passes };
+        find_newest(self.source.ledger, &runs, |row| self.read_facts(row))
+    }
+
+    fn newest_failure(
+        &self,
+        engine: &str,
+        stage: Stage,
+        identity: &EngineIdentity,
+    ) -> Result<Option<BundleFacts>, ReadLedgerError> {
+        let (purpose, identity) = (Purpose::Governed, Some(identity));
+        let runs = RungRuns { engine, purpose, stage, identity, of: RungPart::All };
+        find_newest(self.source.ledger, &runs, |row| is_failure(row).then(|| self.read_facts(row)).flatten())
+    }
+
+    fn read_facts(&self, row: &RunRow) -> Option<BundleFacts> {
+        self.verify(row).and_then(|bundle| BundleFacts::read(&bundle))
     }
 
     /// Each row of the fail-closed matrix with a bundle of this very build that shows it.
@@ -218,10 +226,6 @@ impl Gatherer<'_> {
 fn below(stage: Stage) -> impl Iterator<Item = Stage> {
     let lowest = Stage::ARTIFICIAL_FIXTURE.number();
     (lowest..stage.number()).rev().filter_map(|number| Stage::try_from(number).ok())
-}
-
-fn is_pass(row: &RunRow) -> bool {
-    row.status == RunStatus::Pass
 }
 
 fn is_failure(row: &RunRow) -> bool {

@@ -101,7 +101,9 @@ fn find_problem(criterion: ComparisonSubject, facts: &BundleFacts) -> Option<Opt
     match criterion {
         ComparisonSubject::ReportShape => {
             let missing = REQUIRED_KEYS.iter().find(|key| !facts.keys.contains(**key));
-            Some(missing.map(|key| format!("its report has no `{key}`")))
+            let secret =
+                || facts.secret_fields.first().map(|field| format!("it has `{field}`, in the shape of a secret"));
+            Some(missing.map(|key| format!("its report has no `{key}`")).or_else(secret))
         }
         ComparisonSubject::EventValidity => Some(find_event_problem(&facts.events)),
         ComparisonSubject::AllowedPathCompliance => passed.then(|| {

@@ -20,6 +20,7 @@ fn bundle(name: &str, case: &str, commit: Option<&str>) -> BundleFacts {
             attestation_sha256: Digest::of(name.as_bytes()),
         },
         case_id: TaskId::try_from(case.to_owned()).unwrap(),
+        started_at: "2026-01-01T00:00:00Z".parse().unwrap(),
         status: Status::Pass,
         reasons: Vec::new(),
         keys: keys.split_whitespace().map(str::to_owned).collect(),
@@ -32,6 +33,7 @@ fn bundle(name: &str, case: &str, commit: Option<&str>) -> BundleFacts {
         target_commit: commit.map(str::to_owned),
         activates: false,
         promotes: false,
+        secret_fields: BTreeSet::new(),
     }
 }
 
@@ -110,6 +112,14 @@ const ROWS: &[(&str, Edit, Status, &str)] = &[
         Status::Fail,
         "report_shape",
     ),
+    (
+        "a key like a secret's",
+        |f| {
+            own(f).secret_fields.insert("api_key".to_owned());
+        },
+        Status::Fail,
+        "report_shape",
+    ),
     ("an event out of order", |f| own(f).events.swap(1, 2), Status::Fail, "event_validity"),
     (
         "no last event",
@@ -158,7 +168,13 @@ const ROWS: &[(&str, Edit, Status, &str)] = &[
     ("a stale admission", |f| f.freshness = SourceFreshness::Stale, Status::Blocked, "source_admission_freshness"),
     ("a row without a bundle", |f| f.matrix[3].bundle = None, Status::Blocked, "failure_matrix_coverage"),
     ("a row with a rationale", |f| (f.matrix[6].bundle, f.matrix[6].rationale) = (None, Some("why")), Status::Pass, ""),
-    ("a failed fact", |f| proof(f).target_repository_ending_clean = false, Status::Fail, "proof_facts"),
+    (
+        "a target that was left changed",
+        |f| proof(f).target_repository_ending_clean = false,
+        Status::Fail,
+        "proof_facts",
+    ),
+    ("a failed fact", |f| proof(f).verification = contract::report::CheckResult::Fail, Status::Fail, "proof_facts"),
     ("a proof that did not pass", |f| proof(f).passed = false, Status::Fail, "proof_facts"),
     ("another commit", |f| proof(f).target_commit = Some("c9".into()), Status::Fail, "proof_facts"),
     (

@@ -18,8 +18,8 @@ use views::{RunCount, RungIdentity, RungRun, RungSource, asked_run};
 
 use super::RefreshError;
 use super::facts::{PassBundle, PassBundleFacts, PassFacts};
-use super::secret_fields::find_secret_fields;
 use super::targets::PassExam;
+use crate::after::stage6::secret_fields::find_secret_fields;
 use crate::run::harness::Harness;
 
 /// A pass with everything that was read of it. Its bundle is not collected while this value lives.
@@ -44,7 +44,8 @@ pub(super) fn read_named(
     Ok(passes)
 }
 
-/// The newest passes of an identity since its rung was last lost, on different cases and commits, as many as repeatability asks for.
+/// The newest counting passes of an identity since its rung was last lost, on different cases and commits, as many as repeatability asks
+/// for; newest first. Where too few count, passes that may yet count stand in for them.
 pub(super) fn read_counting(
     harness: &Harness,
     source: &RungSource<'_>,
@@ -52,13 +53,7 @@ pub(super) fn read_counting(
 ) -> Result<Vec<ReadPass>, ReadLedgerError> {
     let rung = source.find_whole_rung(identity, Stage::OWNED_REPOSITORY)?;
     let (mut passes, mut cases, mut commits) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
-    // A pass that counts against the rung was rejected, or its bundle is gone or damaged: it is looked at, not passed over.
-    let may_count = |run: &&RungRun| match run.counts {
-        RunCount::For | RunCount::Waiting => true,
-        RunCount::Against => run.status == RunStatus::Pass,
-        RunCount::NotCounted => false,
-    };
-    for run in rung.runs.iter().filter(may_count) {
+    for run in order_runs(&rung.runs) {
         if passes.len() as u64 >= REPEATABILITY_REQUIRED {
             break;
         }
@@ -68,10 +63,27 @@ pub(super) fn read_counting(
         if is_new {
             cases.insert(pass.facts.row.case_id.clone());
             commits.insert(pass.facts.row.target_commit.clone());
-            passes.push(pass);
+            passes.push((run.started_at, pass));
         }
     }
-    Ok(passes)
+    passes.sort_by_key(|(started_at, _)| std::cmp::Reverse(*started_at));
+    Ok(passes.into_iter().map(|(_, pass)| pass).collect())
+}
+
+/// Runs of a rung in the order in which they are taken: those that decide it, then the passes that count, then what else is there. A pass that waits
+/// for its outcome decides while no pass that counts is newer; one that was rejected, or whose bundle is gone or damaged, is looked at
+/// and not passed over.
+fn order_runs(runs: &[RungRun]) -> Vec<&RungRun> {
+    let counts = |run: &RungRun| run.counts == RunCount::For;
+    let first = runs.iter().position(counts).unwrap_or(runs.len());
+    let (newer, older) = runs.split_at(first);
+    let waits_or_lost = |run: &&RungRun| match run.counts {
+        RunCount::Waiting => true,
+        RunCount::Against => run.status == RunStatus::Pass,
+        RunCount::For | RunCount::NotCounted => false,
+    };
+    let counting = older.iter().filter(|run| counts(run));
+    newer.iter().filter(waits_or_lost).chain(counting).chain(older.iter().filter(waits_or_lost)).collect()
 }
 
 /// The row of a run that a person named.
@@ -177,4 +189,33 @@ pub(super) fn read<T: DeserializeOwned>(dir: &Path, name: &str) -> Result<T, Str
     let failed = |error: &dyn std::fmt::Display| format!("{name} cannot be read: {error}");
     let bytes = own_files::read(dir.join(name)).map_err(|error| failed(&error))?;
     serde_json::from_slice(&bytes).map_err(|error| failed(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(suffix: &str, counts: RunCount, status: RunStatus) -> RungRun {
+        let run_id = RunId::try_from(format!("20261116T070000Z-r1-{suffix}")).unwrap();
+        let (task_id, started_at) = ("r1".to_owned().try_into().unwrap(), "2026-11-16T07:00:00Z".parse().unwrap());
+        RungRun { run_id, task_id, status, started_at, counts, why: None }
+    }
+
+    #[test]
+    fn a_pass_that_waits_is_taken_where_it_decides_or_too_few_count() {
+        use RunCount::{Against, For, NotCounted, Waiting};
+        use RunStatus::{Blocked, Fail, Pass};
+        for (runs, expected) in [
+            (&[("a", For, Pass), ("b", Waiting, Pass), ("c", For, Pass)][..], "a c b"),
+            (&[("a", Waiting, Pass), ("b", For, Pass), ("c", Waiting, Pass), ("d", For, Pass)], "a b d c"),
+            (&[("a", Waiting, Pass)], "a"),
+            (&[("a", NotCounted, Blocked), ("b", For, Pass), ("c", Against, Fail)], "b"),
+            (&[("a", For, Pass), ("b", Against, Pass)], "a b"),
+        ] {
+            let runs: Vec<RungRun> =
+                runs.iter().map(|(suffix, counts, status)| run(suffix, *counts, *status)).collect();
+            let order: Vec<&str> = order_runs(&runs).iter().map(|run| run.run_id.suffix()).collect();
+            assert_eq!(order.join(" "), expected, "{runs:?}");
+        }
+    }
 }

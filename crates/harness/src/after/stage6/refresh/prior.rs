@@ -5,16 +5,14 @@ use contract::stage6::refresh::{PriorComparison, RefreshLane};
 use contract::{CitedBundle, CollectionKind, Purpose, Stage, Stamp, Status};
 use evidence::PublicKey;
 use evidence::verify::VerifiedBundle;
-use ledger::{Bundles, EngineIdentity, Ledger, ReadLedgerError, RunPlace, RunRow, RungPart, RungRuns};
+use ledger::{Bundles, EngineIdentity, Ledger, ReadLedgerError, RunRow, RungPart, RungRuns};
 use serde_json::Value;
 use views::asked_run;
 
 use super::facts::{CarriedVerdict, PriorFacts};
 use super::passes::read;
-use super::secret_fields::find_secret_fields;
-
-/// Rows that are read from the ledger at a time.
-const PAGE: usize = 32;
+use crate::after::stage6::newest::find_newest;
+use crate::after::stage6::secret_fields::find_secret_fields;
 
 /// A comparison that verifies, and the time at which it was made.
 #[derive(Debug)]
@@ -50,25 +48,6 @@ pub(super) fn find_prior(
         };
     }
     Ok(newest)
-}
-
-/// The first row, newest first, of which something can be read.
-fn find_newest<T>(
-    ledger: &Ledger,
-    runs: &RungRuns<'_>,
-    read_row: impl Fn(&RunRow) -> Option<T>,
-) -> Result<Option<T>, ReadLedgerError> {
-    let mut after = None;
-    loop {
-        let page = ledger.rung_runs(runs, after, PAGE)?;
-        if let Some(found) = page.iter().find_map(&read_row) {
-            return Ok(Some(found));
-        }
-        match page.last() {
-            Some(row) if page.len() == PAGE => after = Some(RunPlace { started_at: row.started_at, seq: row.seq }),
-            _ => return Ok(None),
-        }
-    }
 }
 
 fn read_comparison(bundles: &Bundles, keys: &[PublicKey], row: &RunRow) -> Option<FoundPrior> {

@@ -157,12 +157,14 @@ mod tests {
         Examined { passes: passes.iter().map(pass).collect(), blocks, ..Examined::default() }
     }
 
+    /// Passes and blocks of an exam, the result, and the problem that is told.
+    type ExamRow<'a> = (&'a [(PassKind, CheckResult)], &'a [(Reason, &'a str)], CheckResult, Option<&'a str>);
+
     #[test]
     fn commands_and_blind_checks_decide_over_head_and_controls_do_not() {
         use CheckResult::{Fail, NotRun, Pass};
         let (failed, late, weak) = (Reason::VerificationFailed, Reason::Timeout, Reason::VerificationWeakened);
-        type Row<'a> = (&'a [(PassKind, CheckResult)], &'a [(Reason, &'a str)], CheckResult, Option<&'a str>);
-        let rows: &[Row<'_>] = &[
+        let rows: &[ExamRow<'_>] = &[
             (&[(PassKind::Exam, Pass), (PassKind::Blind, Pass)], &[], Pass, None),
             (&[(PassKind::Exam, Pass), (PassKind::Control, Fail)], &[(weak, "control")], Pass, None),
             (&[(PassKind::Exam, Fail)], &[(weak, "weak"), (failed, "red")], Fail, Some("red")),

@@ -344,13 +344,15 @@ fn every_fault_has_a_row_or_is_a_lack_of_passes() {
     }
 }
 
+/// A change of good facts, and the passes that count then.
+type LackRow<'a> = (&'a str, &'a dyn Fn(&mut RefreshFacts), u64);
+
 #[test]
 fn too_few_passes_are_written_down_and_blocked() {
     let same_case = |facts: &mut RefreshFacts| facts.passes[1].row.case_id = facts.passes[0].row.case_id.clone();
     let same_commit =
         |facts: &mut RefreshFacts| facts.passes[1].row.target_commit = facts.passes[0].row.target_commit.clone();
-    type Row<'a> = (&'a str, &'a dyn Fn(&mut RefreshFacts), u64);
-    let rows: [Row<'_>; 5] = [
+    let rows: [LackRow<'_>; 5] = [
         ("one pass", &|facts| facts.passes.truncate(1), 1),
         ("none", &|facts| facts.passes.clear(), 0),
         ("one case twice", &same_case, 1),

@@ -1,0 +1,148 @@
+//! Claims that a default was activated or something was promoted, in every byte that commands of the suite wrote or printed.
+//!
+//! While the suite runs, each world is searched when it is dropped and everything that its commands print is searched at once; the finds are
+//! kept beside the collected bundles, and a test reads them when all others are done.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::collected::collecting_folder;
+
+/// Keys that would claim it, each with the one value that it may have.
+pub const CLAIMS: [(&str, &str); 2] =
+    [("runtime_default_activation", "false"), ("core_promotion_status", "not-promoted")];
+
+/// Folders of a home with programs of others, which no command wrote.
+const PROGRAMS: [&str; 3] = ["engines", "node_modules", "cache"];
+/// More than any file has that a command writes for people or machines.
+const LARGEST: u64 = 64 << 20;
+const EXECUTABLE: &[u8] = b"\x7fELF";
+
+/// Claims in bytes: the key, a separator, and something else than the key may say.
+pub fn find_claims<'k>(bytes: &[u8], keys: impl IntoIterator<Item = (&'k str, Option<&'k str>)>) -> Vec<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let quotes = |character: char| matches!(character, '"' | '\'' | '\\' | ' ');
+    let mut found = Vec::new();
+    for (key, allowed) in keys {
+        for (at, _) in text.match_indices(key) {
+            let rest = text[at + key.len()..].trim_start_matches(quotes);
+            let Some(value) = rest.strip_prefix([':', '=']) else { continue };
+            let value = value.trim_start_matches(quotes);
+            let word: String = value.chars().take_while(|it| it.is_ascii_alphanumeric() || *it == '-').collect();
+            // A schema describes the key and claims nothing.
+            if Some(word.as_str()) != allowed && !value.starts_with('{') {
+                found.push(format!("{key}: {word}"));
+            }
+        }
+    }
+    found
+}
+
+fn claims_in(bytes: &[u8]) -> Vec<String> {
+    find_claims(bytes, CLAIMS.map(|(key, allowed)| (key, Some(allowed))))
+}
+
+/// Searches what a command printed.
+pub(crate) fn search_printed(stdout: &[u8], stderr: &[u8]) {
+    if let Some(into) = collecting_folder() {
+        let found = [stdout, stderr].into_iter().flat_map(claims_in).map(|claim| format!("printed {claim}"));
+        keep(&into, found.collect());
+    }
+}
+
+/// Searches every file of a world. Never panics: a test that failed drops its world too.
+pub(crate) fn search_world(into: &Path, world: &Path) {
+    let (mut found, mut folders) = (Vec::new(), vec![world.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            let is_program = entry.file_name().to_str().is_some_and(|name| PROGRAMS.contains(&name));
+            if kind.is_dir() && !is_program {
+                folders.push(entry.path());
+            } else if kind.is_file() {
+                let claims = read_written(&entry.path()).map(|bytes| claims_in(&bytes)).unwrap_or_default();
+                found.extend(claims.into_iter().map(|claim| format!("{}: {claim}", entry.path().display())));
+            }
+        }
+    }
+    keep(into, found);
+}
+
+/// The bytes of a file that is no program.
+fn read_written(path: &Path) -> Option<Vec<u8>> {
+    let mut file = fs::File::open(path).ok()?;
+    if file.metadata().ok()?.len() > LARGEST {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.by_ref().take(EXECUTABLE.len() as u64).read_to_end(&mut bytes).ok()?;
+    if bytes == EXECUTABLE {
+        return None;
+    }
+    file.read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// Keeps finds under the name of the test, which is that of its thread, or of all tests of this process.
+fn keep(into: &Path, found: Vec<String>) {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    if found.is_empty() {
+        return;
+    }
+    let (folder, number) = (claims_folder(into), NUMBER.fetch_add(1, Ordering::Relaxed));
+    let tests: Vec<String> = std::env::args().skip(1).collect();
+    let thread = std::thread::current();
+    // Several tests of one process run on its first thread.
+    let test = thread.name().filter(|name| *name != "main").map_or_else(|| tests.join(" "), str::to_owned);
+    let _ = fs::create_dir_all(&folder);
+    let _ =
+        fs::write(folder.join(format!("{}-{number}", std::process::id())), format!("{test}\n{}\n", found.join("\n")));
+}
+
+fn claims_folder(collected: &Path) -> PathBuf {
+    collected.join("claims")
+}
+
+/// Finds of the whole suite: the test that made them, and one line each.
+pub fn kept_claims(collected: &Path) -> Vec<(String, Vec<String>)> {
+    let files = fs::read_dir(claims_folder(collected)).into_iter().flatten().flatten();
+    let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+    texts
+        .filter_map(|text| {
+            let mut lines = text.lines().map(str::to_owned);
+            Some((lines.next()?, lines.collect()))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_are_found_in_every_file_and_kept() {
+        let (world, into) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let write = |name: &str, bytes: &[u8]| {
+            let path = world.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        };
+        write("report.json", br#"{"runtime_default_activation": false, "core_promotion_status": "not-promoted"}"#);
+        write("schema.json", br#"{"runtime_default_activation": {"type": "boolean"}}"#);
+        write("home/engines/x/a.json", br#"{"runtime_default_activation": true}"#);
+        write("program", b"\x7fELF runtime_default_activation: true");
+        search_world(into.path(), world.path());
+        assert_eq!(kept_claims(into.path()), []);
+        write("home/deep/a.json", br#"{"runtime_default_activation": true}"#);
+        write("b.yaml", b"core_promotion_status: promoted\n");
+        search_world(into.path(), world.path());
+        let kept = kept_claims(into.path());
+        assert_eq!(kept.len(), 1);
+        assert!(!kept[0].0.is_empty(), "{kept:?}");
+        let mut claims: Vec<&str> = kept[0].1.iter().map(|claim| claim.rsplit('/').next().unwrap()).collect();
+        claims.sort_unstable();
+        assert_eq!(claims, ["a.json: runtime_default_activation: true", "b.yaml: core_promotion_status: promoted"]);
+    }
+}
