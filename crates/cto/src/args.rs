@@ -5,6 +5,7 @@ mod bridge;
 mod engine;
 mod ladder;
 mod lanes;
+mod logs;
 mod nouns;
 mod outcome;
 mod refresh;
@@ -25,6 +26,7 @@ pub(crate) use bridge::BridgeArgs;
 pub(crate) use engine::EngineCommand;
 pub(crate) use ladder::{LadderArgs, LadderCommand};
 pub(crate) use lanes::{MatrixArgs, RaceArgs, RepeatArgs};
+pub(crate) use logs::LogsArgs;
 pub(crate) use nouns::{CaseCommand, EnvironmentCommand, KeyCommand, LedgerCommand};
 pub(crate) use outcome::{OutcomeArgs, OutcomeWord, RollbackArgs};
 pub(crate) use refresh::RefreshArgs;
@@ -68,6 +70,9 @@ pub(crate) struct Global {
     /// More detail
     #[arg(long, short, global = true)]
     pub(crate) verbose: bool,
+    /// On a terminal too: one fact a line, no colour, no links, nothing redrawn
+    #[arg(long, global = true)]
+    pub(crate) plain: bool,
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN")]
     pub(crate) color: Option<ColorWhen>,
@@ -257,7 +262,8 @@ pub(crate) enum Command {
     },
     /// One run: verdict, why, proof
     Show {
-        /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
+        /// A run by id, prefix, suffix or `@`; or the path of a bundle or an archive
+        #[arg(value_name = "RUN|PATH")]
         run: String,
         /// As the body of a pull request; the bundle is verified first
         #[arg(long)]
@@ -266,7 +272,8 @@ pub(crate) enum Command {
     /// The patch of a run
     #[command(after_help = "Examples:\n  cto diff @\n  cto diff b9tc | git apply --check")]
     Diff {
-        /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
+        /// A run by id, prefix, suffix or `@`; or the path of a bundle or an archive
+        #[arg(value_name = "RUN|PATH")]
         run: String,
         /// Only files of the exam
         #[arg(long)]
@@ -275,23 +282,11 @@ pub(crate) enum Command {
         #[arg(long)]
         outside: bool,
     },
-    /// What the engine printed, or another log of the run
-    Logs {
-        /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
-        run: String,
-        /// What the verification printed
-        #[arg(long, group = "which")]
-        verification: bool,
-        /// Output of the environment's setup
-        #[arg(long, group = "which")]
-        setup: bool,
-        /// The normalized events
-        #[arg(long, group = "which")]
-        events: bool,
-        /// What the harness did and checked
-        #[arg(long, group = "which")]
-        trace: bool,
-    },
+    /// The conversation of a run with its tool calls, times and cost; or another log
+    #[command(
+        after_help = "Without a flag: what the engine said and did, from its own log, with the time of each act and the cost of each request.\n\nExamples:\n  cto logs @\n  cto logs @ --raw\n  cto logs @ --checks\n  cto logs @ --refusals --json\n  cto logs @ --events"
+    )]
+    Logs(LogsArgs),
     /// Check bundles offline and judge them again
     #[command(
         after_help = "Examples:\n  cto verify @\n  cto verify ./bundle --key harness.pub --expect coverage=empty\n\nExit codes: 0 every check holds, 1 one does not, 2 not a bundle."
@@ -327,6 +322,14 @@ pub(crate) enum Command {
         /// Another contract for the same task; what stood against the run before still stands
         #[arg(long, value_name = "FILE")]
         contract: Option<PathBuf>,
+    },
+    /// Look at a run that goes on, wherever it was started
+    #[command(
+        after_help = "Only looks: Ctrl-C leaves the run alone. When the run is sealed its result is shown, and the exit code is the run's own.\n\nExamples:\n  cto attach @\n  cto attach b9tc --plain\n\nExit codes: as `cto run`; 130 left before the end."
+    )]
+    Attach {
+        /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
+        run: String,
     },
     /// Play a run back as it was shown while it went on
     #[command(

@@ -16,7 +16,7 @@ use crate::config::{Config, model_ask};
 use crate::error::CommandError;
 use crate::operator::git_configuration;
 use crate::output::Output;
-use crate::seek::trusted;
+use crate::seek::{Places, trusted, trusted_for_review};
 
 /// Handed to every command.
 #[derive(Debug)]
@@ -130,6 +130,13 @@ impl Context {
     pub(crate) fn bind_run(&self, reference: &str) -> Result<(FoundRun, VerifiedBundle), CommandError> {
         let found = self.find_run(reference)?;
         let bound = found.bind(&trusted(self, &[])?.of(&found))?;
+        Ok((found, bound))
+    }
+
+    /// The same of whatever a person names: a run, the path of a bundle, or an archive of `cto export`.
+    pub(crate) fn bind_named(&self, name: &str) -> Result<(FoundRun, VerifiedBundle), CommandError> {
+        let found = Places::new(self).locate(name)?;
+        let bound = found.bind(&trusted_for_review(self, &[])?.of(&found))?;
         Ok((found, bound))
     }
 

@@ -64,7 +64,7 @@ pub(crate) fn at_least(micros: u64, used: LaneUse) -> String {
 }
 
 /// `$0.051`; more digits where it is less than that can show.
-fn money(micros: u64) -> String {
+pub(crate) fn money(micros: u64) -> String {
     let (whole, part) = (micros / 1_000_000, micros % 1_000_000);
     if micros > 0 && micros < 1000 { format!("${whole}.{part:06}") } else { format!("${whole}.{:03}", part / 1000) }
 }

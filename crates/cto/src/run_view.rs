@@ -15,15 +15,18 @@ use crate::output::{Output, count, millis, wrap};
 /// Width of the column of reason codes.
 const CODE: usize = 26;
 
+/// Below this width reasons have no column of their own.
+const NARROW: usize = 80;
+
 /// Files named in a line.
 const NAMED: usize = 5;
 
 /// The whole view; aligned on a terminal, one fact a line on a pipe. Writing to a String cannot fail.
 pub(crate) fn view(output: Output, report: &Report, bundle: &Path) -> String {
-    if output.terminal { people(output, report) } else { lines(report, bundle) }
+    if output.terminal { people(output, report, bundle) } else { lines(report, bundle) }
 }
 
-fn people(output: Output, report: &Report) -> String {
+fn people(output: Output, report: &Report, bundle: &Path) -> String {
     let paint = output.paint;
     let status = report.status;
     let what = subject_text(report);
@@ -36,7 +39,7 @@ fn people(output: Output, report: &Report) -> String {
     }
     let indent = status.as_str().len() + 2;
     if status != Status::Pass {
-        let _ = writeln!(out, "{}{}", " ".repeat(indent), refusal_sentence(report));
+        let _ = writeln!(out, "{}{}", " ".repeat(indent), output.hang(indent, &refusal_sentence(report)));
     }
     out.push('\n');
     for blocker in &report.blockers {
@@ -45,8 +48,8 @@ fn people(output: Output, report: &Report) -> String {
     if !report.blockers.is_empty() {
         out.push('\n');
     }
-    facts(&mut out, output, report);
-    let _ = writeln!(out, "\n{}  {}", paint.dim("next"), paint.command(&next(report)));
+    facts(&mut out, output, report, bundle);
+    let _ = writeln!(out, "\n{}  {}", paint.dim("next"), paint.command(&output.hang(6, &next(report))));
     out
 }
 
@@ -65,13 +68,18 @@ fn command(report: &Report, remedy: &str) -> String {
 
 fn reason(out: &mut String, output: Output, status: Status, reason: Reason, text: &str, remedy: &str) {
     let paint = output.paint;
+    // A narrow terminal has the code on a line of its own.
+    let column = if output.width < NARROW { 2 } else { CODE };
     let code = format!("{:<CODE$}", reason.code());
-    let width = output.width.saturating_sub(CODE + 2).max(30);
+    let width = output.width.saturating_sub(column + 2).max(30);
+    if column < CODE {
+        let _ = writeln!(out, "  {}", paint.like(status, reason.code()));
+    }
     for (index, line) in wrap(&shown(text), width).iter().enumerate() {
-        let label = if index == 0 { paint.like(status, &code) } else { " ".repeat(CODE) };
+        let label = if index == 0 && column == CODE { paint.like(status, &code) } else { " ".repeat(column) };
         let _ = writeln!(out, "  {label}{line}");
     }
-    let _ = writeln!(out, "  {}{} {}", " ".repeat(CODE), paint.arrow(), paint.command(&shown(remedy)));
+    out.push_str(&output.command_line(column + 2, &shown(remedy)));
 }
 
 fn refusal_sentence(report: &Report) -> String {
@@ -90,18 +98,19 @@ fn refusal_sentence(report: &Report) -> String {
     }
 }
 
-fn facts(out: &mut String, output: Output, report: &Report) {
+/// Columns before a fact.
+const FACT: usize = 12;
+
+fn facts(out: &mut String, output: Output, report: &Report, bundle: &Path) {
     let paint = output.paint;
     let mut line = |label: &str, text: &str| {
-        let _ = writeln!(out, "  {} {text}", paint.dim(&format!("{label:<9}")));
+        let _ = writeln!(out, "  {} {}", paint.dim(&format!("{label:<9}")), output.hang(FACT, text));
     };
     if report.engine.process_started {
         line("diff", &diff_text(report));
         line("verified", &verification_text(report));
         for (label, text) in poison_texts(report) {
-            for (index, text) in wrap(&text, output.width.saturating_sub(14)).iter().enumerate() {
-                line(if index == 0 { label } else { "" }, text);
-            }
+            line(label, &text);
         }
         for test in failed_tests(report) {
             for (index, text) in wrap(&test, output.width.saturating_sub(14)).iter().enumerate() {
@@ -126,15 +135,15 @@ fn facts(out: &mut String, output: Output, report: &Report) {
     if report.artifact_paths.contains_key(names::SETUP_LOG) {
         line("setup", &format!("cto logs {} --setup", report.run_id.suffix()));
     }
-    line(
-        "bundle",
-        &format!("{}  sealed, {}", report.run_id.suffix(), count(report.artifact_paths.len(), "file", "files")),
-    );
+    let files = count(report.artifact_paths.len(), "file", "files");
+    let suffix = report.run_id.suffix();
+    // The link is put in after the line is laid out: its address takes no columns.
+    let sealed =
+        output.hang(FACT, &format!("{suffix}  sealed, {files}")).replacen(suffix, &paint.link(bundle, suffix), 1);
+    let _ = writeln!(out, "  {} {sealed}", paint.dim("bundle   "));
     if !report.coverage.is_empty() {
         let codes: Vec<&str> = report.coverage.iter().map(|coverage| coverage.code()).collect();
-        for (index, text) in wrap(&codes.join(", "), output.width.saturating_sub(14)).iter().enumerate() {
-            line(if index == 0 { "unproven" } else { "" }, text);
-        }
+        let _ = writeln!(out, "  {} {}", paint.dim("unproven "), output.hang(FACT, &codes.join(", ")));
     }
 }
 

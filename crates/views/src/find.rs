@@ -1,5 +1,6 @@
 //! The run that a person means, and its bundle.
 
+use std::any::Any;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ pub struct FoundRun {
     /// The run that the bundle must be; none for a bundle that was named by its path alone.
     pub asked: Option<AskedRun>,
     _held: Option<File>,
+    /// Kept as long as the bundle is needed: the folder that an archive was laid out in.
+    _unpacked: Option<Box<dyn Any + Send>>,
 }
 
 /// A run that is known, with its bundle or with why there is none any more.
@@ -83,12 +86,18 @@ impl FoundRun {
     /// A bundle by its path, wherever it lies.
     pub fn at(path: &Path, asked: Option<AskedRun>) -> Self {
         let (id, bundle) = (path.display().to_string(), path.to_owned());
-        Self { id, bundle, signer: None, asked, _held: hold_bundle(path) }
+        Self { id, bundle, signer: None, asked, _held: hold_bundle(path), _unpacked: None }
+    }
+
+    /// The bundle of an archive, laid out in a folder that goes with `unpacked`.
+    pub fn in_archive(archive: &Path, bundle: PathBuf, asked: AskedRun, unpacked: Box<dyn Any + Send>) -> Self {
+        let id = archive.display().to_string();
+        Self { id, bundle, signer: None, asked: Some(asked), _held: None, _unpacked: Some(unpacked) }
     }
 
     fn kept(kept: KeptBundle, signer: Option<PublicKey>, asked: AskedRun) -> Self {
         let id = asked.run_id.to_string();
-        Self { id, bundle: kept.dir, signer, asked: Some(asked), _held: kept.held }
+        Self { id, bundle: kept.dir, signer, asked: Some(asked), _held: kept.held, _unpacked: None }
     }
 
     /// The keys that its signature may be by: trusted ones, and the one that an import was checked with.

@@ -14,6 +14,7 @@ mod requests;
 mod run;
 mod runs;
 mod spend;
+mod transcript;
 mod verify;
 
 use std::path::PathBuf;
@@ -40,6 +41,7 @@ pub use requests::{
 pub use run::{CollectedRun, RunView, SealedRun, ViewRunError};
 pub use runs::{CollectedBundle, ListRunsError, RunPage, RunQuery, RunSummary};
 pub use spend::{CountedAccounts, ModelAccount, SpendRow, ViewSpendError, count_accounts};
+pub use transcript::{EntryWord, ReadTranscriptError, RefusedAct, Transcript, TranscriptEntry};
 pub use verify::{VerifyMemo, VerifyResult, VerifyRunError};
 
 /// A home that is looked at.

@@ -4,6 +4,7 @@ mod admit;
 mod approvals;
 mod approve;
 mod approve_first;
+mod attach;
 mod bridge;
 mod candidate;
 mod case;
@@ -150,12 +151,11 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Show { run, markdown: true } => show::markdown(&context()?, &run),
         Command::Show { run, markdown: false } => show::show(&context()?, &run),
         Command::Diff { run, protected, outside } => diff::diff(&context()?, &run, protected, outside),
-        Command::Logs { run, verification, setup, events, trace } => {
-            logs::logs(&context()?, &run, logs::which(verification, setup, events, trace))
-        }
+        Command::Logs(arguments) => logs::logs(&context()?, &arguments),
         Command::Scan { paths } => scan::scan(output, &paths),
         Command::Verify { bundles, key, expect } => verify::verify(&context()?, &bundles, &key, &expect),
         Command::Reverify { bundles, contract } => reverify::reverify(&context()?, &bundles, contract.as_deref()),
+        Command::Attach { run } => attach::attach(&context()?, &run),
         Command::Replay { run, speed, key } => replay::replay(&context()?, &run, speed, &key),
         Command::Export { run, output, with_baseline } => {
             export::export(&context()?, &run, output.as_deref(), with_baseline)

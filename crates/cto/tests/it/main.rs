@@ -43,6 +43,7 @@ mod strict;
 mod take;
 mod tamper;
 mod targets;
+mod terminal;
 mod traced;
 mod trust;
 mod validated;

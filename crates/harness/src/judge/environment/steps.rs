@@ -77,7 +77,7 @@ impl Setup<'_> {
         name: &str,
         record: &mut SetupRecord,
     ) -> Result<Option<String>, Stopped> {
-        let Some((ended, network)) = self.run(command, over)? else {
+        let Some((ended, network)) = self.run(command, over, name)? else {
             return Ok(Some("was not found".to_owned()));
         };
         self.cells.add(name, &ended);
@@ -97,7 +97,12 @@ impl Setup<'_> {
         Ok(judge_step(&ended, exceeded, command.timeout_seconds, &hint))
     }
 
-    fn run(&mut self, command: &Command, over: &Over<'_>) -> Result<Option<(Ended, Vec<NetworkUse>)>, Stopped> {
+    fn run(
+        &mut self,
+        command: &Command,
+        over: &Over<'_>,
+        name: &str,
+    ) -> Result<Option<(Ended, Vec<NetworkUse>)>, Stopped> {
         let Over { lower, part, network } = over;
         let Some((root, beneath)) = lower.split_first() else { return Ok(None) };
         let from = WorkspaceFrom::Layers { lower: lower.clone(), upper: Upper::Directory((*part).to_owned()) };
@@ -113,7 +118,9 @@ impl Setup<'_> {
         }
         let stage: Stage = self.setting.harness.supervisor.prepare()?;
         let mut confined = self.setting.confine(stage, spec)?;
-        let mut watch = sandbox::Watch { cancel: Some(self.cancel), stop: None, on_line: None, on_tick: None };
+        let mut on_line = self.watch.follow_program(name, wall);
+        let on_line = on_line.as_mut().map(|on_line| on_line as &mut dyn FnMut(sandbox::Line<'_>));
+        let mut watch = sandbox::Watch { cancel: Some(self.watch.cancel), stop: None, on_line, on_tick: None };
         let Some(listener) = confined.take_listener() else {
             return Ok(Some((confined.start(&mut watch)?, Vec::new())));
         };
