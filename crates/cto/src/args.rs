@@ -10,6 +10,8 @@ mod nouns;
 mod outcome;
 mod refresh;
 mod take;
+#[cfg(test)]
+mod tests;
 mod trust;
 mod validate;
 mod values;
@@ -33,8 +35,9 @@ pub(crate) use refresh::RefreshArgs;
 pub(crate) use take::TakeArgs;
 pub(crate) use trust::{RecordCommand, TrustCommand, TrustKeyCommand, TrustWorkspaceArgs, TrustWorkspaceCommand};
 pub(crate) use validate::{HealthArgs, ValidateCommand};
+pub(crate) use values::age;
 pub(crate) use values::{Age, ProfileName, StatusFilter};
-use values::{age, speed, work_id};
+use values::{speed, work_id};
 
 /// Let coding agents change real code without handing over authority.
 #[derive(Debug, Parser)]
@@ -242,7 +245,9 @@ pub(crate) enum Command {
     )]
     Refresh(RefreshArgs),
     /// The runs in the ledger, newest first
-    #[command(after_help = "Examples:\n  cto runs --status fail --limit 10\n  cto runs --since today --json")]
+    #[command(
+        after_help = "Examples:\n  cto runs --status fail --limit 10\n  cto runs --since 2d\n  cto runs --imported\n  cto runs --since today --json"
+    )]
     Runs {
         /// Only runs with this status
         #[arg(long, value_name = "STATUS")]
@@ -253,14 +258,20 @@ pub(crate) enum Command {
         /// Only runs of this task
         #[arg(long, value_name = "ID")]
         task: Option<String>,
-        /// `today`, a date, or an RFC 3339 time
+        /// `today`, an age such as 2d or 12h, a date, or an RFC 3339 time
         #[arg(long, value_name = "TIME")]
         since: Option<String>,
+        /// Runs that were taken in from archives, instead of this home's own
+        #[arg(long)]
+        imported: bool,
         /// At most this many
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         limit: u32,
     },
     /// One run: verdict, why, proof
+    #[command(
+        after_help = "Examples:\n  cto show @\n  cto show b9tc -v\n  cto show run.cto.tar.zst\n  cto show @ --markdown --bundle-url https://example.com/b9tc.cto.tar.zst"
+    )]
     Show {
         /// A run by id, prefix, suffix or `@`; or the path of a bundle or an archive
         #[arg(value_name = "RUN|PATH")]
@@ -268,6 +279,9 @@ pub(crate) enum Command {
         /// As the body of a pull request; the bundle is verified first
         #[arg(long)]
         markdown: bool,
+        /// Address under which a reviewer finds the bundle, for the body
+        #[arg(long, value_name = "URL", requires = "markdown", value_parser = values::web_address)]
+        bundle_url: Option<String>,
     },
     /// The patch of a run
     #[command(after_help = "Examples:\n  cto diff @\n  cto diff b9tc | git apply --check")]
@@ -445,6 +459,13 @@ pub(crate) enum Command {
     Completions {
         /// Which shell
         shell: clap_complete::Shell,
+    },
+    /// Words that fit where a shell asks
+    #[command(name = "__complete", hide = true)]
+    Complete {
+        /// The words of the command line, the last of them being typed
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
     },
     /// The manual page, or all of them with --out
     Man {

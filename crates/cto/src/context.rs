@@ -14,6 +14,7 @@ use views::{FoundRun, ViewedHome, Views};
 use crate::args::Asked;
 use crate::config::{Config, model_ask};
 use crate::error::CommandError;
+use crate::nearest::{did_you_mean, nearest};
 use crate::operator::git_configuration;
 use crate::output::Output;
 use crate::seek::{Places, trusted, trusted_for_review};
@@ -180,8 +181,7 @@ impl Context {
     }
 
     fn unknown_task(&self, name: &str) -> CommandError {
-        let known = fixtures::builtin().iter().map(|case| (strsim::damerau_levenshtein(case.id, name), case.id));
-        let suggestion = known.min().filter(|(distance, id)| *distance <= id.len() / 3).map(|(_, id)| id.to_owned());
+        let suggestion = nearest(name, fixtures::builtin().iter().map(|case| case.id)).map(str::to_owned);
         LoadTaskError::Unknown { name: name.to_owned(), suggestion }.into()
     }
 
@@ -240,8 +240,10 @@ impl Context {
         if self.config.engines.is_known(engine) {
             return Ok(());
         }
-        let known = self.config.engines.ids().join(", ");
-        Err(CommandError::usage(format!("there is no engine `{}`", contract::text::shown(engine)))
+        let ids = self.config.engines.ids();
+        let meant = did_you_mean(engine, ids.iter().map(String::as_str).chain([FAKE]));
+        let known = ids.join(", ");
+        Err(CommandError::usage(format!("there is no engine `{}`{meant}", contract::text::shown(engine)))
             .hint(format!("engines: {FAKE}, {known}")))
     }
 

@@ -1,6 +1,6 @@
 //! A run for people: verdict, why, what to do next. The same for `run` and `show`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -11,12 +11,16 @@ use evidence::names;
 use evidence::render::{counts_text, model_text, verdict_sentence};
 
 use crate::output::{Output, count, millis, wrap};
+use crate::remedy::Remedy;
 
 /// Width of the column of reason codes.
 const CODE: usize = 26;
 
 /// Below this width reasons have no column of their own.
 const NARROW: usize = 80;
+
+/// Blockers of one reason that are shown: a patch can touch a thousand paths.
+const SHOWN_OF_REASON: usize = 20;
 
 /// Files named in a line.
 const NAMED: usize = 5;
@@ -42,8 +46,16 @@ fn people(output: Output, report: &Report, bundle: &Path) -> String {
         let _ = writeln!(out, "{}{}", " ".repeat(indent), output.hang(indent, &refusal_sentence(report)));
     }
     out.push('\n');
+    let mut told: BTreeMap<Reason, usize> = BTreeMap::new();
     for blocker in &report.blockers {
-        reason(&mut out, output, status, blocker.reason, &blocker.text, &command(report, &blocker.remedy));
+        let times = told.entry(blocker.reason).or_default();
+        *times += 1;
+        if *times <= SHOWN_OF_REASON {
+            reason(&mut out, output, status, blocker.reason, &blocker.text, &command(report, &blocker.remedy));
+        }
+    }
+    for (reason, times) in told.into_iter().filter(|(_, times)| *times > SHOWN_OF_REASON) {
+        let _ = writeln!(out, "  {}  and {} more", paint.like(status, reason.code()), times - SHOWN_OF_REASON);
     }
     if !report.blockers.is_empty() {
         out.push('\n');
@@ -79,7 +91,16 @@ fn reason(out: &mut String, output: Output, status: Status, reason: Reason, text
         let label = if index == 0 && column == CODE { paint.like(status, &code) } else { " ".repeat(column) };
         let _ = writeln!(out, "  {label}{line}");
     }
-    out.push_str(&output.command_line(column + 2, &shown(remedy)));
+    let remedy = shown(remedy);
+    let parts = Remedy::parse(&remedy);
+    if let Some(command) = parts.command {
+        out.push_str(&output.command_line(column + 2, command));
+    }
+    if let Some(words) = parts.words {
+        let arrow = if parts.command.is_none() { paint.arrow() } else { " " };
+        let indent = " ".repeat(column + 2);
+        let _ = writeln!(out, "{indent}{arrow} {}", output.hang(column + 4, words));
+    }
 }
 
 fn refusal_sentence(report: &Report) -> String {

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use contract::text::shown;
-use contract::{RunId, Stamp};
+use contract::{Purpose, RunId, Stamp};
 use evidence::PublicKey;
 use evidence::verify::{AskedRun, VerifiedBundle, VerifyBundleError};
 use ledger::{
@@ -14,6 +14,7 @@ use ledger::{
 };
 
 use crate::Views;
+use crate::last_run::steps_back;
 
 /// Ids that are named where a reference stands for several.
 const NAMED: usize = 4;
@@ -135,7 +136,15 @@ impl Views {
     }
 
     pub(crate) fn seek_run(&self, reference: &str, now: Stamp) -> Result<Sought, FindRunError> {
+        let asked = steps_back(reference).map(|steps| self.find_last(steps)).transpose()?;
+        if let Some(Some(row)) = asked {
+            return self.seek_row(row, now);
+        }
         let found = self.ledger().map_or(Ok(Found::None), |ledger| ledger.run_find(reference))?;
+        // What is left of `@` in a home in which nobody asked for a run: no lane passes for one.
+        if asked.is_some() && matches!(&found, Found::One(row) if row.purpose == Purpose::Governed) {
+            return Err(FindRunError::Unknown(reference.to_owned()));
+        }
         match found {
             Found::One(row) => self.seek_row(*row, now),
             Found::Many(ids) => Err(FindRunError::Ambiguous { reference: reference.to_owned(), ids }),

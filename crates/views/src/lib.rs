@@ -6,8 +6,10 @@
 mod compare;
 mod cursor;
 mod find;
+mod imported;
 mod key_use;
 mod ladder;
+mod last_run;
 mod live;
 mod outcome;
 mod requests;
@@ -27,6 +29,7 @@ use ledger::{Bundles, Ledger};
 pub use compare::{Lane, LaneComparison, LaneUse, compare_runs, join_statuses};
 pub use cursor::ParseCursorError;
 pub use find::{BindRunError, FindRunError, FoundRun, asked_run};
+pub use imported::ImportedRun;
 pub use key_use::{KeyUse, KeyUseEntry};
 pub use ladder::{
     CountedOutcome, LadderView, ProvenRun, RunCount, Rung, RungGap, RungIdentity, RungProof, RungRun, RungSource,

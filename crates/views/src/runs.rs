@@ -103,8 +103,7 @@ impl Views {
 
     /// Kind of a document, as its intent has it. Only names of documents are looked up.
     fn kind_of(&self, row: &RunRow) -> Result<Option<CollectionKind>, ReadLedgerError> {
-        let may_be = DOCUMENT_NAMES.iter().any(|start| row.task_id.as_str().starts_with(start));
-        let Some(ledger) = self.ledger().filter(|_| may_be) else { return Ok(None) };
+        let Some(ledger) = self.ledger().filter(|_| may_be_document(row)) else { return Ok(None) };
         let entries = ledger.run_entries(&row.run_id)?;
         let started = entries.iter().find(|entry| entry.is(EntryKind::RunStarted));
         let kind = started.map(|entry| entry.body["detail"]["kind"].clone());
@@ -119,6 +118,11 @@ impl Views {
     }
 }
 
-fn place_of(row: &RunRow) -> RunPlace {
+/// True for a run with a name that documents about other bundles have.
+pub(crate) fn may_be_document(row: &RunRow) -> bool {
+    DOCUMENT_NAMES.iter().any(|start| row.task_id.as_str().starts_with(start))
+}
+
+pub(crate) fn place_of(row: &RunRow) -> RunPlace {
     RunPlace { started_at: row.started_at, seq: row.seq }
 }

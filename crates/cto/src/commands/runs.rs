@@ -7,12 +7,13 @@ use contract::{Reason, Stamp, Status, TaskId};
 use harness::RunClock;
 use jiff::tz::TimeZone;
 use ledger::RunStatus;
-use views::{RunAnswer, RunPage, RunQuery, RunSummary};
+use views::{ImportedRun, RunAnswer, RunPage, RunQuery, RunSummary};
 
 use crate::args::StatusFilter;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{Output, millis};
+use crate::seek::trusted_for_review;
 
 /// The filters as typed.
 #[derive(Debug)]
@@ -21,6 +22,7 @@ pub(crate) struct Wanted {
     pub(crate) engine: Option<String>,
     pub(crate) task: Option<String>,
     pub(crate) since: Option<String>,
+    pub(crate) imported: bool,
     pub(crate) limit: u32,
 }
 
@@ -33,6 +35,9 @@ pub(crate) fn runs(context: &Context, wanted: &Wanted) -> Result<u8, CommandErro
         cursor: None,
         limit: wanted.limit as usize,
     };
+    if wanted.imported {
+        return imported(context, &query);
+    }
     let (views, now) = context.look()?;
     let page = views.list_runs(&query, now)?;
     let output = context.output;
@@ -46,6 +51,51 @@ pub(crate) fn runs(context: &Context, wanted: &Wanted) -> Result<u8, CommandErro
     Ok(0)
 }
 
+/// Runs of other people: id, verdict, task, engine, stage, time, signer. A bundle that does not verify has no verdict.
+fn imported(context: &Context, query: &RunQuery) -> Result<u8, CommandError> {
+    let (views, now) = context.look()?;
+    let views = views.trusting(trusted_for_review(context, &[])?.keys);
+    let is_wanted = |run: &ImportedRun| {
+        let Some(report) = &run.report else { return query.status.is_none() };
+        query.status.is_none_or(|status| status.as_str() == report.status.as_str())
+            && query.engine.as_ref().is_none_or(|engine| *engine == report.backend)
+            && query.task_id.as_ref().is_none_or(|task| *task == report.task_id)
+            && query.since.is_none_or(|since| report.run_started_at >= since)
+    };
+    let runs = views.list_imported(now)?.into_iter().filter(is_wanted).take(query.limit);
+    let output = context.output;
+    let mut text = String::new();
+    for run in runs {
+        let ImportedRun { run_id, signer, report, problem } = &run;
+        let Some(report) = report else {
+            let problem = shown(problem.as_deref().unwrap_or_default());
+            if output.json {
+                output.print_json(&run)?;
+            }
+            text.push_str(&format!("{run_id} does-not-verify {problem}\n"));
+            continue;
+        };
+        if output.json {
+            output.print_json(&serde_json::json!({
+                "engine": report.backend, "reasons": report.blocker_reasons, "run_id": run_id, "signer": signer,
+                "stage": report.stage, "started_at": report.run_started_at, "status": report.status, "task_id": report.task_id,
+            }))?;
+        }
+        let id = if output.terminal { run_id.suffix() } else { run_id.as_str() };
+        let status = if output.terminal { output.paint.status(report.status) } else { report.status.to_string() };
+        let when = if output.terminal { local(report.run_started_at) } else { report.run_started_at.to_string() };
+        let (task, engine, signer) = (&report.task_id, shown(&report.backend), signer.as_deref().unwrap_or("-"));
+        text.push_str(&format!("{id} {status} {task} {engine} {} {when} {signer}\n", report.stage));
+    }
+    if !output.json {
+        if text.is_empty() {
+            output.note("no imported run matches\n");
+        }
+        output.print(&text);
+    }
+    Ok(0)
+}
+
 fn status(filter: StatusFilter) -> RunStatus {
     match filter {
         StatusFilter::Running => RunStatus::Running,
@@ -55,15 +105,19 @@ fn status(filter: StatusFilter) -> RunStatus {
     }
 }
 
-/// `today`, a date (both local), or a full RFC 3339 time.
+/// `today`, a date (both local), an age, or a full RFC 3339 time.
 fn since(text: &str) -> Result<Stamp, CommandError> {
     let wrong = || {
         CommandError::usage(format!("`{}` is not a time", shown(text)))
-            .hint("--since today, --since 2026-11-15, or an RFC 3339 time")
+            .hint("--since today, --since 2d, --since 2026-11-15, or an RFC 3339 time")
     };
     let start =
         |date: jiff::civil::Date| date.to_zoned(TimeZone::system()).map(|zoned| zoned.timestamp()).map_err(|_| wrong());
-    let moment = if text == "today" {
+    let moment = if let Ok(age) = crate::args::age(text) {
+        let now = RunClock::start().map_err(CommandError::blocked)?.started().timestamp();
+        let span = jiff::SignedDuration::try_from(age.span).map_err(|_| wrong())?;
+        now.checked_sub(span).map_err(|_| wrong())?
+    } else if text == "today" {
         let now = RunClock::start().map_err(CommandError::blocked)?.started().timestamp();
         start(now.to_zoned(TimeZone::system()).date())?
     } else if let Ok(date) = text.parse::<jiff::civil::Date>()

@@ -66,11 +66,14 @@ fn show_named(context: &Context, name: &str) -> Result<u8, CommandError> {
 }
 
 /// The body of a pull request.
-pub(crate) fn markdown(context: &Context, run: &str) -> Result<u8, CommandError> {
+pub(crate) fn markdown(context: &Context, run: &str, link: Option<&str>) -> Result<u8, CommandError> {
     let (_found, bound) = context.bind_named(run)?;
     let report = bound.report();
     let contract: TaskContract = serde_json::from_slice(&fs::read(bound.dir().join(names::CONTRACT))?)?;
-    let body = pull_request::body(report, &contract, bound.attestation_sha256());
+    let patch = fs::read(bound.dir().join(names::PATCH))?;
+    let attestation = bound.attestation_sha256();
+    let parts = pull_request::BodyParts { contract: &contract, attestation, patch: &patch, link };
+    let body = pull_request::body(report, &parts);
     if context.output.json {
         context.output.print_json(&json!({"markdown": body, "run_id": report.run_id}))?;
     } else {

@@ -1,5 +1,6 @@
 //! The real binary, in worlds of its own.
 
+mod advice;
 mod agents;
 mod approvals;
 mod archive;

@@ -97,6 +97,9 @@ impl Examined {
     }
 }
 
+/// Paths that a reason names before the rest is only counted.
+const NAMED_PATHS: usize = 20;
+
 /// What the contract's environment came to before the exam.
 #[derive(Debug, Default)]
 pub(crate) struct Furnished {
@@ -334,7 +337,7 @@ impl<'a> Examiner<'a> {
         }
         format!(
             "; it passes only with the patch's own {}: if changing it is the task, release it with exam_may_change",
-            paths.iter().map(|path| shown(path)).collect::<Vec<_>>().join(", ")
+            listed(paths.iter().map(|path| shown(path)), NAMED_PATHS)
         )
     }
 }
