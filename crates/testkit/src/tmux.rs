@@ -31,7 +31,8 @@ impl Tmux {
         let socket = (0..).map(|_| number.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
         let socket = socket.map(|number| world.path().join(format!("tmux-{number}"))).find(|path| !path.exists());
         let terminal = Self { socket: socket.expect("a free name") };
-        let line = format!("{}; echo \"exit $?\"; exec sleep 600", shell_line(&world.command(args)));
+        // The shell outlives Ctrl-C, and the binary gets it as it is.
+        let line = format!("trap : INT; {}; echo \"exit $?\"; exec sleep 600", shell_line(&world.command(args)));
         let (columns, rows) = (columns.to_string(), ROWS.to_string());
         let here = world.here().display().to_string();
         terminal.ask(&["new-session", "-d", "-x", &columns, "-y", &rows, "-c", &here, "sh", "-c", &line]);

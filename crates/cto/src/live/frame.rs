@@ -27,6 +27,9 @@ pub(crate) struct FrameStyle {
 impl FrameStyle {
     /// A line with a right-hand column. The left part is cut to leave room for it.
     pub(crate) fn two_columns(self, left: &str, right: &str) -> (String, String) {
+        if right.is_empty() {
+            return (cut_middle(left, self.width), String::new());
+        }
         let room = self.width.saturating_sub(text_width(right) + 2);
         let left = cut_middle(left, room);
         let pad = self.width.saturating_sub(text_width(&left) + text_width(right));
@@ -62,10 +65,14 @@ fn headline(board: &RunBoard, style: FrameStyle, now: Duration) -> String {
 /// The steps without a headline.
 pub(crate) fn draw_steps(board: &RunBoard, style: FrameStyle, now: Duration) -> Vec<String> {
     let mut lines = Vec::new();
+    let current = board.current().map(|step| step.last.step);
+    let is_current = |step: &BoardStep| Some(step.last.step) == current;
     for step in Step::ALL {
         match board.steps.iter().find(|known| known.last.step == *step) {
             None => lines.push(format!("    {}", style.paint.dim(step.name()))),
-            Some(known) if known.is_open() => lines.extend(draw_current(board, known, style, now)),
+            Some(known) if is_current(known) => lines.extend(draw_current(board, known, style, now)),
+            // A step that ends only after a later one has begun.
+            Some(known) if known.is_open() => lines.push(format!("  {} {}", style.bullet(), step.name())),
             Some(known) => lines.push(draw_ended(known, style)),
         }
     }
@@ -84,8 +91,8 @@ fn draw_ended(step: &BoardStep, style: FrameStyle) -> String {
     let room = FrameStyle { width: style.width.saturating_sub(NAME), ..style };
     let (detail, right) = room.two_columns(&contract::text::shown(&step.last.detail), right);
     // Where the locale has no tick the mark is a word of two letters.
-    let gap = if paint.unicode { " " } else { "" };
-    format!("  {mark}{gap} {:<10}{}", step.last.step.name(), format!("{detail}{right}").trim_end())
+    let name_width = if paint.unicode { 11 } else { 10 };
+    format!("  {mark} {:<name_width$}{detail}{right}", step.last.step.name()).trim_end().to_owned()
 }
 
 fn draw_current(board: &RunBoard, step: &BoardStep, style: FrameStyle, now: Duration) -> Vec<String> {

@@ -1,4 +1,5 @@
 //! Advice that is printed works when it is pasted, in the state that printed it.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 use serde_json::Value;
 use testkit::World;

@@ -36,6 +36,7 @@ mod pull_request;
 mod refreshed;
 mod replay;
 mod reverify;
+mod reviewers;
 mod secrets;
 mod shared_ledger;
 mod smoke;
@@ -46,6 +47,7 @@ mod tamper;
 mod targets;
 mod terminal;
 mod traced;
+mod transcript;
 mod trust;
 mod validated;
 

@@ -124,7 +124,10 @@ fn verified(out: &mut String, report: &Report) {
         .map(|(at, pass)| format!("{}  {}", at + 1, cut(&shown(&pass.argv.join(" ")), LONGEST_INLINE)))
         .collect();
     let _ = writeln!(out);
-    fold(out, "Commands", |out| drop(writeln!(out, "{}", block(&commands.join("\n")))));
+    fold(out, "Commands", |out| {
+        out.push_str(&block(&commands.join("\n")));
+        out.push('\n');
+    });
 }
 
 const fn result(result: CheckResult) -> &'static str {

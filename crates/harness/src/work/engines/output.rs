@@ -59,7 +59,10 @@ impl<'a> Listener<'a> {
             None if self.lines_left > 0 => {
                 self.lines_left -= 1;
                 let text: String = shown(&String::from_utf8_lossy(&clean)).chars().take(LONGEST).collect();
-                self.observer.live(&LiveFact::Acted { text: text.clone() });
+                // A line of some format that is not read here says nothing to a person.
+                if !text.starts_with('{') {
+                    self.observer.live(&LiveFact::Acted { text: text.clone() });
+                }
                 log.add(EventKind::EngineOutput, json!({"stream": stream, "text": text}));
             }
             None => {}
