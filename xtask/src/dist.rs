@@ -34,25 +34,32 @@ const AARCH64: [&str; 2] = ["aarch64-unknown-linux-musl", "aarch64-unknown-linux
 const OWN_KEY: &str = "signing-key";
 
 pub(crate) fn chore(arguments: &[&str]) -> Outcome {
-    let (mut key, mut is_tried, mut rest) = (None, false, arguments);
+    let (mut key, mut is_tried, mut profile, mut rest) = (None, false, Profile::Release, arguments);
     while let [first, more @ ..] = rest {
         rest = match (*first, more) {
             ("--try", more) => {
                 is_tried = true;
                 more
             }
+            ("--debug", more) => {
+                profile = Profile::Debug;
+                more
+            }
             ("--key", [file, more @ ..]) => {
                 key = Some(PathBuf::from(file));
                 more
             }
-            _ => return Err(format!("dist does not know `{first}`; it takes --key FILE and --try")),
+            _ => return Err(format!("dist does not know `{first}`; it takes --key FILE, --try and --debug")),
         };
     }
     let folder = target().join("dist");
     std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     let key = key.unwrap_or_else(|| folder.join(OWN_KEY));
-    let mut archives = vec![pack::pack(&build()?, X86_64, &folder)?];
-    archives.extend(build_other(&folder)?);
+    let own = build_as(profile)?;
+    let mut archives = vec![pack::pack(&own, &own, X86_64, &folder)?];
+    if profile == Profile::Release {
+        archives.extend(build_other(&own, &folder)?);
+    }
     let files = pack::write_sums(&folder, &archives)?;
     provenance::sign_all(&files, &key)?;
     for file in files {
@@ -61,14 +68,29 @@ pub(crate) fn chore(arguments: &[&str]) -> Outcome {
     if is_tried { trial::install_on_bare_root(&archives[0]) } else { Ok(()) }
 }
 
+/// How the program is compiled. A debug build tries the chore; nobody ships it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Profile {
+    Release,
+    Debug,
+}
+
 pub(crate) fn build() -> Outcome<PathBuf> {
-    let words = ["rustc", "--quiet", "--release", "--package", "cto", "--bin", "cto", "--"];
-    run(cargo(&words).args(LINKED))?;
-    Ok(target().join("release/cto"))
+    build_as(Profile::Release)
+}
+
+fn build_as(profile: Profile) -> Outcome<PathBuf> {
+    let (flag, folder): (&[&str], &str) = match profile {
+        Profile::Release => (&["--release"], "release"),
+        Profile::Debug => (&[], "debug"),
+    };
+    let words = ["rustc", "--quiet", "--package", "cto", "--bin", "cto"];
+    run(cargo(&words).args(flag).arg("--").args(LINKED))?;
+    Ok(target().join(folder).join("cto"))
 }
 
 /// The archive for aarch64 where that target and a linker for it are installed; else a sentence says what is missing.
-fn build_other(folder: &Path) -> Outcome<Option<PathBuf>> {
+fn build_other(own: &Path, folder: &Path) -> Outcome<Option<PathBuf>> {
     let installed = output(&mut program("rustup", ["target", "list", "--installed"])).unwrap_or_default();
     let Some(other) = AARCH64.iter().find(|name| installed.lines().any(|line| line == **name)) else {
         println!("no archive for aarch64: its target is not installed; rustup target add {}", AARCH64[0]);
@@ -83,5 +105,5 @@ fn build_other(folder: &Path) -> Outcome<Option<PathBuf>> {
     let compiler = format!("CC_{}", other.replace('-', "_"));
     let mut command = cargo(&words);
     run(command.args(LINKED).env(linker, "aarch64-linux-gnu-gcc").env(compiler, "aarch64-linux-gnu-gcc"))?;
-    pack::pack(&target().join(other).join("release/cto"), other, folder).map(Some)
+    pack::pack(&target().join(other).join("release/cto"), own, other, folder).map(Some)
 }

@@ -32,7 +32,8 @@ Usage: cargo xtask CHORE
        --durations          print the slowest, and write xtask/slow-tests.txt
        --changed [BASE]     only tests that the difference between BASE (HEAD) and the work tree can touch
   ci [--without-test]       test, then formatting, lints, documentation and drift of schemas and exam set
-  dist [--key FILE] [--try] build the program as it is shipped, one file that needs no library, and pack it into target/dist: archive,
+  dist [--key FILE] [--try] [--debug]
+                            build the program as it is shipped, one file that needs no library, and pack it into target/dist: archive,
                             checksums, SBOM, signed provenance; --try installs it on a bare root file system and runs it there
   schema [--check]          write docs/formats/schemas, or say where they differ from what the program says
   exam [--check]            write the tables of docs/formats/exam-set.md, or say that they differ from the program's

@@ -22,8 +22,9 @@ pub(crate) fn version() -> Outcome<String> {
     version.ok_or_else(|| format!("cargo names no version of cto: {id}"))
 }
 
-/// Packs a program for a target; gives the archive.
-pub(super) fn pack(cto: &Path, triple: &str, folder: &Path) -> Outcome<PathBuf> {
+/// Packs a program for a target; gives the archive. Completions and pages are the same for every target: `own`, the program of this
+/// machine, writes them.
+pub(super) fn pack(cto: &Path, own: &Path, triple: &str, folder: &Path) -> Outcome<PathBuf> {
     if needs_libraries(&read(cto)?) {
         return Err(format!("{} asks for a dynamic linker, so that it would not run everywhere", cto.display()));
     }
@@ -36,15 +37,13 @@ pub(super) fn pack(cto: &Path, triple: &str, folder: &Path) -> Outcome<PathBuf> 
     for paper in PAPERS {
         copy(&root().join(paper), &place.join(paper))?;
     }
-    // Completions and pages are the same for every target; the program of this machine writes them.
-    let own = target().join("release/cto");
     for (shell, file) in SHELLS {
-        let script = output(&mut program(&own, ["completions", shell]))?;
+        let script = output(&mut program(own, ["completions", shell]))?;
         write(&place.join("completions").join(file), script.as_bytes())?;
     }
     let pages = place.join("man/man1");
     make(&pages)?;
-    run(program(&own, ["man", "--quiet", "--out"]).arg(&pages))?;
+    run(program(own, ["man", "--quiet", "--out"]).arg(&pages))?;
     let bill = sbom::write(triple)?;
     write(&place.join("sbom.cdx.json"), bill.json.as_bytes())?;
     write(&place.join("THIRD-PARTY.md"), bill.licences.as_bytes())?;
