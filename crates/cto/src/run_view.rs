@@ -1,6 +1,6 @@
 //! A run for people: verdict, why, what to do next. The same for `run` and `show`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -19,7 +19,7 @@ const CODE: usize = 26;
 /// Below this width reasons have no column of their own.
 const NARROW: usize = 80;
 
-/// Blockers of one reason that are shown: a patch can touch a thousand paths.
+/// Findings of one reason that are shown: a patch can touch a thousand paths.
 const SHOWN_OF_REASON: usize = 20;
 
 /// Files named in a line.
@@ -46,16 +46,9 @@ fn people(output: Output, report: &Report, bundle: &Path) -> String {
         let _ = writeln!(out, "{}{}", " ".repeat(indent), output.hang(indent, &refusal_sentence(report)));
     }
     out.push('\n');
-    let mut told: BTreeMap<Reason, usize> = BTreeMap::new();
     for blocker in &report.blockers {
-        let times = told.entry(blocker.reason).or_default();
-        *times += 1;
-        if *times <= SHOWN_OF_REASON {
-            reason(&mut out, output, status, blocker.reason, &blocker.text, &command(report, &blocker.remedy));
-        }
-    }
-    for (reason, times) in told.into_iter().filter(|(_, times)| *times > SHOWN_OF_REASON) {
-        let _ = writeln!(out, "  {}  and {} more", paint.like(status, reason.code()), times - SHOWN_OF_REASON);
+        let text = cut_findings(&blocker.text);
+        reason(&mut out, output, status, blocker.reason, &text, &command(report, &blocker.remedy));
     }
     if !report.blockers.is_empty() {
         out.push('\n');
@@ -76,6 +69,17 @@ fn subject_text(report: &Report) -> String {
 /// A remedy speaks of `RUN`; here it is this one.
 fn command(report: &Report, remedy: &str) -> String {
     remedy.replace("RUN", report.run_id.suffix()).replace("TASK", report.task_id.as_str())
+}
+
+/// The first findings of a reason, and the number of the others; the report has them all.
+fn cut_findings(text: &str) -> String {
+    // Each finding begins with its path in backticks, and may have a semicolon of its own.
+    const BETWEEN: &str = "; `";
+    let findings: Vec<&str> = text.split(BETWEEN).collect();
+    match findings.len().checked_sub(SHOWN_OF_REASON) {
+        None | Some(0) => text.to_owned(),
+        Some(more) => format!("{}; and {more} more", findings[..SHOWN_OF_REASON].join(BETWEEN)),
+    }
 }
 
 fn reason(out: &mut String, output: Output, status: Status, reason: Reason, text: &str, remedy: &str) {
@@ -273,7 +277,7 @@ fn lines(report: &Report, bundle: &Path) -> String {
             out,
             "{label} {} {} fix: {}",
             blocker.reason,
-            shown(&blocker.text),
+            shown(&cut_findings(&blocker.text)),
             shown(&command(report, &blocker.remedy))
         );
     }

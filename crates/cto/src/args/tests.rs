@@ -9,7 +9,7 @@ use super::Cli;
 use crate::remedy::Remedy;
 
 /// Words with which a shell goes on after a command.
-const SHELL: [&str; 7] = ["|", ">", "<", ";", "&&", "||", "#"];
+const SHELL: [&str; 8] = ["|", ">", ">>", "<", ";", "&&", "||", "#"];
 
 /// The words of one `cto` command in a line of shell; `None` if it is not one.
 fn words_of(line: &str) -> Option<Vec<String>> {

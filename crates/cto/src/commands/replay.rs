@@ -58,6 +58,7 @@ fn play(context: &Context, display: &RunDisplay, steps: &[Told], speed: Option<f
             std::thread::sleep(left.min(SLICE));
         }
         display.step(told);
+        display.redraw();
     }
     true
 }

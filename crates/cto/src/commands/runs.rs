@@ -15,6 +15,9 @@ use crate::error::CommandError;
 use crate::output::{Output, millis};
 use crate::seek::trusted_for_review;
 
+/// Below this width the time of a run is left out.
+const NARROW: usize = 80;
+
 /// The filters as typed.
 #[derive(Debug)]
 pub(crate) struct Wanted {
@@ -186,11 +189,20 @@ fn table(output: Output, page: &RunPage) -> String {
         };
     }
     let paint = output.paint;
+    let is_narrow = output.width < NARROW;
+    // What the other columns leave, and no more than a name needs.
+    let width = output.width.saturating_sub(if is_narrow { 37 } else { 53 }).clamp(16, 30);
     let mut out = format!(
         "{}\n",
         paint.dim(&format!(
-            "{:<5} {:<8} {:<30} {:<7} {:<5} {:>7}  {:<12}  why",
-            "run", "verdict", "task", "engine", "stage", "time", "when"
+            "{:<5} {:<8} {:<width$} {:<7} {:<5} {:>7}{}",
+            "run",
+            "verdict",
+            "task",
+            "engine",
+            "stage",
+            "time",
+            if is_narrow { "" } else { "  when          why" }
         ))
     );
     for run in runs {
@@ -204,18 +216,21 @@ fn table(output: Output, page: &RunPage) -> String {
         };
         let pad = " ".repeat(8_usize.saturating_sub(verdict(run).len()));
         let took = row.duration_ms.map_or("–".to_owned(), millis);
-        let task = cut(row.task_id.as_str(), 30);
-        let when = local(row.started_at);
+        let task = cut(row.task_id.as_str(), width);
+        let when = if is_narrow { String::new() } else { format!("  {:<12}", local(row.started_at)) };
         let source = match run.kind {
             None => format!("{:<7} {:<5}", row.engine, row.stage),
             Some(kind) => format!("{kind:<13}"),
         };
-        let _ = writeln!(
-            out,
-            "{:<5} {painted}{pad} {task:<30} {source} {took:>7}  {when:<12}  {}",
-            row.run_id.suffix(),
-            why(run)
-        );
+        let why = why(run);
+        let taken = 15 + width + 1 + 13 + 8 + when.chars().count() + 2 + why.chars().count();
+        let (beside, below) = if taken <= output.width { (why.as_str(), "") } else { ("", why.as_str()) };
+        let line =
+            format!("{:<5} {painted}{pad} {task:<width$} {source} {took:>7}{when}  {beside}", row.run_id.suffix());
+        let _ = writeln!(out, "{}", line.trim_end());
+        if !below.is_empty() {
+            let _ = writeln!(out, "      {}", output.hang(6, below));
+        }
     }
     let _ = writeln!(out, "\n{}", paint.dim(&format!("{} of {total} runs", runs.len())));
     out

@@ -180,7 +180,7 @@ mod tests {
         running  r1-slugify-punctuation  codex  stage 2  b9tc                       0:20
           ✓ gates      14 of 14                                                     8 ms
             workspace
-          • engine     runs python3 -m pytest -q …:test_one -x --tb=short  0:19 of 10:00
+          • engine     runs python3 -m pytest -…y::test_one -x --tb=short  0:19 of 10:00
                        4 requests, 1 open   61k tokens   $0.051
             diff
             verify

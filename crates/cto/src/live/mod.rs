@@ -106,6 +106,13 @@ impl RunDisplay {
         }
     }
 
+    /// Draws now. A recording is played faster than the screen is drawn by itself, and each step of it is to be seen.
+    pub(crate) fn redraw(&self) {
+        if let Self::Screen(screen) = self {
+            screen.redraw();
+        }
+    }
+
     /// Wipes what was drawn, so that the result stands alone.
     pub(crate) fn close(&self) {
         if let Self::Screen(screen) = self {

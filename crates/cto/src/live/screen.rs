@@ -70,6 +70,11 @@ impl<T: DrawLines + 'static> LiveScreen<T> {
         hold(&self.shared.subject)
     }
 
+    /// Draws now, for a subject whose pictures are as many as its changes.
+    pub(crate) fn redraw(&self) {
+        self.shared.redraw();
+    }
+
     /// Wipes the block, so that the result stands alone.
     pub(crate) fn close(&self) {
         *hold(&self.shared.is_over) = true;

@@ -14,6 +14,7 @@ mod claims;
 mod cli;
 mod climb;
 mod collected;
+mod completions;
 mod controls;
 mod engine_files;
 mod environment;

@@ -90,7 +90,11 @@ impl AttachedRun {
     fn fact_of(&mut self, event: &Event) -> Option<LiveFact> {
         match event.kind {
             EventKind::EngineStarted => Some(started_program(&event.data)),
-            EventKind::EngineOutput => event.data.get("text")?.as_str().map(|text| act(&event.data, text)),
+            EventKind::EngineOutput => {
+                // A line of some format that is not read here says nothing to a person.
+                let text = event.data.get("text")?.as_str().filter(|text| !text.starts_with('{'))?;
+                Some(act(&event.data, text))
+            }
             EventKind::ModelRequested => {
                 self.requests_made += 1;
                 Some(LiveFact::ModelUsed(self.count_usage()))
