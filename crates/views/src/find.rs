@@ -14,7 +14,7 @@ use ledger::{
 };
 
 use crate::Views;
-use crate::last_run::steps_back;
+use crate::last_run::{find_last, steps_back};
 
 /// Ids that are named where a reference stands for several.
 const NAMED: usize = 4;
@@ -136,13 +136,15 @@ impl Views {
     }
 
     pub(crate) fn seek_run(&self, reference: &str, now: Stamp) -> Result<Sought, FindRunError> {
-        let asked = steps_back(reference).map(|steps| self.find_last(steps)).transpose()?;
-        if let Some(Some(row)) = asked {
+        let steps = steps_back(reference);
+        if let (Some(steps), Some(ledger)) = (steps, self.ledger())
+            && let Some(row) = find_last(ledger, steps)?
+        {
             return self.seek_row(row, now);
         }
         let found = self.ledger().map_or(Ok(Found::None), |ledger| ledger.run_find(reference))?;
         // What is left of `@` in a home in which nobody asked for a run: no lane passes for one.
-        if asked.is_some() && matches!(&found, Found::One(row) if row.purpose == Purpose::Governed) {
+        if steps.is_some() && matches!(&found, Found::One(row) if row.purpose == Purpose::Governed) {
             return Err(FindRunError::Unknown(reference.to_owned()));
         }
         match found {

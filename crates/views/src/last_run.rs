@@ -3,39 +3,44 @@
 use std::collections::BTreeSet;
 
 use contract::{CollectionKind, Purpose};
-use ledger::{EntryKind, Ledger, ReadLedgerError, RunFilter, RunRow};
+use ledger::{EntryKind, Ledger, ReadLedgerError, RunFilter, RunPlace, RunRow};
 
-use crate::Views;
-use crate::runs::{may_be_document, place_of};
+/// Beginnings of the names that documents about other bundles have.
+const DOCUMENT_NAMES: &[&str] = &["run-all-", "race-", "repeat-", "stage6-"];
 
 /// Runs that are read at once.
 const PAGE: usize = 64;
 
-impl Views {
-    /// The run `steps` before the last one that a person asked for. Yardsticks, documents about other bundles and lanes of a race
-    /// are passed over: they are reached by their own ids. A document is newer than its lanes, so that it names them before they are
-    /// met.
-    pub(crate) fn find_last(&self, steps: u32) -> Result<Option<RunRow>, ReadLedgerError> {
-        let Some(ledger) = self.ledger() else { return Ok(None) };
-        let (mut left, mut lanes, mut after) = (steps, BTreeSet::new(), None);
-        loop {
-            let rows = ledger.runs_recent(&RunFilter { after, ..RunFilter::default() }, PAGE)?;
-            let Some(last) = rows.last() else { return Ok(None) };
-            after = Some(place_of(last));
-            for row in rows {
-                if may_be_document(&row)
-                    && let Some(cited) = lanes_of(ledger, &row)?
-                {
-                    lanes.extend(cited);
-                } else if row.purpose == Purpose::Governed && !lanes.contains(row.run_id.as_str()) {
-                    match left {
-                        0 => return Ok(Some(row)),
-                        more => left = more - 1,
-                    }
+/// The run `steps` before the last one that a person asked for. Yardsticks, documents about other bundles and lanes of a race are
+/// passed over: they are reached by their own ids. A document is newer than its lanes, so that it names them before they are met.
+pub(crate) fn find_last(ledger: &Ledger, steps: u32) -> Result<Option<RunRow>, ReadLedgerError> {
+    let (mut left, mut lanes, mut after) = (steps, BTreeSet::new(), None);
+    loop {
+        let rows = ledger.runs_recent(&RunFilter { after, ..RunFilter::default() }, PAGE)?;
+        let Some(last) = rows.last() else { return Ok(None) };
+        after = Some(place_of(last));
+        for row in rows {
+            if may_be_document(&row)
+                && let Some(cited) = lanes_of(ledger, &row)?
+            {
+                lanes.extend(cited);
+            } else if row.purpose == Purpose::Governed && !lanes.contains(row.run_id.as_str()) {
+                match left {
+                    0 => return Ok(Some(row)),
+                    more => left = more - 1,
                 }
             }
         }
     }
+}
+
+/// True for a run with a name that documents about other bundles have.
+pub(crate) fn may_be_document(row: &RunRow) -> bool {
+    DOCUMENT_NAMES.iter().any(|start| row.task_id.as_str().starts_with(start))
+}
+
+pub(crate) fn place_of(row: &RunRow) -> RunPlace {
+    RunPlace { started_at: row.started_at, seq: row.seq }
 }
 
 /// Ids of the lanes that a document names; none where it is no document, and an empty list for one whose bundles are no lanes.
