@@ -117,7 +117,7 @@ reasons! {
     SandboxUnavailable "sandbox_unavailable" Blocked BackendGateBlocked "The sandbox that was asked for cannot be applied." "cto doctor",
     DirtyStartingTree "dirty_starting_tree" Blocked TaskContractCreated "The tree is dirty before work." "commit or stash what is there: git stash -u",
     ProviderUnavailable "provider_unavailable" Blocked RunCompleted "Something the run needs is not there." "install what is named, then run again",
-    MissingOperatorOutcome "missing_operator_outcome" Blocked RunCompleted "The operator has not accepted or rejected the run." "record the operator's outcome: cto outcome RUN accept",
+    MissingOperatorOutcome "missing_operator_outcome" Blocked RunCompleted "The operator has not accepted or rejected the run." "record the operator's outcome: cto outcome RUN accept --reason \"...\"",
 }
 
 impl Reason {

@@ -239,7 +239,7 @@ pub(crate) enum Command {
         after_help = "No rung is stored and none can be set. A later run that did not pass ends a rung until there is a newer pass.\n\nExamples:\n  cto ladder\n  cto ladder --engine codex --json\n  cto ladder explain 3 --engine codex\n  cto ladder --svg ladder.svg\n\nExit code: 0; printing a ladder is not a verdict."
     )]
     Ladder(LadderArgs),
-    /// Look again at real passes of stage 5 and their targets, read only, and seal the comparison
+    /// Check real stage 5 passes and their targets again, read-only, and seal the result
     #[command(
         after_help = "Reads the bundles of accepted passes (two or more, different cases and commits), their signed outcomes and the newest comparison of\nstage 6, and holds each verification on a copy of its target's HEAD. Starts no engine, changes no repository, activates nothing.\n\nExamples:\n  cto refresh\n  cto refresh --engine case --json\n  cto refresh b9tc k7q2\n\nExit codes: 0 everything holds, 1 rejected, 2 wrong usage, 3 something is missing."
     )]

@@ -104,7 +104,8 @@ pub(crate) fn table(output: Output, lanes: &[Lane], of: Option<&TaskId>) -> Stri
     let paint = output.paint;
     let mut out = String::new();
     let head: String = columns.iter().map(|at| format!("{:<width$}  ", HEAD[*at], width = widths[*at])).collect();
-    let _ = writeln!(out, "  {}", paint.dim(head.trim_end()));
+    let head = if taken + "why".len() <= output.width { format!("{head}why") } else { head.trim_end().to_owned() };
+    let _ = writeln!(out, "  {}", paint.dim(&head));
     for row in &rows {
         let mut line = String::from("  ");
         for at in &columns {

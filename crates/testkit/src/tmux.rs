@@ -32,7 +32,7 @@ impl Tmux {
         let socket = socket.map(|number| world.path().join(format!("tmux-{number}"))).find(|path| !path.exists());
         let terminal = Self { socket: socket.expect("a free name") };
         // The shell outlives Ctrl-C, and the binary gets it as it is.
-        let line = format!("trap : INT; {}; echo \"exit $?\"; exec sleep 600", shell_line(&world.command(args)));
+        let line = format!("trap : INT; {}; echo \"ended with $?\"; exec sleep 600", shell_line(&world.command(args)));
         let (columns, rows) = (columns.to_string(), ROWS.to_string());
         let here = world.here().display().to_string();
         terminal.ask(&["new-session", "-d", "-x", &columns, "-y", &rows, "-c", &here, "sh", "-c", &line]);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use contract::Report;
 use evidence::names;
 use harness::{Told, WatchRun as _, recorded_steps};
 
@@ -31,10 +32,7 @@ pub(crate) fn replay(context: &Context, run: &str, speed: Option<f64>, keys: &[P
         if steps.is_empty() {
             output.note("this bundle was made before steps were recorded; here is how it ended\n");
         }
-        let display = RunDisplay::of_recording(output, report, &context.cancel);
-        let played = play(context, &display, &steps, speed);
-        display.close();
-        if !played {
+        if !steps.is_empty() && !play_drawn(context, report, &steps, speed) {
             return Ok(INTERRUPTED);
         }
     }
@@ -42,6 +40,14 @@ pub(crate) fn replay(context: &Context, run: &str, speed: Option<f64>, keys: &[P
     // Where the bundle was when it was made: what is printed is what was printed then.
     result(output, report, &bytes, report.run_artifact_dir.as_ref());
     Ok(0)
+}
+
+/// Draws the steps and wipes them; false when somebody ended it.
+fn play_drawn(context: &Context, report: &Report, steps: &[Told], speed: Option<f64>) -> bool {
+    let display = RunDisplay::of_recording(context.output, report, &context.cancel);
+    let is_played = play(context, &display, steps, speed);
+    display.close();
+    is_played
 }
 
 /// False when somebody ended it.

@@ -10,9 +10,10 @@ fn complete(world: &World, line: &[&str]) -> Vec<String> {
     let words: Vec<String> = line.iter().map(|word| format!("'{word}'")).collect();
     let cto = world.binary().display();
     let script = format!(
-        "source <('{cto}' completions bash); cto() {{ '{cto}' \"$@\"; }}; COMP_WORDS=(cto {}); COMP_CWORD={}; _cto_known cto; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        "source <('{cto}' completions bash); cto() {{ '{cto}' \"$@\"; }}; COMP_WORDS=(cto {}); COMP_CWORD={}; _cto_known cto '{}' cto; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
         words.join(" "),
-        line.len()
+        line.len(),
+        line.last().unwrap_or(&"")
     );
     let mut bash = program("bash", &world.here());
     for (name, value) in world.command(["x"]).get_envs() {

@@ -57,7 +57,7 @@ fn every_phase_fits_every_width_and_its_clock_moves() {
             assert_ne!(first[0], later[0], "{phase} at {columns}: the clock stands still although nothing happens");
             assert_eq!(normal(&first[..1]), normal(&later[..1]), "{phase}: only the clock differs");
         }
-        let end = terminal.wait_for("exit 0");
+        let end = terminal.wait_for("ended with 0");
         assert_fits(&end, columns);
         assert!(end[0].starts_with("pass  made  fake  stage 2"), "progress is gone: {end:#?}");
         assert!(!end.iter().any(|line| line.contains("running")), "{end:#?}");
@@ -77,7 +77,7 @@ fn setup_and_engine_and_check_say_what_they_do() {
     assert!(engine.contains(" of 30:00"), "the limit of the engine: {engine}");
     let verify = terminal.wait_for("looks at a.txt").join("\n");
     assert!(verify.contains("• verify     exam 1"), "{verify}");
-    terminal.wait_for("exit 0");
+    terminal.wait_for("ended with 0");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn ctrl_c_is_answered_at_once_in_each_phase() {
         let Some(terminal) = Tmux::start(test, &world, 80, ["run", "./slow"]) else { return };
         terminal.wait_for(word);
         terminal.press("C-c");
-        let end = terminal.wait_for("exit 130");
+        let end = terminal.wait_for("ended with 130");
         assert_fits(&end, 80);
         let verdicts =
             end.iter().filter(|line| line.starts_with("fail  made") || line.starts_with("blocked  made")).count();
@@ -113,7 +113,7 @@ fn a_resize_leaves_one_picture() {
         let heads = lines.iter().filter(|line| line.starts_with("running")).count();
         assert_eq!(heads, 1, "{columns} columns: {lines:#?}");
     }
-    terminal.wait_for("exit 0");
+    terminal.wait_for("ended with 0");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn four_lanes_are_four_rows_at_every_width() {
         let waiting = lines.iter().filter(|line| line.contains("waiting")).count();
         assert_eq!(waiting, 2, "two at a time: {lines:#?}");
         terminal.press("C-c");
-        terminal.wait_for("exit 130");
+        terminal.wait_for("ended with 130");
     }
     let words = ["race", "./race", "--engines", "fake,fake,fake,fake"];
     let Some(terminal) = Tmux::start(test, &world, 80, words) else { return };
@@ -158,12 +158,12 @@ fn a_run_that_was_started_elsewhere_is_attached_to() {
     let Some(left) = Tmux::start(test, &world, 80, ["attach", "@"]) else { return };
     left.wait_for("running  made  fake  stage 2");
     left.press("C-c");
-    let gone = left.wait_for("exit 130").join("\n");
+    let gone = left.wait_for("ended with 130").join("\n");
     assert!(gone.contains("goes on") && gone.contains("cto attach"), "{gone}");
     let Some(terminal) = Tmux::start(test, &world, 80, ["attach", "@"]) else { return };
     let engine = terminal.wait_for("runs python3");
     assert_fits(&engine, 80);
-    let end = terminal.wait_for("exit 0");
+    let end = terminal.wait_for("ended with 0");
     assert!(end[0].starts_with("pass  made  fake  stage 2"), "{end:#?}");
     assert_eq!(World::finish(elsewhere).code, 0, "looking ended nothing");
     let sealed = world.cto(["attach", "@"]).expect(0);
