@@ -1,13 +1,18 @@
-//! `cargo xtask dist`: the program as it is shipped.
+//! `cargo xtask dist`: the program as it is shipped, and the archive that it is shipped in.
 //!
 //! Linked without shared libraries and at a fixed address: it can be copied to any machine of the same architecture, and starts
 //! in half the time. A run starts the program itself three times over, so that is felt. The price of the address is that only
 //! stack, heap and mappings lie at random places; what `cargo build --release` makes has all four.
 
-use std::path::PathBuf;
+mod pack;
+mod provenance;
+mod sbom;
+mod trial;
+
+use std::path::{Path, PathBuf};
 
 use crate::Outcome;
-use crate::process::{cargo, run, target};
+use crate::process::{cargo, is_there, output, program, run, target};
 
 /// For the program alone; procedural macros cannot be linked this way.
 const LINKED: [&str; 6] = [
@@ -20,8 +25,85 @@ const LINKED: [&str; 6] = [
     "link-arg=-Wl,--undefined=posix_spawn_file_actions_addchdir_np",
 ];
 
+/// The target of this machine's archive.
+const X86_64: &str = "x86_64-unknown-linux-gnu";
+/// Targets of the other architecture, one of which must be installed.
+const AARCH64: [&str; 2] = ["aarch64-unknown-linux-musl", "aarch64-unknown-linux-gnu"];
+
+/// The key that signs where none is named. It is made on first use and stays on this machine.
+const OWN_KEY: &str = "signing-key";
+
+pub(crate) fn chore(arguments: &[&str]) -> Outcome {
+    let (mut key, mut is_tried, mut profile, mut rest) = (None, false, Profile::Release, arguments);
+    while let [first, more @ ..] = rest {
+        rest = match (*first, more) {
+            ("--try", more) => {
+                is_tried = true;
+                more
+            }
+            ("--debug", more) => {
+                profile = Profile::Debug;
+                more
+            }
+            ("--key", [file, more @ ..]) => {
+                key = Some(PathBuf::from(file));
+                more
+            }
+            _ => return Err(format!("dist does not know `{first}`; it takes --key FILE, --try and --debug")),
+        };
+    }
+    let folder = target().join("dist");
+    std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    let key = key.unwrap_or_else(|| folder.join(OWN_KEY));
+    let own = build_as(profile)?;
+    let mut archives = vec![pack::pack(&own, &own, X86_64, &folder)?];
+    if profile == Profile::Release {
+        archives.extend(build_other(&own, &folder)?);
+    }
+    let files = pack::write_sums(&folder, &archives)?;
+    provenance::sign_all(&files, &key)?;
+    for file in files {
+        println!("{}", file.display());
+    }
+    if is_tried { trial::install_on_bare_root(&archives[0]) } else { Ok(()) }
+}
+
+/// How the program is compiled. A debug build tries the chore; nobody ships it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Profile {
+    Release,
+    Debug,
+}
+
 pub(crate) fn build() -> Outcome<PathBuf> {
-    let words = ["rustc", "--quiet", "--release", "--package", "cto", "--bin", "cto", "--"];
-    run(cargo(&words).args(LINKED))?;
-    Ok(target().join("release/cto"))
+    build_as(Profile::Release)
+}
+
+fn build_as(profile: Profile) -> Outcome<PathBuf> {
+    let (flag, folder): (&[&str], &str) = match profile {
+        Profile::Release => (&["--release"], "release"),
+        Profile::Debug => (&[], "debug"),
+    };
+    let words = ["rustc", "--quiet", "--package", "cto", "--bin", "cto"];
+    run(cargo(&words).args(flag).arg("--").args(LINKED))?;
+    Ok(target().join(folder).join("cto"))
+}
+
+/// The archive for aarch64 where that target and a linker for it are installed; else a sentence says what is missing.
+fn build_other(own: &Path, folder: &Path) -> Outcome<Option<PathBuf>> {
+    let installed = output(&mut program("rustup", ["target", "list", "--installed"])).unwrap_or_default();
+    let Some(other) = AARCH64.iter().find(|name| installed.lines().any(|line| line == **name)) else {
+        println!("no archive for aarch64: its target is not installed; rustup target add {}", AARCH64[0]);
+        return Ok(None);
+    };
+    if !is_there("aarch64-linux-gnu-gcc") {
+        println!("no archive for aarch64: there is no linker for it; apt-get install gcc-aarch64-linux-gnu");
+        return Ok(None);
+    }
+    let words = ["rustc", "--quiet", "--release", "--package", "cto", "--bin", "cto", "--target", other, "--"];
+    let linker = format!("CARGO_TARGET_{}_LINKER", other.to_uppercase().replace('-', "_"));
+    let compiler = format!("CC_{}", other.replace('-', "_"));
+    let mut command = cargo(&words);
+    run(command.args(LINKED).env(linker, "aarch64-linux-gnu-gcc").env(compiler, "aarch64-linux-gnu-gcc"))?;
+    pack::pack(&target().join(other).join("release/cto"), own, other, folder).map(Some)
 }

@@ -32,7 +32,9 @@ Usage: cargo xtask CHORE
        --durations          print the slowest, and write xtask/slow-tests.txt
        --changed [BASE]     only tests that the difference between BASE (HEAD) and the work tree can touch
   ci [--without-test]       test, then formatting, lints, documentation and drift of schemas and exam set
-  dist                      build the program as it is shipped: one file that needs no library, target/release/cto
+  dist [--key FILE] [--try] [--debug]
+                            build the program as it is shipped, one file that needs no library, and pack it into target/dist: archive,
+                            checksums, SBOM, signed provenance; --try installs it on a bare root file system and runs it there
   schema [--check]          write docs/formats/schemas, or say where they differ from what the program says
   exam [--check]            write the tables of docs/formats/exam-set.md, or say that they differ from the program's
   soak [NAME] [--times N]   what the tests take a sample of, many times: kills, take-kills, gc-kills, writes,
@@ -63,7 +65,7 @@ fn chore(arguments: &[&str]) -> Outcome {
         ["test", rest @ ..] => test::chore(rest),
         ["ci"] => ci::chore(true),
         ["ci", "--without-test"] => ci::chore(false),
-        ["dist"] => dist::build().map(|cto| println!("{}", cto.display())),
+        ["dist", rest @ ..] => dist::chore(rest),
         ["schema"] => schema::write(),
         ["schema", "--check"] => schema::check(),
         ["exam"] => exam::write(),

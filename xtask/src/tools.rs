@@ -11,7 +11,7 @@ use crate::Outcome;
 use crate::process::{cache, cargo, is_there, output, program, run, target};
 
 /// Program and the Debian package it comes in.
-const PROGRAMS: [(&str, &str); 7] = [
+const PROGRAMS: [(&str, &str); 8] = [
     ("git", "git"),
     ("python3", "python3"),
     ("node", "nodejs"),
@@ -19,6 +19,7 @@ const PROGRAMS: [(&str, &str); 7] = [
     ("ssh-keygen", "openssh-client"),
     ("strace", "strace"),
     ("cmake", "cmake"),
+    ("tmux", "tmux"),
 ];
 
 /// Other people's implementations that must agree with ours, and a runner whose words we read.

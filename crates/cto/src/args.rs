@@ -5,10 +5,13 @@ mod bridge;
 mod engine;
 mod ladder;
 mod lanes;
+mod logs;
 mod nouns;
 mod outcome;
 mod refresh;
 mod take;
+#[cfg(test)]
+mod tests;
 mod trust;
 mod validate;
 mod values;
@@ -25,14 +28,16 @@ pub(crate) use bridge::BridgeArgs;
 pub(crate) use engine::EngineCommand;
 pub(crate) use ladder::{LadderArgs, LadderCommand};
 pub(crate) use lanes::{MatrixArgs, RaceArgs, RepeatArgs};
+pub(crate) use logs::LogsArgs;
 pub(crate) use nouns::{CaseCommand, EnvironmentCommand, KeyCommand, LedgerCommand};
 pub(crate) use outcome::{OutcomeArgs, OutcomeWord, RollbackArgs};
 pub(crate) use refresh::RefreshArgs;
 pub(crate) use take::TakeArgs;
 pub(crate) use trust::{RecordCommand, TrustCommand, TrustKeyCommand, TrustWorkspaceArgs, TrustWorkspaceCommand};
 pub(crate) use validate::{HealthArgs, ValidateCommand};
+pub(crate) use values::age;
 pub(crate) use values::{Age, ProfileName, StatusFilter};
-use values::{age, speed, work_id};
+use values::{speed, work_id};
 
 /// Let coding agents change real code without handing over authority.
 #[derive(Debug, Parser)]
@@ -68,6 +73,9 @@ pub(crate) struct Global {
     /// More detail
     #[arg(long, short, global = true)]
     pub(crate) verbose: bool,
+    /// On a terminal too: one fact a line, no colour, no links, nothing redrawn
+    #[arg(long, global = true)]
+    pub(crate) plain: bool,
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN")]
     pub(crate) color: Option<ColorWhen>,
@@ -237,7 +245,9 @@ pub(crate) enum Command {
     )]
     Refresh(RefreshArgs),
     /// The runs in the ledger, newest first
-    #[command(after_help = "Examples:\n  cto runs --status fail --limit 10\n  cto runs --since today --json")]
+    #[command(
+        after_help = "Examples:\n  cto runs --status fail --limit 10\n  cto runs --since 2d\n  cto runs --imported\n  cto runs --since today --json"
+    )]
     Runs {
         /// Only runs with this status
         #[arg(long, value_name = "STATUS")]
@@ -248,25 +258,36 @@ pub(crate) enum Command {
         /// Only runs of this task
         #[arg(long, value_name = "ID")]
         task: Option<String>,
-        /// `today`, a date, or an RFC 3339 time
+        /// `today`, an age such as 2d or 12h, a date, or an RFC 3339 time
         #[arg(long, value_name = "TIME")]
         since: Option<String>,
+        /// Runs that were taken in from archives, instead of this home's own
+        #[arg(long)]
+        imported: bool,
         /// At most this many
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         limit: u32,
     },
     /// One run: verdict, why, proof
+    #[command(
+        after_help = "Examples:\n  cto show @\n  cto show b9tc -v\n  cto show run.cto.tar.zst\n  cto show @ --markdown --bundle-url https://example.com/b9tc.cto.tar.zst"
+    )]
     Show {
-        /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
+        /// A run by id, prefix, suffix or `@`; or the path of a bundle or an archive
+        #[arg(value_name = "RUN|PATH")]
         run: String,
         /// As the body of a pull request; the bundle is verified first
         #[arg(long)]
         markdown: bool,
+        /// Address under which a reviewer finds the bundle, for the body
+        #[arg(long, value_name = "URL", requires = "markdown", value_parser = values::web_address)]
+        bundle_url: Option<String>,
     },
     /// The patch of a run
     #[command(after_help = "Examples:\n  cto diff @\n  cto diff b9tc | git apply --check")]
     Diff {
-        /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
+        /// A run by id, prefix, suffix or `@`; or the path of a bundle or an archive
+        #[arg(value_name = "RUN|PATH")]
         run: String,
         /// Only files of the exam
         #[arg(long)]
@@ -275,23 +296,11 @@ pub(crate) enum Command {
         #[arg(long)]
         outside: bool,
     },
-    /// What the engine printed, or another log of the run
-    Logs {
-        /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
-        run: String,
-        /// What the verification printed
-        #[arg(long, group = "which")]
-        verification: bool,
-        /// Output of the environment's setup
-        #[arg(long, group = "which")]
-        setup: bool,
-        /// The normalized events
-        #[arg(long, group = "which")]
-        events: bool,
-        /// What the harness did and checked
-        #[arg(long, group = "which")]
-        trace: bool,
-    },
+    /// The conversation of a run with its tool calls, times and cost; or another log
+    #[command(
+        after_help = "Without a flag: what the engine said and did, from its own log, with the time of each act and the cost of each request.\n\nExamples:\n  cto logs @\n  cto logs @ --raw\n  cto logs @ --checks\n  cto logs @ --refusals --json\n  cto logs @ --events"
+    )]
+    Logs(LogsArgs),
     /// Check bundles offline and judge them again
     #[command(
         after_help = "Examples:\n  cto verify @\n  cto verify ./bundle --key harness.pub --expect coverage=empty\n\nExit codes: 0 every check holds, 1 one does not, 2 not a bundle."
@@ -327,6 +336,14 @@ pub(crate) enum Command {
         /// Another contract for the same task; what stood against the run before still stands
         #[arg(long, value_name = "FILE")]
         contract: Option<PathBuf>,
+    },
+    /// Look at a run that goes on, wherever it was started
+    #[command(
+        after_help = "Only looks: Ctrl-C leaves the run alone. When the run is sealed its result is shown, and the exit code is the run's own.\n\nExamples:\n  cto attach @\n  cto attach b9tc --plain\n\nExit codes: as `cto run`; 130 left before the end."
+    )]
+    Attach {
+        /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
+        run: String,
     },
     /// Play a run back as it was shown while it went on
     #[command(
@@ -442,6 +459,13 @@ pub(crate) enum Command {
     Completions {
         /// Which shell
         shell: clap_complete::Shell,
+    },
+    /// Words that fit where a shell asks
+    #[command(name = "__complete", hide = true)]
+    Complete {
+        /// The words of the command line, the last of them being typed
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
     },
     /// The manual page, or all of them with --out
     Man {

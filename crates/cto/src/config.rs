@@ -4,6 +4,9 @@
 mod engines;
 mod models;
 mod store;
+mod terminal;
+
+pub(crate) use terminal::size as terminal_size;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -376,34 +379,27 @@ fn tools() -> Tools {
 
 /// How to speak; needs no file, so that errors in files can be told in colour too.
 pub(crate) fn output(global: &Global) -> Output {
-    let stdout = io::stdout().is_terminal();
-    let stderr = io::stderr().is_terminal();
-    let plain = variable("NO_COLOR").is_some() || variable("TERM").is_some_and(|term| term == "dumb");
+    let (stdout, stderr) = (io::stdout().is_terminal(), io::stderr().is_terminal());
+    let people = stdout && !global.json && !global.plain;
+    let plain = global.plain || variable("NO_COLOR").is_some() || variable("TERM").is_some_and(|term| term == "dumb");
     let wanted = |terminal: bool| match global.color {
-        Some(ColorWhen::Always) => true,
+        Some(ColorWhen::Always) => !global.plain,
         Some(ColorWhen::Never) => false,
         Some(ColorWhen::Auto) | None => terminal && !plain,
     };
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| variable(name)).unwrap_or_default();
     let unicode = locale.to_string_lossy().to_uppercase().contains("UTF");
     let width =
-        variable("COLUMNS").and_then(|columns| columns.to_str()?.parse().ok()).or_else(terminal_width).unwrap_or(100);
+        variable("COLUMNS").and_then(|columns| columns.to_str()?.parse().ok()).or_else(terminal::width).unwrap_or(100);
     Output {
         json: global.json,
         quiet: global.quiet,
         verbose: global.verbose,
-        terminal: stdout && !global.json,
-        progress: stderr
-            && stdout
-            && !global.json
-            && !global.quiet
-            && variable("TERM").is_none_or(|term| term != "dumb"),
-        paint: Paint { color: wanted(stdout) && !global.json, unicode },
-        paint_errors: Paint { color: wanted(stderr), unicode },
+        terminal: people,
+        progress: stderr && people && !global.quiet && variable("TERM").is_none_or(|term| term != "dumb"),
+        step_lines: stderr && global.plain && !global.json && !global.quiet,
+        paint: Paint { color: wanted(stdout) && !global.json, unicode, links: people && terminal::has_links() },
+        paint_errors: Paint { color: wanted(stderr), unicode, links: false },
         width: width.clamp(40, 100),
     }
-}
-
-fn terminal_width() -> Option<usize> {
-    rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col)).filter(|width| *width > 0)
 }

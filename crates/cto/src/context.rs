@@ -14,9 +14,10 @@ use views::{FoundRun, ViewedHome, Views};
 use crate::args::Asked;
 use crate::config::{Config, model_ask};
 use crate::error::CommandError;
+use crate::nearest::{did_you_mean, nearest};
 use crate::operator::git_configuration;
 use crate::output::Output;
-use crate::seek::trusted;
+use crate::seek::{Places, trusted, trusted_for_review};
 
 /// Handed to every command.
 #[derive(Debug)]
@@ -133,6 +134,13 @@ impl Context {
         Ok((found, bound))
     }
 
+    /// The same of whatever a person names: a run, the path of a bundle, or an archive of `cto export`.
+    pub(crate) fn bind_named(&self, name: &str) -> Result<(FoundRun, VerifiedBundle), CommandError> {
+        let found = Places::new(self).locate(name)?;
+        let bound = found.bind(&trusted_for_review(self, &[])?.of(&found))?;
+        Ok((found, bound))
+    }
+
     /// The task that a command asks for, linked to the item of the workboard that it names.
     pub(crate) fn load_asked(&self, asked: &Asked) -> Result<Task, CommandError> {
         let mut task = self.load_task(&asked.task, asked.repo.as_deref())?;
@@ -173,8 +181,7 @@ impl Context {
     }
 
     fn unknown_task(&self, name: &str) -> CommandError {
-        let known = fixtures::builtin().iter().map(|case| (strsim::damerau_levenshtein(case.id, name), case.id));
-        let suggestion = known.min().filter(|(distance, id)| *distance <= id.len() / 3).map(|(_, id)| id.to_owned());
+        let suggestion = nearest(name, fixtures::builtin().iter().map(|case| case.id)).map(str::to_owned);
         LoadTaskError::Unknown { name: name.to_owned(), suggestion }.into()
     }
 
@@ -233,8 +240,10 @@ impl Context {
         if self.config.engines.is_known(engine) {
             return Ok(());
         }
-        let known = self.config.engines.ids().join(", ");
-        Err(CommandError::usage(format!("there is no engine `{}`", contract::text::shown(engine)))
+        let ids = self.config.engines.ids();
+        let meant = did_you_mean(engine, ids.iter().map(String::as_str).chain([FAKE]));
+        let known = ids.join(", ");
+        Err(CommandError::usage(format!("there is no engine `{}`{meant}", contract::text::shown(engine)))
             .hint(format!("engines: {FAKE}, {known}")))
     }
 

@@ -265,7 +265,10 @@ impl From<FindRunError> for CommandError {
         match error {
             FindRunError::Unknown(_) => Self::usage(&error).hint("cto runs"),
             FindRunError::Ambiguous { .. } => Self::usage(&error).hint("use more of the id"),
-            FindRunError::Running(_) => Self::blocked(&error).hint("cto runs --status running"),
+            FindRunError::Running(ref run) => {
+                let hint = format!("cto attach {run}");
+                Self::blocked(&error).hint(hint)
+            }
             FindRunError::Interrupted(_) => Self::blocked(&error).hint("cto recover"),
             FindRunError::Collected(_) => {
                 Self::fail(&error).hint("cto import FILE, if it was exported; the ledger knows its digest")

@@ -64,7 +64,7 @@ pub(crate) fn at_least(micros: u64, used: LaneUse) -> String {
 }
 
 /// `$0.051`; more digits where it is less than that can show.
-fn money(micros: u64) -> String {
+pub(crate) fn money(micros: u64) -> String {
     let (whole, part) = (micros / 1_000_000, micros % 1_000_000);
     if micros > 0 && micros < 1000 { format!("${whole}.{part:06}") } else { format!("${whole}.{:03}", part / 1000) }
 }
@@ -76,6 +76,21 @@ fn name(lane: &Lane, of: Option<&TaskId>) -> String {
     shown(&format!("{}{}{}", lane.engine, model.unwrap_or_default(), task.unwrap_or_default()))
 }
 
+/// Columns that are left out first where the terminal is narrow.
+const DISPENSABLE: [usize; 5] = [5, 4, 7, 3, 1];
+
+/// The columns that fit, in their order.
+fn shown_columns(widths: &[usize], room: usize) -> Vec<usize> {
+    let mut shown: Vec<usize> = (0..widths.len()).collect();
+    for column in DISPENSABLE {
+        if 2 + shown.iter().map(|at| widths[*at] + 2).sum::<usize>() <= room + 2 {
+            break;
+        }
+        shown.retain(|at| *at != column);
+    }
+    shown
+}
+
 /// The table; `of` is the task that all lanes share. Writing to a String cannot fail.
 pub(crate) fn table(output: Output, lanes: &[Lane], of: Option<&TaskId>) -> String {
     let rows: Vec<Row> = lanes.iter().map(|lane| row(lane, name(lane, of))).collect();
@@ -84,21 +99,29 @@ pub(crate) fn table(output: Output, lanes: &[Lane], of: Option<&TaskId>) -> Stri
         cells.chain([HEAD[at].len()]).max().unwrap_or_default()
     };
     let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
+    let columns = shown_columns(&widths, output.width);
+    let taken: usize = 2 + columns.iter().map(|at| widths[*at] + 2).sum::<usize>();
     let paint = output.paint;
     let mut out = String::new();
-    let head: String = HEAD.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}  ")).collect();
-    let _ = writeln!(out, "  {}", paint.dim(&format!("{head}why")));
+    let head: String = columns.iter().map(|at| format!("{:<width$}  ", HEAD[*at], width = widths[*at])).collect();
+    let head = if taken + "why".len() <= output.width { format!("{head}why") } else { head.trim_end().to_owned() };
+    let _ = writeln!(out, "  {}", paint.dim(&head));
     for row in &rows {
         let mut line = String::from("  ");
-        for (at, cell) in row.cells.iter().enumerate() {
-            let pad = " ".repeat(widths[at].saturating_sub(cell.chars().count()) + 2);
-            let cell = if at == VERDICT { paint.status(row.status) } else { cell.clone() };
+        for at in &columns {
+            let cell = &row.cells[*at];
+            let pad = " ".repeat(widths[*at].saturating_sub(cell.chars().count()) + 2);
+            let cell = if *at == VERDICT { paint.status(row.status) } else { cell.clone() };
             let _ = write!(line, "{cell}{pad}");
         }
-        let _ = writeln!(out, "{}", format!("{line}{}", row.why).trim_end());
+        let fits = taken + row.why.chars().count() <= output.width;
+        let why = if fits { row.why.as_str() } else { "" };
+        let _ = writeln!(out, "{}", format!("{line}{why}").trim_end());
+        if !fits {
+            let _ = writeln!(out, "      {}", output.hang(6, &row.why));
+        }
         if let Some(remedy) = row.remedy.as_ref().filter(|_| row.status == Status::Blocked) {
-            let indent = " ".repeat(widths[..VERDICT].iter().map(|width| width + 2).sum::<usize>() + 2);
-            let _ = writeln!(out, "{indent}{} {}", paint.arrow(), paint.command(&shown(remedy)));
+            out.push_str(&output.command_line(6, &contract::text::shown(remedy)));
         }
     }
     out
@@ -135,6 +158,14 @@ pub(crate) fn lines(lanes: &[Lane]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_narrow_table_keeps_what_matters() {
+        let widths = [10, 4, 7, 5, 5, 7, 6, 8, 8];
+        assert_eq!(shown_columns(&widths, 100), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(shown_columns(&widths, 70), [0, 1, 2, 3, 4, 6, 7, 8]);
+        assert_eq!(shown_columns(&widths, 40), [0, 2, 6, 8], "lane, verdict, time and cost");
+    }
 
     #[test]
     fn money_and_tokens_say_what_is_not_known() {

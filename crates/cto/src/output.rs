@@ -1,6 +1,8 @@
 //! Where words go: stdout for results, stderr for progress and diagnostics, colour only where it is wanted.
 
 use std::io::{self, IsTerminal as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 use std::time::Duration;
 
 use contract::Status;
@@ -20,8 +22,10 @@ pub(crate) struct Output {
     pub(crate) verbose: bool,
     /// stdout is a terminal: aligned, for people.
     pub(crate) terminal: bool,
-    /// stderr is a terminal and progress is wanted.
+    /// stderr is a terminal and progress is drawn on it, in place.
     pub(crate) progress: bool,
+    /// Progress is written to stderr as a line a step, and nothing is redrawn.
+    pub(crate) step_lines: bool,
     pub(crate) paint: Paint,
     pub(crate) paint_errors: Paint,
     pub(crate) width: usize,
@@ -33,6 +37,8 @@ pub(crate) struct Paint {
     pub(crate) color: bool,
     /// The locale can show arrows and ticks.
     pub(crate) unicode: bool,
+    /// The terminal shows OSC 8 hyperlinks.
+    pub(crate) links: bool,
 }
 
 impl Paint {
@@ -62,6 +68,18 @@ impl Paint {
 
     pub(crate) fn running(self) -> String {
         self.with("1;34", "running")
+    }
+
+    pub(crate) fn stopping(self) -> String {
+        self.with("1;33", "stopping")
+    }
+
+    /// Text that leads to a folder or a file, where the terminal can follow it.
+    pub(crate) fn link(self, path: &Path, text: &str) -> String {
+        if !self.links || !path.is_absolute() {
+            return text.to_owned();
+        }
+        format!("\x1b]8;;file://{}\x1b\\{text}\x1b]8;;\x1b\\", encode_path(path))
     }
 
     pub(crate) fn error(self, text: &str) -> String {
@@ -171,6 +189,13 @@ impl Output {
         let space = self.width.saturating_sub(left_width + right.chars().count());
         if space < 2 { left.to_owned() } else { format!("{left}{}{}", " ".repeat(space), self.paint.dim(right)) }
     }
+}
+
+/// A path as it stands in an address: whatever is not plain is percent-encoded, so that nothing in it can end the sequence.
+fn encode_path(path: &Path) -> String {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(byte);
+    let bytes = path.as_os_str().as_bytes().iter();
+    bytes.map(|byte| if is_plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
 
 /// What `--json` prints instead of a result.

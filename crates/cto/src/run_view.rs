@@ -11,19 +11,26 @@ use evidence::names;
 use evidence::render::{counts_text, model_text, verdict_sentence};
 
 use crate::output::{Output, count, millis, wrap};
+use crate::remedy::Remedy;
 
 /// Width of the column of reason codes.
 const CODE: usize = 26;
+
+/// Below this width reasons have no column of their own.
+const NARROW: usize = 80;
+
+/// Findings of one reason that are shown: a patch can touch a thousand paths.
+const SHOWN_OF_REASON: usize = 20;
 
 /// Files named in a line.
 const NAMED: usize = 5;
 
 /// The whole view; aligned on a terminal, one fact a line on a pipe. Writing to a String cannot fail.
 pub(crate) fn view(output: Output, report: &Report, bundle: &Path) -> String {
-    if output.terminal { people(output, report) } else { lines(report, bundle) }
+    if output.terminal { people(output, report, bundle) } else { lines(report, bundle) }
 }
 
-fn people(output: Output, report: &Report) -> String {
+fn people(output: Output, report: &Report, bundle: &Path) -> String {
     let paint = output.paint;
     let status = report.status;
     let what = subject_text(report);
@@ -36,17 +43,18 @@ fn people(output: Output, report: &Report) -> String {
     }
     let indent = status.as_str().len() + 2;
     if status != Status::Pass {
-        let _ = writeln!(out, "{}{}", " ".repeat(indent), refusal_sentence(report));
+        let _ = writeln!(out, "{}{}", " ".repeat(indent), output.hang(indent, &refusal_sentence(report)));
     }
     out.push('\n');
     for blocker in &report.blockers {
-        reason(&mut out, output, status, blocker.reason, &blocker.text, &command(report, &blocker.remedy));
+        let text = cut_findings(&blocker.text);
+        reason(&mut out, output, status, blocker.reason, &text, &command(report, &blocker.remedy));
     }
     if !report.blockers.is_empty() {
         out.push('\n');
     }
-    facts(&mut out, output, report);
-    let _ = writeln!(out, "\n{}  {}", paint.dim("next"), paint.command(&next(report)));
+    facts(&mut out, output, report, bundle);
+    let _ = writeln!(out, "\n{}  {}", paint.dim("next"), paint.command(&output.hang(6, &next(report))));
     out
 }
 
@@ -63,15 +71,40 @@ fn command(report: &Report, remedy: &str) -> String {
     remedy.replace("RUN", report.run_id.suffix()).replace("TASK", report.task_id.as_str())
 }
 
+/// The first findings of a reason, and the number of the others; the report has them all.
+fn cut_findings(text: &str) -> String {
+    // Each finding begins with its path in backticks, and may have a semicolon of its own.
+    const BETWEEN: &str = "; `";
+    let findings: Vec<&str> = text.split(BETWEEN).collect();
+    match findings.len().checked_sub(SHOWN_OF_REASON) {
+        None | Some(0) => text.to_owned(),
+        Some(more) => format!("{}; and {more} more", findings[..SHOWN_OF_REASON].join(BETWEEN)),
+    }
+}
+
 fn reason(out: &mut String, output: Output, status: Status, reason: Reason, text: &str, remedy: &str) {
     let paint = output.paint;
+    // A narrow terminal has the code on a line of its own.
+    let column = if output.width < NARROW { 2 } else { CODE };
     let code = format!("{:<CODE$}", reason.code());
-    let width = output.width.saturating_sub(CODE + 2).max(30);
+    let width = output.width.saturating_sub(column + 2).max(30);
+    if column < CODE {
+        let _ = writeln!(out, "  {}", paint.like(status, reason.code()));
+    }
     for (index, line) in wrap(&shown(text), width).iter().enumerate() {
-        let label = if index == 0 { paint.like(status, &code) } else { " ".repeat(CODE) };
+        let label = if index == 0 && column == CODE { paint.like(status, &code) } else { " ".repeat(column) };
         let _ = writeln!(out, "  {label}{line}");
     }
-    let _ = writeln!(out, "  {}{} {}", " ".repeat(CODE), paint.arrow(), paint.command(&shown(remedy)));
+    let remedy = shown(remedy);
+    let parts = Remedy::parse(&remedy);
+    if let Some(command) = parts.command {
+        out.push_str(&output.command_line(column + 2, command));
+    }
+    if let Some(words) = parts.words {
+        let arrow = if parts.command.is_none() { paint.arrow() } else { " " };
+        let indent = " ".repeat(column + 2);
+        let _ = writeln!(out, "{indent}{arrow} {}", output.hang(column + 4, words));
+    }
 }
 
 fn refusal_sentence(report: &Report) -> String {
@@ -90,18 +123,19 @@ fn refusal_sentence(report: &Report) -> String {
     }
 }
 
-fn facts(out: &mut String, output: Output, report: &Report) {
+/// Columns before a fact.
+const FACT: usize = 12;
+
+fn facts(out: &mut String, output: Output, report: &Report, bundle: &Path) {
     let paint = output.paint;
     let mut line = |label: &str, text: &str| {
-        let _ = writeln!(out, "  {} {text}", paint.dim(&format!("{label:<9}")));
+        let _ = writeln!(out, "  {} {}", paint.dim(&format!("{label:<9}")), output.hang(FACT, text));
     };
     if report.engine.process_started {
         line("diff", &diff_text(report));
         line("verified", &verification_text(report));
         for (label, text) in poison_texts(report) {
-            for (index, text) in wrap(&text, output.width.saturating_sub(14)).iter().enumerate() {
-                line(if index == 0 { label } else { "" }, text);
-            }
+            line(label, &text);
         }
         for test in failed_tests(report) {
             for (index, text) in wrap(&test, output.width.saturating_sub(14)).iter().enumerate() {
@@ -126,15 +160,15 @@ fn facts(out: &mut String, output: Output, report: &Report) {
     if report.artifact_paths.contains_key(names::SETUP_LOG) {
         line("setup", &format!("cto logs {} --setup", report.run_id.suffix()));
     }
-    line(
-        "bundle",
-        &format!("{}  sealed, {}", report.run_id.suffix(), count(report.artifact_paths.len(), "file", "files")),
-    );
+    let files = count(report.artifact_paths.len(), "file", "files");
+    let suffix = report.run_id.suffix();
+    // The link is put in after the line is laid out: its address takes no columns.
+    let sealed =
+        output.hang(FACT, &format!("{suffix}  sealed, {files}")).replacen(suffix, &paint.link(bundle, suffix), 1);
+    let _ = writeln!(out, "  {} {sealed}", paint.dim("bundle   "));
     if !report.coverage.is_empty() {
         let codes: Vec<&str> = report.coverage.iter().map(|coverage| coverage.code()).collect();
-        for (index, text) in wrap(&codes.join(", "), output.width.saturating_sub(14)).iter().enumerate() {
-            line(if index == 0 { "unproven" } else { "" }, text);
-        }
+        let _ = writeln!(out, "  {} {}", paint.dim("unproven "), output.hang(FACT, &codes.join(", ")));
     }
 }
 
@@ -243,7 +277,7 @@ fn lines(report: &Report, bundle: &Path) -> String {
             out,
             "{label} {} {} fix: {}",
             blocker.reason,
-            shown(&blocker.text),
+            shown(&cut_findings(&blocker.text)),
             shown(&command(report, &blocker.remedy))
         );
     }

@@ -3,13 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use contract::Stamp;
+use contract::signer::SignerStanding;
+use cortex::PersonSigners;
 use evidence::PublicKey;
-use harness::Home;
+use harness::{Home, RunClock};
 use ledger::Bundles;
 use views::{FoundRun, ViewedHome, Views};
 
 use crate::context::Context;
 use crate::error::CommandError;
+
+/// Namespace of keys that sign bundles, in the list of allowed signers.
+pub(crate) const BUNDLE_NAMESPACE: &str = "cto-bundle@v1";
 
 /// Finder of bundles that a person names by path or as runs. The home is opened for the first that needs it, and once.
 pub(crate) struct Places<'a> {
@@ -25,10 +30,13 @@ impl<'a> Places<'a> {
         Self { context, runs: None, paths: None }
     }
 
-    /// A path where there is one, else a run.
+    /// A path where there is one, else a run. A file is an archive of `cto export`.
     pub(crate) fn locate(&mut self, bundle: &str) -> Result<FoundRun, CommandError> {
         let path = Path::new(bundle);
-        if bundle.contains('/') || bundle == "." || bundle == ".." || path.exists() {
+        if path.is_file() {
+            return open_in_archive(path);
+        }
+        if is_path(bundle) {
             return self.locate_path(path);
         }
         let (views, now) = match self.runs.take() {
@@ -45,6 +53,18 @@ impl<'a> Places<'a> {
             None => Ok(FoundRun::at(path, None)),
         }
     }
+}
+
+/// True for a name that stands for a place and not for a run.
+pub(crate) fn is_path(name: &str) -> bool {
+    name.contains('/') || name == "." || name == ".." || Path::new(name).exists()
+}
+
+/// Lays the bundle of an archive out in a folder of its own, which goes with the found run.
+fn open_in_archive(archive: &Path) -> Result<FoundRun, CommandError> {
+    let folder = tempfile::Builder::new().prefix("cto-archive-").tempdir()?;
+    let opened = harness::open_archive(archive, folder.path())?;
+    Ok(FoundRun::in_archive(archive, opened.bundle, opened.asked, Box::new(folder)))
 }
 
 /// A home or a ledger that cannot be read knows nothing of a bundle that is checked by itself; `verify RUN` says what is wrong with it.
@@ -80,4 +100,33 @@ pub(crate) fn trusted(context: &Context, files: &[PathBuf]) -> Result<TrustedKey
     }
     let home = Home::existing(&context.config.place()).ok();
     Ok(TrustedKeys { keys: home.map_or(Ok(Vec::new()), |home| home.trusted_keys())?, named: false })
+}
+
+/// Keys for a look at somebody else's bundle: those of [`trusted`], and the ones that `cto trust key add --bundles` lists and that
+/// count today. They verify what is looked at or taken in, and nothing of this home rests on them.
+pub(crate) fn trusted_for_review(context: &Context, files: &[PathBuf]) -> Result<TrustedKeys, CommandError> {
+    let mut trusted = trusted(context, files)?;
+    if !trusted.named {
+        trusted.keys.extend(listed_keys(context)?);
+    }
+    Ok(trusted)
+}
+
+fn listed_keys(context: &Context) -> Result<Vec<PublicKey>, CommandError> {
+    if Home::existing(&context.config.place()).is_err() {
+        return Ok(Vec::new());
+    }
+    let people = PersonSigners::read(&context.config.records).map_err(|error| {
+        CommandError::blocked(format!("the keys that are trusted cannot be read: {error}"))
+            .hint("mend the file below CTO_HOME/trust, or restore it from a backup")
+    })?;
+    let now = RunClock::start().map_err(CommandError::blocked)?.started();
+    let named = people.allowed().lines().iter().filter(|line| line.namespaces().is_some_and(names_bundles));
+    let counting = named.filter(|line| people.judge(line.key(), BUNDLE_NAMESPACE, now) == SignerStanding::Allowed);
+    Ok(counting.filter_map(|line| PublicKey::parse(&line.key().openssh_line()?)).collect())
+}
+
+/// A key for everything is a person's; one that signs bundles is named for it.
+fn names_bundles(namespaces: &str) -> bool {
+    namespaces.split(',').any(|name| name == BUNDLE_NAMESPACE)
 }

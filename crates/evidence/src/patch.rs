@@ -100,9 +100,64 @@ fn plain_escape(escape: u8) -> Option<u8> {
     })
 }
 
+/// Lines that a patch adds to and takes from one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatchStat {
+    pub path: String,
+    pub added: u64,
+    pub removed: u64,
+    pub is_binary: bool,
+}
+
+/// A line for each file of a patch. A file whose header cannot be read is left out: the patch itself has it.
+pub fn patch_stats(patch: &[u8]) -> Vec<PatchStat> {
+    let mut stats: Vec<PatchStat> = Vec::new();
+    // Lines of a hunk that are still to come: outside of one, `---` and `+++` name files.
+    let (mut old, mut new) = (0_u64, 0_u64);
+    let mut is_known = false;
+    for line in patch.split(|byte| *byte == b'\n') {
+        if line.starts_with(HEADER) {
+            (old, new, is_known) = (0, 0, false);
+            if let Ok(path) = changed_path(line, 1) {
+                let path = contract::text::path_text(&path);
+                stats.push(PatchStat { path, added: 0, removed: 0, is_binary: false });
+                is_known = true;
+            }
+            continue;
+        }
+        let Some(stat) = stats.last_mut().filter(|_| is_known) else { continue };
+        match line.first() {
+            Some(b'@') if old == 0 && new == 0 => (old, new) = hunk_lengths(line).unwrap_or((0, 0)),
+            Some(b'+') if new > 0 => (stat.added, new) = (stat.added + 1, new - 1),
+            Some(b'-') if old > 0 => (stat.removed, old) = (stat.removed + 1, old - 1),
+            Some(b' ') if old > 0 && new > 0 => (old, new) = (old - 1, new - 1),
+            Some(b'G') if line == b"GIT binary patch" => stat.is_binary = true,
+            _ => {}
+        }
+    }
+    stats
+}
+
+/// `@@ -1,5 +1,6 @@`: lines of the old file and of the new one.
+fn hunk_lengths(line: &[u8]) -> Option<(u64, u64)> {
+    let text = std::str::from_utf8(line).ok()?;
+    let mut parts = text.strip_prefix("@@ -")?.split(' ');
+    let length = |range: &str| range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok());
+    Some((length(parts.next()?)?, length(parts.next()?.strip_prefix('+')?)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_of_each_file_are_counted() {
+        let patch = b"diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1,2 +1,3 @@\n one\n--- two\n+++ two\n+three\ndiff --git a/y b/y\nGIT binary patch\nliteral 1\ndiff --git a/z b/z\nnew file mode 100644\n--- /dev/null\n+++ b/z\n@@ -0,0 +1 @@\n+z\n";
+        let stats = patch_stats(patch);
+        let told: Vec<_> = stats.iter().map(|it| (it.path.as_str(), it.added, it.removed, it.is_binary)).collect();
+        assert_eq!(told, [("x", 2, 1, false), ("y", 0, 0, true), ("z", 1, 0, false)]);
+        assert!(patch_stats(b"").is_empty());
+    }
 
     #[test]
     fn headers_are_read() {

@@ -15,7 +15,8 @@ mod spine;
 mod work;
 
 pub use after::archive::{
-    ExportRunError, ExportSource, Exported, ImportArchiveError, Imported, Manifest, TakenIn, export, import,
+    ExportRunError, ExportSource, Exported, ImportArchiveError, Imported, Manifest, OpenedArchive, TakenIn, export,
+    import, open_archive,
 };
 pub use after::audit::{AuditLedgerError, LedgerAudit, audit};
 pub use after::collection::{Collection, CollectionProblem, seal_collection};
@@ -62,15 +63,16 @@ pub use home::token::random_token;
 pub use home::trust::{
     ChangeTrustError, FindTrustError, TrustEdit, TrustFile, TrustLog, change_trust, find_unlogged_trust,
 };
-pub use home::watch::{Quiet, Step, StepState, Told, Watch, WatchRun};
+pub use home::watch::{LiveFact, LiveUsage, Quiet, Step, StepState, Told, Watch, WatchRun};
 pub use run::about::DocumentSubject;
+pub use run::attached::{AttachedFact, AttachedRun};
 pub use run::availability::availability;
 pub use run::continuity::{ContinueLedgerError, LedgerVouch, continue_ledger};
 pub use run::file::OpenRunError;
 pub use run::halt::{Halt, HaltError, HaltSet, Halted, Resumed, halt, halted, resume};
 pub use run::harness::{Harness, OpenHarnessError};
 pub use run::look::{Look, LookError, Looked, Shown, look_around};
-pub use run::scan::ContractSecret;
+pub use run::scan::{ContractSecret, redact_shapes};
 pub use seal::dead::RecoverError;
 pub use seal::landing::{LandingEnd, RecoveredLanding};
 pub use spine::{GovernError, Outcome, govern};

@@ -15,6 +15,7 @@ pub mod secret_set;
 mod skip;
 mod tamper;
 mod terminal;
+mod tmux;
 mod tools;
 mod upstream;
 mod who;
@@ -34,6 +35,7 @@ pub use rows::each_row;
 pub use skip::{not_here, python, skip};
 pub use tamper::Forger;
 pub use terminal::{Showing, Shown};
+pub use tmux::Tmux;
 pub use tools::{
     Agent, agent, aider, bun, cargo, cargo_home, cmake, go, go_apart, go_cache, go_environment, moment, nextest, node,
     node_environment, npm_cache, python_environment, quick, same_place, stoppable, times, tsc, tsc_environment, wheels,

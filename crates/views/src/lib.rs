@@ -6,14 +6,17 @@
 mod compare;
 mod cursor;
 mod find;
+mod imported;
 mod key_use;
 mod ladder;
+mod last_run;
 mod live;
 mod outcome;
 mod requests;
 mod run;
 mod runs;
 mod spend;
+mod transcript;
 mod verify;
 
 use std::path::PathBuf;
@@ -26,6 +29,7 @@ use ledger::{Bundles, Ledger};
 pub use compare::{Lane, LaneComparison, LaneUse, compare_runs, join_statuses};
 pub use cursor::ParseCursorError;
 pub use find::{BindRunError, FindRunError, FoundRun, asked_run};
+pub use imported::ImportedRun;
 pub use key_use::{KeyUse, KeyUseEntry};
 pub use ladder::{
     CountedOutcome, LadderView, ProvenRun, RunCount, Rung, RungGap, RungIdentity, RungProof, RungRun, RungSource,
@@ -40,6 +44,7 @@ pub use requests::{
 pub use run::{CollectedRun, RunView, SealedRun, ViewRunError};
 pub use runs::{CollectedBundle, ListRunsError, RunPage, RunQuery, RunSummary};
 pub use spend::{CountedAccounts, ModelAccount, SpendRow, ViewSpendError, count_accounts};
+pub use transcript::{EntryWord, ReadTranscriptError, RefusedAct, Transcript, TranscriptEntry};
 pub use verify::{VerifyMemo, VerifyResult, VerifyRunError};
 
 /// A home that is looked at.

@@ -1,15 +1,13 @@
 //! Runs, newest first, a page at a time.
 
 use contract::{CollectionKind, Stage, Stamp, TaskId};
-use ledger::{Collection, EntryKind, ReadLedgerError, RunCollected, RunFilter, RunPlace, RunRow, RunStatus};
+use ledger::{Collection, EntryKind, ReadLedgerError, RunCollected, RunFilter, RunRow, RunStatus};
 use serde::Serialize;
 
 use crate::Views;
 use crate::cursor::{ParseCursorError, parse_cursor, write_cursor};
+use crate::last_run::{may_be_document, place_of};
 use crate::outcome::RunAnswer;
-
-/// Beginnings of the names that documents about other bundles have.
-const DOCUMENT_NAMES: &[&str] = &["run-all-", "race-", "repeat-", "stage6-"];
 
 /// A question for runs. The default asks for the newest of all.
 #[derive(Debug, Clone, Default)]
@@ -103,8 +101,7 @@ impl Views {
 
     /// Kind of a document, as its intent has it. Only names of documents are looked up.
     fn kind_of(&self, row: &RunRow) -> Result<Option<CollectionKind>, ReadLedgerError> {
-        let may_be = DOCUMENT_NAMES.iter().any(|start| row.task_id.as_str().starts_with(start));
-        let Some(ledger) = self.ledger().filter(|_| may_be) else { return Ok(None) };
+        let Some(ledger) = self.ledger().filter(|_| may_be_document(row)) else { return Ok(None) };
         let entries = ledger.run_entries(&row.run_id)?;
         let started = entries.iter().find(|entry| entry.is(EntryKind::RunStarted));
         let kind = started.map(|entry| entry.body["detail"]["kind"].clone());
@@ -117,8 +114,4 @@ impl Views {
         let collected = ledger.run_collection(&row.run_id)?;
         Ok(collected.filter(|_| self.home.bundles.find_bundle(&row.run_id).is_none()))
     }
-}
-
-fn place_of(row: &RunRow) -> RunPlace {
-    RunPlace { started_at: row.started_at, seq: row.seq }
 }

@@ -41,7 +41,7 @@ pub(crate) enum TrustWorkspaceCommand {
 pub(crate) enum TrustKeyCommand {
     /// Let a key sign
     #[command(
-        after_help = "The key counts from now on, unless --from says otherwise, for records, requests, approvals and outcomes, unless --namespaces says otherwise.\n\nExamples:\n  cto trust key add ~/.ssh/id_ed25519.pub --name alice\n  cto trust key add 'ssh-ed25519 AAAAC3...' --name bob --namespaces cto-record@v1\n\nExit codes: 0 done, 2 it is no key that counts, 3 the home cannot be changed or the key is compromised."
+        after_help = "The key counts from now on, unless --from says otherwise, for records, requests, approvals and outcomes, unless --namespaces says otherwise.\n\nExamples:\n  cto trust key add ~/.ssh/id_ed25519.pub --name alice\n  cto trust key add 'ssh-ed25519 AAAAC3...' --name bob --namespaces cto-record@v1\n  cto trust key add alice-harness.pub --bundles --name alice-laptop\n\nExit codes: 0 done, 2 it is no key that counts, 3 the home cannot be changed or the key is compromised."
     )]
     Add {
         /// A file of the key, or the line of its public half
@@ -50,6 +50,9 @@ pub(crate) enum TrustKeyCommand {
         /// A name to show; the key's own comment unless said
         #[arg(long, value_name = "N")]
         name: Option<String>,
+        /// Trust the bundles that this harness key signed, instead of --key for each; it may sign nothing else
+        #[arg(long, conflicts_with = "namespaces")]
+        bundles: bool,
         /// Namespaces that it may sign for
         #[arg(long, value_name = "NAMES", value_delimiter = ',')]
         namespaces: Vec<String>,

@@ -38,7 +38,7 @@ pub(crate) struct Age {
     pub(crate) span: Duration,
 }
 
-pub(super) fn age(text: &str) -> Result<Age, String> {
+pub(crate) fn age(text: &str) -> Result<Age, String> {
     let wrong = || "an age is a number and s, m, h or d, such as 30d".to_owned();
     let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
     let unit = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)].iter().find(|(name, _)| *name == unit);
@@ -54,4 +54,14 @@ pub(super) fn work_id(text: &str) -> Result<WorkId, String> {
 pub(super) fn speed(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
     number.ok_or_else(|| "a speed is a number above 0".to_owned())
+}
+
+/// An address that a forge links by itself, and that can hold no markup.
+pub(super) fn web_address(text: &str) -> Result<String, String> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&()*+,;=%".contains(&byte);
+    let has_host = ["https://", "http://"].iter().any(|scheme| text.len() > scheme.len() && text.starts_with(scheme));
+    match has_host && text.bytes().all(is_plain) {
+        true => Ok(text.to_owned()),
+        false => Err("an address begins with https:// or http:// and has no spaces".to_owned()),
+    }
 }

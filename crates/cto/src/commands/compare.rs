@@ -6,10 +6,10 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::lane_table;
 use crate::output::count;
-use crate::seek::{Places, trusted};
+use crate::seek::{Places, trusted_for_review};
 
 pub(crate) fn compare(context: &Context, runs: &[String]) -> Result<u8, CommandError> {
-    let keys = trusted(context, &[])?.keys;
+    let keys = trusted_for_review(context, &[])?.keys;
     let mut places = Places::new(context);
     let found = runs.iter().map(|run| places.locate(run)).collect::<Result<Vec<FoundRun>, _>>()?;
     let comparison = views::compare_runs(&found, &keys)?;

@@ -200,13 +200,14 @@ mod tests {
     use crate::output::Paint;
 
     fn output(width: usize) -> Output {
-        let paint = Paint { color: false, unicode: true };
+        let paint = Paint { color: false, unicode: true, links: false };
         Output {
             json: false,
             quiet: false,
             verbose: false,
             terminal: true,
             progress: false,
+            step_lines: false,
             paint,
             paint_errors: paint,
             width,

@@ -14,7 +14,7 @@ use crate::error::CommandError;
 use crate::output::Output;
 
 pub(crate) fn diff(context: &Context, run: &str, protected: bool, outside: bool) -> Result<u8, CommandError> {
-    let (found, bound) = context.bind_run(run)?;
+    let (found, bound) = context.bind_named(run)?;
     let read = |name: &str| {
         let hint = format!("cto verify {}", found.id);
         fs::read(bound.dir().join(name))

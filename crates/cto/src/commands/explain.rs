@@ -4,6 +4,7 @@ use contract::{Reason, Status};
 use serde_json::json;
 
 use crate::error::CommandError;
+use crate::nearest::nearest;
 use crate::output::Output;
 
 pub(crate) fn explain(output: Output, code: Option<&str>) -> Result<u8, CommandError> {
@@ -51,11 +52,9 @@ fn status_text(reason: Reason) -> &'static str {
 }
 
 fn unknown(code: &str) -> CommandError {
-    let closest =
-        Reason::ALL.iter().map(|reason| (strsim::damerau_levenshtein(reason.code(), code), reason.code())).min();
-    let hint = match closest {
-        Some((distance, known)) if distance <= 4 => format!("did you mean `{known}`? cto explain lists them all"),
-        _ => "cto explain lists them all".to_owned(),
+    let hint = match nearest(code, Reason::ALL.iter().map(|reason| reason.code())) {
+        Some(known) => format!("did you mean `{known}`? cto explain lists them all"),
+        None => "cto explain lists them all".to_owned(),
     };
     CommandError::usage(format!("`{}` is not a reason", contract::text::shown(code))).hint(hint)
 }

@@ -9,10 +9,10 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{Output, count};
-use crate::seek::trusted;
+use crate::seek::trusted_for_review;
 
 pub(crate) fn import(context: &Context, file: &Path, keys: &[PathBuf]) -> Result<u8, CommandError> {
-    let keys = trusted(context, keys)?;
+    let keys = trusted_for_review(context, keys)?;
     let (taken, before) = match harness::import(&context.config.place(), file, &keys.keys)? {
         Imported::Taken(taken) => (taken, false),
         Imported::Here(taken) => (taken, true),

@@ -4,10 +4,12 @@ mod admit;
 mod approvals;
 mod approve;
 mod approve_first;
+mod attach;
 mod bridge;
 mod candidate;
 mod case;
 mod compare;
+mod complete;
 mod config;
 mod decide;
 mod demo;
@@ -144,18 +146,17 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Status => status::status(&context()?),
         Command::Ladder(arguments) => ladder::ladder(&context()?, &arguments),
         Command::Refresh(arguments) => refresh::refresh(&context()?, &arguments),
-        Command::Runs { status, engine, task, since, limit } => {
-            runs::runs(&context()?, &runs::Wanted { status, engine, task, since, limit })
+        Command::Runs { status, engine, task, since, imported, limit } => {
+            runs::runs(&context()?, &runs::Wanted { status, engine, task, since, imported, limit })
         }
-        Command::Show { run, markdown: true } => show::markdown(&context()?, &run),
-        Command::Show { run, markdown: false } => show::show(&context()?, &run),
+        Command::Show { run, markdown: true, bundle_url } => show::markdown(&context()?, &run, bundle_url.as_deref()),
+        Command::Show { run, markdown: false, .. } => show::show(&context()?, &run),
         Command::Diff { run, protected, outside } => diff::diff(&context()?, &run, protected, outside),
-        Command::Logs { run, verification, setup, events, trace } => {
-            logs::logs(&context()?, &run, logs::which(verification, setup, events, trace))
-        }
+        Command::Logs(arguments) => logs::logs(&context()?, &arguments),
         Command::Scan { paths } => scan::scan(output, &paths),
         Command::Verify { bundles, key, expect } => verify::verify(&context()?, &bundles, &key, &expect),
         Command::Reverify { bundles, contract } => reverify::reverify(&context()?, &bundles, contract.as_deref()),
+        Command::Attach { run } => attach::attach(&context()?, &run),
         Command::Replay { run, speed, key } => replay::replay(&context()?, &run, speed, &key),
         Command::Export { run, output, with_baseline } => {
             export::export(&context()?, &run, output.as_deref(), with_baseline)
@@ -178,6 +179,7 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Trust(command) => trust::trust(&context()?, &command),
         Command::Bridge(arguments) => bridge::bridge(&context()?, &arguments),
         Command::Config => config::config(&context()?),
+        Command::Complete { words } => Ok(complete::complete(&context()?, &words)),
         Command::Completions { shell } => plumbing::completions(output, shell),
         Command::Man { out } => plumbing::man(output, out.as_deref()),
     }

@@ -11,6 +11,7 @@ use crate::output::Output;
 pub(crate) fn completions(output: Output, shell: clap_complete::Shell) -> Result<u8, CommandError> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "cto", &mut script);
+    script.extend_from_slice(super::complete::asking_lines(shell).as_bytes());
     output.print_bytes(&script);
     Ok(0)
 }

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use contract::{Purpose, TaskId};
-use harness::{Ask, Harness, Quiet, Task, Watch, WatchRun, run_in_parallel, run_lane, seal_race};
+use contract::{Purpose, Status, TaskId};
+use harness::{Ask, Harness, Task, Watch, run_in_parallel, run_lane, seal_race};
 use views::{Lane, LaneComparison};
 
 use super::INTERRUPTED;
@@ -11,24 +11,32 @@ use crate::args::RaceArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::lane_table;
+use crate::live::lanes::{LaneDisplay, LaneObserver};
 use crate::output::{Output, duration};
-use crate::progress::Progress;
 
 pub(crate) fn race(context: &Context, arguments: &RaceArgs) -> Result<u8, CommandError> {
     let began = Instant::now();
     let task = context.load_task(arguments.task(), arguments.repo())?;
     let harness = context.harness()?;
     let jobs = usize::from(arguments.jobs);
-    let lane = |engine: &String| -> Result<Option<Lane>, CommandError> {
+    let title = task.contract.task_id.to_string();
+    let display = LaneDisplay::open(context.output, title, arguments.engines.clone(), &context.cancel);
+    let lane = |(at, engine): &(usize, String)| -> Result<Option<Lane>, CommandError> {
         let ask = context.ask(&arguments.lane(engine), &task, Purpose::Governed);
         let ask = ask.map(|ask| Ask { timeout_seconds: arguments.timeout, ..ask });
-        match ask.and_then(|ask| draw_lane(context, &harness, &task, &ask, jobs == 1)) {
+        match ask.and_then(|ask| run_shown_lane(context, &harness, &task, &ask, &display.lane(*at))) {
             Ok(lane) => Ok(lane),
             // A lane that cannot run is a row, and no reason to stop the others.
-            Err(error) => Ok(Some(Lane::impossible(engine, error.message, error.hint))),
+            Err(error) => {
+                display.lane(*at).end(Status::Blocked, None);
+                Ok(Some(Lane::impossible(engine, error.message, error.hint)))
+            }
         }
     };
-    let lanes = run_in_parallel(&arguments.engines, jobs, lane)?;
+    let engines: Vec<(usize, String)> = arguments.engines.iter().cloned().enumerate().collect();
+    let lanes = run_in_parallel(&engines, jobs, lane);
+    display.close();
+    let lanes = lanes?;
     if lanes.len() < arguments.engines.len() {
         return Ok(INTERRUPTED);
     }
@@ -45,21 +53,19 @@ pub(crate) fn race(context: &Context, arguments: &RaceArgs) -> Result<u8, Comman
     Ok(comparison.status.exit_code())
 }
 
-/// One governed run as a lane; none when a signal ended it. Progress is drawn where nothing else is drawn meanwhile.
-pub(super) fn draw_lane(
+/// One governed run as a lane; none when a signal ended it. Its row of the display follows it.
+pub(super) fn run_shown_lane(
     context: &Context,
     harness: &Harness,
     task: &Task,
     ask: &Ask,
-    alone: bool,
+    observer: &LaneObserver<'_>,
 ) -> Result<Option<Lane>, CommandError> {
-    let progress = (alone && context.output.progress).then(|| Progress::live(context.output, task, ask));
-    let observer: &dyn WatchRun = progress.as_ref().map_or(&Quiet, |progress| progress);
-    let lane = run_lane(harness, task, ask, Watch { cancel: &context.cancel, observer });
-    if let Some(progress) = &progress {
-        progress.clear();
+    let lane = run_lane(harness, task, ask, Watch { cancel: &context.cancel, observer })?;
+    if let Some(lane) = &lane {
+        observer.end(lane.status, lane.duration_ms);
     }
-    Ok(lane?)
+    Ok(lane)
 }
 
 fn view(output: Output, task: &TaskId, comparison: &LaneComparison, sealed: &str, took: Duration) -> String {

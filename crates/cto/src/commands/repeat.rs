@@ -8,12 +8,13 @@ use harness::{Ask, PassHat, RepeatMeasures, Repetition, run_in_parallel, seal_re
 use views::LaneUse;
 
 use super::INTERRUPTED;
-use super::race::draw_lane;
+use super::race::run_shown_lane;
 use crate::args::RepeatArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::junit::{self, Ended, Suite, TestCase};
 use crate::lane_table;
+use crate::live::lanes::LaneDisplay;
 use crate::output::{Output, count, duration, millis};
 
 pub(crate) fn repeat(context: &Context, arguments: &RepeatArgs) -> Result<u8, CommandError> {
@@ -24,8 +25,13 @@ pub(crate) fn repeat(context: &Context, arguments: &RepeatArgs) -> Result<u8, Co
     let ask = Ask { timeout_seconds: arguments.timeout, ..ask };
     let harness = context.harness()?;
     let jobs = usize::from(arguments.jobs);
-    let trials = vec![(); usize::from(arguments.times)];
-    let runs = run_in_parallel(&trials, jobs, |()| draw_lane(context, &harness, &task, &ask, jobs == 1))?;
+    let trials: Vec<usize> = (0..usize::from(arguments.times)).collect();
+    let (title, names) = (format!("{}  {}", task.contract.task_id, ask.engine), trials.iter().map(run_name).collect());
+    let display = LaneDisplay::open(context.output, title, names, &context.cancel);
+    let run = |at: &usize| run_shown_lane(context, &harness, &task, &ask, &display.lane(*at));
+    let runs = run_in_parallel(&trials, jobs, run);
+    display.close();
+    let runs = runs?;
     if runs.len() < trials.len() {
         return Ok(INTERRUPTED);
     }
@@ -44,6 +50,10 @@ pub(crate) fn repeat(context: &Context, arguments: &RepeatArgs) -> Result<u8, Co
         output.print(&lines(&repetition, &sealed));
     }
     Ok(repetition.status.exit_code())
+}
+
+fn run_name(at: &usize) -> String {
+    format!("run {}", at + 1)
 }
 
 /// `92 %`, with a tenth where it is not whole.

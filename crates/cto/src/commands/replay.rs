@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use contract::Report;
 use evidence::names;
 use harness::{Told, WatchRun as _, recorded_steps};
 
@@ -12,8 +13,8 @@ use super::INTERRUPTED;
 use super::run::result;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::progress::Progress;
-use crate::seek::{Places, trusted};
+use crate::live::RunDisplay;
+use crate::seek::{Places, trusted_for_review};
 
 /// What a whole run takes at most where no speed is said: enough to see it, not to wait for it.
 const QUICK: Duration = Duration::from_secs(3);
@@ -23,7 +24,7 @@ const SLICE: Duration = Duration::from_millis(20);
 
 pub(crate) fn replay(context: &Context, run: &str, speed: Option<f64>, keys: &[PathBuf]) -> Result<u8, CommandError> {
     let found = Places::new(context).locate(run)?;
-    let bound = found.bind(&trusted(context, keys)?.of(&found))?;
+    let bound = found.bind(&trusted_for_review(context, keys)?.of(&found))?;
     let report = bound.report();
     let output = context.output;
     if output.progress {
@@ -31,10 +32,7 @@ pub(crate) fn replay(context: &Context, run: &str, speed: Option<f64>, keys: &[P
         if steps.is_empty() {
             output.note("this bundle was made before steps were recorded; here is how it ended\n");
         }
-        let progress = Progress::replayed(output, report);
-        let played = play(context, &progress, &steps, speed);
-        progress.clear();
-        if !played {
+        if !steps.is_empty() && !play_drawn(context, report, &steps, speed) {
             return Ok(INTERRUPTED);
         }
     }
@@ -44,8 +42,16 @@ pub(crate) fn replay(context: &Context, run: &str, speed: Option<f64>, keys: &[P
     Ok(0)
 }
 
+/// Draws the steps and wipes them; false when somebody ended it.
+fn play_drawn(context: &Context, report: &Report, steps: &[Told], speed: Option<f64>) -> bool {
+    let display = RunDisplay::of_recording(context.output, report, &context.cancel);
+    let is_played = play(context, &display, steps, speed);
+    display.close();
+    is_played
+}
+
 /// False when somebody ended it.
-fn play(context: &Context, progress: &Progress, steps: &[Told], speed: Option<f64>) -> bool {
+fn play(context: &Context, display: &RunDisplay, steps: &[Told], speed: Option<f64>) -> bool {
     let began = Instant::now();
     let whole = steps.iter().map(|told| told.at).max().unwrap_or_default();
     let speed = speed.unwrap_or_else(|| (whole.as_secs_f64() / QUICK.as_secs_f64()).max(1.0));
@@ -57,7 +63,8 @@ fn play(context: &Context, progress: &Progress, steps: &[Told], speed: Option<f6
             }
             std::thread::sleep(left.min(SLICE));
         }
-        progress.step(told);
+        display.step(told);
+        display.redraw();
     }
     true
 }

@@ -16,12 +16,12 @@ use super::INTERRUPTED;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{Output, duration};
-use crate::seek::{Places, trusted};
+use crate::seek::{Places, trusted_for_review};
 
 pub(crate) fn reverify(context: &Context, bundles: &[String], contract: Option<&Path>) -> Result<u8, CommandError> {
     let contract = contract.map(Task::load_contract).transpose()?;
     let harness = context.harness_at(&context.config.place())?;
-    let keys = trusted(context, &[])?;
+    let keys = trusted_for_review(context, &[])?;
     let mut worst = 0;
     let mut documents = Vec::new();
     let mut places = Places::new(context);

@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use contract::approval::OutcomeVerdict;
 use contract::{Purpose, Report, Stage, Status};
-use harness::{Harness, Quiet, Watch, WatchRun, govern};
+use harness::{Harness, Watch, govern};
 
 use super::{INTERRUPTED, approve_first};
 use crate::args::Asked;
 use crate::config::operator_outcome;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::live::RunDisplay;
 use crate::output::Output;
-use crate::progress::Progress;
 use crate::run_view;
 
 /// What is to become of the traffic with a model.
@@ -92,12 +92,9 @@ pub(crate) fn run(context: &Context, asked: &Asked, how: &RunHow, traffic: &Traf
     {
         return Ok(code);
     }
-    let progress = context.output.progress.then(|| Progress::live(context.output, &task, &ask));
-    let observer: &dyn WatchRun = progress.as_ref().map_or(&Quiet, |progress| progress);
-    let outcome = govern(&harness, &task, &ask, Watch { cancel: &context.cancel, observer });
-    if let Some(progress) = &progress {
-        progress.clear();
-    }
+    let display = RunDisplay::of_run(context.output, &task, &ask, &context.cancel);
+    let outcome = govern(&harness, &task, &ask, Watch { cancel: &context.cancel, observer: &display });
+    display.close();
     let outcome = outcome?;
     let report = &outcome.sealed.report;
     result(context.output, report, &outcome.sealed.report_bytes, &outcome.sealed.dir);

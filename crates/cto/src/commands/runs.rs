@@ -7,12 +7,16 @@ use contract::{Reason, Stamp, Status, TaskId};
 use harness::RunClock;
 use jiff::tz::TimeZone;
 use ledger::RunStatus;
-use views::{RunAnswer, RunPage, RunQuery, RunSummary};
+use views::{ImportedRun, RunAnswer, RunPage, RunQuery, RunSummary};
 
 use crate::args::StatusFilter;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{Output, millis};
+use crate::seek::trusted_for_review;
+
+/// Below this width the time of a run is left out.
+const NARROW: usize = 80;
 
 /// The filters as typed.
 #[derive(Debug)]
@@ -21,6 +25,7 @@ pub(crate) struct Wanted {
     pub(crate) engine: Option<String>,
     pub(crate) task: Option<String>,
     pub(crate) since: Option<String>,
+    pub(crate) imported: bool,
     pub(crate) limit: u32,
 }
 
@@ -33,6 +38,9 @@ pub(crate) fn runs(context: &Context, wanted: &Wanted) -> Result<u8, CommandErro
         cursor: None,
         limit: wanted.limit as usize,
     };
+    if wanted.imported {
+        return imported(context, &query);
+    }
     let (views, now) = context.look()?;
     let page = views.list_runs(&query, now)?;
     let output = context.output;
@@ -46,6 +54,51 @@ pub(crate) fn runs(context: &Context, wanted: &Wanted) -> Result<u8, CommandErro
     Ok(0)
 }
 
+/// Runs of other people: id, verdict, task, engine, stage, time, signer. A bundle that does not verify has no verdict.
+fn imported(context: &Context, query: &RunQuery) -> Result<u8, CommandError> {
+    let (views, now) = context.look()?;
+    let views = views.trusting(trusted_for_review(context, &[])?.keys);
+    let is_wanted = |run: &ImportedRun| {
+        let Some(report) = &run.report else { return query.status.is_none() };
+        query.status.is_none_or(|status| status.as_str() == report.status.as_str())
+            && query.engine.as_ref().is_none_or(|engine| *engine == report.backend)
+            && query.task_id.as_ref().is_none_or(|task| *task == report.task_id)
+            && query.since.is_none_or(|since| report.run_started_at >= since)
+    };
+    let runs = views.list_imported(now)?.into_iter().filter(is_wanted).take(query.limit);
+    let output = context.output;
+    let mut text = String::new();
+    for run in runs {
+        let ImportedRun { run_id, signer, report, problem } = &run;
+        let Some(report) = report else {
+            let problem = shown(problem.as_deref().unwrap_or_default());
+            if output.json {
+                output.print_json(&run)?;
+            }
+            text.push_str(&format!("{run_id} does-not-verify {problem}\n"));
+            continue;
+        };
+        if output.json {
+            output.print_json(&serde_json::json!({
+                "engine": report.backend, "reasons": report.blocker_reasons, "run_id": run_id, "signer": signer,
+                "stage": report.stage, "started_at": report.run_started_at, "status": report.status, "task_id": report.task_id,
+            }))?;
+        }
+        let id = if output.terminal { run_id.suffix() } else { run_id.as_str() };
+        let status = if output.terminal { output.paint.status(report.status) } else { report.status.to_string() };
+        let when = if output.terminal { local(report.run_started_at) } else { report.run_started_at.to_string() };
+        let (task, engine, signer) = (&report.task_id, shown(&report.backend), signer.as_deref().unwrap_or("-"));
+        text.push_str(&format!("{id} {status} {task} {engine} {} {when} {signer}\n", report.stage));
+    }
+    if !output.json {
+        if text.is_empty() {
+            output.note("no imported run matches\n");
+        }
+        output.print(&text);
+    }
+    Ok(0)
+}
+
 fn status(filter: StatusFilter) -> RunStatus {
     match filter {
         StatusFilter::Running => RunStatus::Running,
@@ -55,15 +108,19 @@ fn status(filter: StatusFilter) -> RunStatus {
     }
 }
 
-/// `today`, a date (both local), or a full RFC 3339 time.
+/// `today`, a date (both local), an age, or a full RFC 3339 time.
 fn since(text: &str) -> Result<Stamp, CommandError> {
     let wrong = || {
         CommandError::usage(format!("`{}` is not a time", shown(text)))
-            .hint("--since today, --since 2026-11-15, or an RFC 3339 time")
+            .hint("--since today, --since 2d, --since 2026-11-15, or an RFC 3339 time")
     };
     let start =
         |date: jiff::civil::Date| date.to_zoned(TimeZone::system()).map(|zoned| zoned.timestamp()).map_err(|_| wrong());
-    let moment = if text == "today" {
+    let moment = if let Ok(age) = crate::args::age(text) {
+        let now = RunClock::start().map_err(CommandError::blocked)?.started().timestamp();
+        let span = jiff::SignedDuration::try_from(age.span).map_err(|_| wrong())?;
+        now.checked_sub(span).map_err(|_| wrong())?
+    } else if text == "today" {
         let now = RunClock::start().map_err(CommandError::blocked)?.started().timestamp();
         start(now.to_zoned(TimeZone::system()).date())?
     } else if let Ok(date) = text.parse::<jiff::civil::Date>()
@@ -132,11 +189,20 @@ fn table(output: Output, page: &RunPage) -> String {
         };
     }
     let paint = output.paint;
+    let is_narrow = output.width < NARROW;
+    // What the other columns leave, and no more than a name needs.
+    let width = output.width.saturating_sub(if is_narrow { 37 } else { 53 }).clamp(16, 30);
     let mut out = format!(
         "{}\n",
         paint.dim(&format!(
-            "{:<5} {:<8} {:<30} {:<7} {:<5} {:>7}  {:<12}  why",
-            "run", "verdict", "task", "engine", "stage", "time", "when"
+            "{:<5} {:<8} {:<width$} {:<7} {:<5} {:>7}{}",
+            "run",
+            "verdict",
+            "task",
+            "engine",
+            "stage",
+            "time",
+            if is_narrow { "" } else { "  when          why" }
         ))
     );
     for run in runs {
@@ -150,18 +216,21 @@ fn table(output: Output, page: &RunPage) -> String {
         };
         let pad = " ".repeat(8_usize.saturating_sub(verdict(run).len()));
         let took = row.duration_ms.map_or("–".to_owned(), millis);
-        let task = cut(row.task_id.as_str(), 30);
-        let when = local(row.started_at);
+        let task = cut(row.task_id.as_str(), width);
+        let when = if is_narrow { String::new() } else { format!("  {:<12}", local(row.started_at)) };
         let source = match run.kind {
             None => format!("{:<7} {:<5}", row.engine, row.stage),
             Some(kind) => format!("{kind:<13}"),
         };
-        let _ = writeln!(
-            out,
-            "{:<5} {painted}{pad} {task:<30} {source} {took:>7}  {when:<12}  {}",
-            row.run_id.suffix(),
-            why(run)
-        );
+        let why = why(run);
+        let taken = 15 + width + 1 + 13 + 8 + when.chars().count() + 2 + why.chars().count();
+        let (beside, below) = if taken <= output.width { (why.as_str(), "") } else { ("", why.as_str()) };
+        let line =
+            format!("{:<5} {painted}{pad} {task:<width$} {source} {took:>7}{when}  {beside}", row.run_id.suffix());
+        let _ = writeln!(out, "{}", line.trim_end());
+        if !below.is_empty() {
+            let _ = writeln!(out, "      {}", output.hang(6, below));
+        }
     }
     let _ = writeln!(out, "\n{}", paint.dim(&format!("{} of {total} runs", runs.len())));
     out

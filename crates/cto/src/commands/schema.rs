@@ -39,7 +39,8 @@ pub(crate) fn schema(output: Output, name: Option<&str>) -> Result<u8, CommandEr
     };
     let Some(schema) = all.iter().find(|schema| schema.name == name) else {
         let known: Vec<&str> = all.iter().map(|schema| schema.name).collect();
-        return Err(CommandError::usage(format!("there is no schema `{}`", contract::text::shown(name)))
+        let meant = crate::nearest::did_you_mean(name, known.iter().map(|name| &**name));
+        return Err(CommandError::usage(format!("there is no schema `{}`{meant}", contract::text::shown(name)))
             .hint(format!("one of: {}", known.join(", "))));
     };
     let mut text = serde_json::to_string_pretty(&schema.schema())?;

@@ -19,12 +19,15 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
 use crate::run_view::{self, failed_test};
-use crate::seek::trusted;
+use crate::seek::{is_path, trusted_for_review};
 
 pub(crate) fn show(context: &Context, run: &str) -> Result<u8, CommandError> {
     let output = context.output;
+    if is_path(run) {
+        return show_named(context, run);
+    }
     let (views, now) = context.look()?;
-    let views = views.trusting(trusted(context, &[])?.keys);
+    let views = views.trusting(trusted_for_review(context, &[])?.keys);
     let sealed = match views.view_run(run, now)? {
         RunView::Sealed(sealed) => sealed,
         RunView::Collected(collected) => return show_collected(output, &collected),
@@ -46,12 +49,31 @@ pub(crate) fn show(context: &Context, run: &str) -> Result<u8, CommandError> {
     Ok(0)
 }
 
+/// A bundle or an archive that lies somewhere else: what is shown is what it holds.
+fn show_named(context: &Context, name: &str) -> Result<u8, CommandError> {
+    let (found, bound) = context.bind_named(name)?;
+    let output = context.output;
+    if output.json {
+        output.print_json_bytes(&fs::read(bound.dir().join(names::REPORT))?);
+        return Ok(0);
+    }
+    let mut text = run_view::view(output, bound.report(), &found.bundle);
+    if output.verbose {
+        text.push_str(&details(bound.report()));
+    }
+    output.print(&text);
+    Ok(0)
+}
+
 /// The body of a pull request.
-pub(crate) fn markdown(context: &Context, run: &str) -> Result<u8, CommandError> {
-    let (_found, bound) = context.bind_run(run)?;
+pub(crate) fn markdown(context: &Context, run: &str, link: Option<&str>) -> Result<u8, CommandError> {
+    let (_found, bound) = context.bind_named(run)?;
     let report = bound.report();
     let contract: TaskContract = serde_json::from_slice(&fs::read(bound.dir().join(names::CONTRACT))?)?;
-    let body = pull_request::body(report, &contract, bound.attestation_sha256());
+    let patch = fs::read(bound.dir().join(names::PATCH))?;
+    let attestation = bound.attestation_sha256();
+    let parts = pull_request::BodyParts { contract: &contract, attestation, patch: &patch, link };
+    let body = pull_request::body(report, &parts);
     if context.output.json {
         context.output.print_json(&json!({"markdown": body, "run_id": report.run_id}))?;
     } else {

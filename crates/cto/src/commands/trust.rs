@@ -15,6 +15,7 @@ use super::records::now;
 use crate::args::{TrustCommand, TrustKeyCommand, TrustWorkspaceArgs, TrustWorkspaceCommand};
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::seek::BUNDLE_NAMESPACE;
 
 pub(crate) fn trust(context: &Context, command: &TrustCommand) -> Result<u8, CommandError> {
     match command {
@@ -27,7 +28,9 @@ pub(crate) fn trust(context: &Context, command: &TrustCommand) -> Result<u8, Com
             None => Err(CommandError::usage("name a workspace to trust").hint("cto trust workspace DIR")),
         },
         TrustCommand::Key(command) => match command {
-            TrustKeyCommand::Add { key, name, namespaces, from, until } => {
+            TrustKeyCommand::Add { key, name, bundles, namespaces, from, until } => {
+                let for_bundles = [BUNDLE_NAMESPACE.to_owned()];
+                let namespaces: &[String] = if *bundles { &for_bundles } else { namespaces };
                 let asked = keys::AskedSigner {
                     name: name.as_deref(),
                     namespaces,

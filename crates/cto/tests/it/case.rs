@@ -22,4 +22,5 @@ mod stages;
 mod stayer;
 mod table;
 mod traced;
+mod transcript;
 mod workspace;

@@ -87,6 +87,7 @@ fn every_command_is_explained_and_built() {
     verify
     scan
     reverify
+    attach
     replay
     export
     import

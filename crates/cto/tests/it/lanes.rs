@@ -66,12 +66,15 @@ fn a_lane_that_cannot_run_is_a_row_and_does_not_stop_the_others() {
     let summary = fs::read(sealed(&world, "race-made").join("report.json")).unwrap();
     let summary: Value = serde_json::from_slice(&summary).unwrap();
     assert_eq!((&summary["status"], &document["status"]), (&json!("blocked"), &json!("blocked")), "printed as sealed");
-    let last = world.cto(["show", "@", "--json"]).expect(0).json();
-    assert_eq!(
-        (&last["purpose"], &last["task_id"]),
-        (&json!("governed"), &json!("made")),
-        "`@` is a run, not a summary"
+    let none = world.cto(["show", "@"]).expect(2);
+    assert!(
+        none.stderr.contains("no run matches `@`"),
+        "neither a lane nor a summary is what a person asked for: {none:?}"
     );
+    let (asked, _) = world.run("./made", 0);
+    let _ = world.cto(["race", "./made", "--engines", "fake,fake"]).expect(0);
+    let last = world.cto(["show", "@", "--json"]).expect(0).json();
+    assert_eq!(last["run_id"], asked["run_id"], "`@` is the last run that was asked for");
     // Control: alone, an engine that nobody knows is wrong usage.
     let _ = world.cto(["run", "./made", "--engine", "no-such-engine"]).expect(2);
 }

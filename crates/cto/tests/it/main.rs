@@ -1,5 +1,6 @@
 //! The real binary, in worlds of its own.
 
+mod advice;
 mod agents;
 mod approvals;
 mod archive;
@@ -13,6 +14,7 @@ mod claims;
 mod cli;
 mod climb;
 mod collected;
+mod completions;
 mod controls;
 mod engine_files;
 mod environment;
@@ -35,6 +37,7 @@ mod pull_request;
 mod refreshed;
 mod replay;
 mod reverify;
+mod reviewers;
 mod secrets;
 mod shared_ledger;
 mod smoke;
@@ -43,7 +46,9 @@ mod strict;
 mod take;
 mod tamper;
 mod targets;
+mod terminal;
 mod traced;
+mod transcript;
 mod trust;
 mod validated;
 

@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use export::{ExportSource, Exported, export};
-pub use import::{Imported, TakenIn, import};
+pub use import::{Imported, OpenedArchive, TakenIn, import, open_archive};
 pub(crate) use said::SAID_BY_PEOPLE;
 pub(crate) use statement::check as check_statement;
 

@@ -163,7 +163,7 @@ pub fn reverify(
         let mounts = crate::judge::environment::digests(harness, &contract.environment.mounts)?;
         let furnished = Furnished { mounts, layer: None, baseline: None };
         let trees = Trees { store, baseline, result, rules: &rules };
-        examined = Examiner::new(setting, watch.cancel, trees, None, furnished).examine()?;
+        examined = Examiner::new(setting, watch, trees, None, furnished).examine()?;
         let patch = own_files::read(bundle.join(names::PATCH));
         let patch = patch.map_err(|error| ReverifyError::Read(bundle.join(names::PATCH), error.into()))?;
         examined.note_altered(&altered_files(&patch, &rules));

@@ -415,7 +415,7 @@ impl<'a> Gathering<'a> {
         let trees = Trees { store: &copy.baseline.store, baseline: listing, result: listing, rules: &rules };
         let mounts = run.sandboxes.environment().mounts.clone();
         let furnished = Furnished { mounts, layer: layer.clone(), baseline: None };
-        let examiner = Examiner::new(run.setting(), run.watch.cancel, trees, None, furnished);
+        let examiner = Examiner::new(run.setting(), run.watch, trees, None, furnished);
         let (held, Examined { log, cells, setup, blocks, .. }) = examiner.examine_baseline()?;
         stop::here("baseline.examined");
         run.sandboxes.add_setup(setup);

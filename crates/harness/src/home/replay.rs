@@ -78,10 +78,16 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, ReadStepsError> {
 
 /// A run that was killed may have left half a line; what is no step is passed over.
 fn steps(trace: &[u8], report: &Report) -> Vec<Told> {
-    let lines = trace.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
-    let told = lines.filter(|line| line.step == STEP).filter_map(|line| {
-        let Data { step, state, detail } = serde_json::from_value(line.data).ok()?;
-        Some(Told::new(step, state, &detail, report.run_started_at, line.time))
-    });
+    let told = trace.split(|byte| *byte == b'\n').filter_map(|line| read_step(line, report.run_started_at));
     told.take(MOST).collect()
+}
+
+/// The step that a line of a trace tells; none if it tells something else.
+pub(crate) fn read_step(line: &[u8], started: Stamp) -> Option<Told> {
+    let line: Line = serde_json::from_slice(line).ok()?;
+    if line.step != STEP {
+        return None;
+    }
+    let Data { step, state, detail } = serde_json::from_value(line.data).ok()?;
+    Some(Told::new(step, state, &detail, started, line.time))
 }

@@ -4,8 +4,13 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use contract::Stamp;
+use contract::model::Cost;
+use contract::{RunId, Stamp};
+use sandbox::Line;
 use serde::{Deserialize, Serialize};
+
+/// Bytes of a line that are handed to a live display.
+const LONGEST_LINE: usize = 1000;
 
 /// The steps a person sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,9 +70,64 @@ impl Told {
     }
 }
 
-/// Told of each step as it happens. Called from the run's own thread: it must not block.
+/// Something that happens inside a step. It is shown to a person and kept nowhere: nothing is judged by it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LiveFact {
+    /// The run has its id.
+    Opened { run_id: RunId },
+    /// A program starts: the engine, a command of setup, or a check. Lines that follow are its output.
+    ProgramStarted { name: String, limit: Duration },
+    /// A line that setup or a check printed. The line is raw: it can hold control characters and secrets.
+    Printed { line: String },
+    /// The engine's last act in its own words, raw as well.
+    Acted { text: String },
+    /// Sums of the requests that have ended, and the number of those that are open.
+    ModelUsed(LiveUsage),
+}
+
+/// Model use of a run so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LiveUsage {
+    pub requests: u64,
+    pub open: u64,
+    pub tokens: u64,
+    pub cost_micros: u64,
+    /// A request has no known price, so that the sum is less than what was spent.
+    pub is_partly_unpriced: bool,
+}
+
+impl LiveUsage {
+    pub const NONE: Self = Self { requests: 0, open: 0, tokens: 0, cost_micros: 0, is_partly_unpriced: false };
+
+    /// Counts a request that was made.
+    pub fn count_made(&mut self) {
+        self.open += 1;
+    }
+
+    /// Counts a request that has ended, with what it used.
+    pub fn count_ended(&mut self, tokens: u64, cost: Cost) {
+        self.open = self.open.saturating_sub(1);
+        self.requests += 1;
+        self.tokens = self.tokens.saturating_add(tokens);
+        match cost {
+            Cost::Micros(micros) => self.cost_micros = self.cost_micros.saturating_add(micros),
+            Cost::Unpriced | Cost::Unknown => self.is_partly_unpriced = true,
+            Cost::Nothing => {}
+        }
+    }
+}
+
+/// Observer of a run. Called from the run's own threads: it must not block.
 pub trait WatchRun: Sync {
     fn step(&self, told: &Told);
+
+    /// Takes a fact for a live display. By default nobody looks.
+    fn live(&self, _: &LiveFact) {}
+
+    /// True if live facts are shown; where not, none are gathered.
+    fn is_live(&self) -> bool {
+        false
+    }
 }
 
 /// Looks at nothing.
@@ -91,8 +151,21 @@ impl fmt::Debug for Watch<'_> {
     }
 }
 
-impl Watch<'_> {
+impl<'a> Watch<'a> {
     pub(crate) fn cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
+    }
+
+    /// Announces a program of setup or of an exam, and gives the reader of its lines where somebody looks on.
+    pub(crate) fn follow_program(self, name: &str, limit: Duration) -> Option<impl FnMut(Line<'_>) + use<'a>> {
+        let observer = self.observer;
+        if !observer.is_live() {
+            return None;
+        }
+        observer.live(&LiveFact::ProgramStarted { name: name.to_owned(), limit });
+        Some(move |line: Line<'_>| {
+            let line = String::from_utf8_lossy(&line.bytes[..line.bytes.len().min(LONGEST_LINE)]).into_owned();
+            observer.live(&LiveFact::Printed { line });
+        })
     }
 }

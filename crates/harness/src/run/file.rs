@@ -25,7 +25,7 @@ use crate::home::replay;
 use crate::home::reserve::Reserve;
 use crate::home::task::Task;
 use crate::home::token::{canary, suffix};
-use crate::home::watch::{Step, StepState, Told, Watch};
+use crate::home::watch::{LiveFact, Step, StepState, Told, Watch};
 use crate::run::about::DocumentSubject;
 use crate::run::halt::Halted;
 use crate::run::harness::Harness;
@@ -206,6 +206,7 @@ impl<'a> RunFile<'a> {
         let mut draft = Draft::begin(dir, run_id, lock, clock.started(), censor(&canary))
             .map_err(|error| OpenRunError::Io(harness.home.active().join(error.name), error.error))?;
         draft.censor_mut().allow(allowances(&task.contract));
+        watch.observer.live(&LiveFact::Opened { run_id: draft.run_id().clone() });
         Ok(Self {
             harness,
             task,

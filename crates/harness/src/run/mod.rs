@@ -1,6 +1,7 @@
 //! An open run, whatever it is at: its file, lease and kill switch, the record of its sandboxes, and the programs it supervises.
 
 pub(crate) mod about;
+pub(crate) mod attached;
 pub(crate) mod availability;
 pub(crate) mod commit_words;
 pub(crate) mod conceal;

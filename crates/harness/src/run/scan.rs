@@ -1,5 +1,7 @@
 //! Secrets: what the run looks for in everything it writes, and what comes of a hit.
 
+use std::sync::LazyLock;
+
 use contract::report::{HitClass, SecretHit, SecretScan};
 use contract::task::{SecretAllowance, TaskContract};
 use contract::{Coverage, EventKind, Reason};
@@ -39,6 +41,12 @@ pub(crate) fn allowances(contract: &TaskContract) -> Vec<Allowance> {
         value_sha256: *allowed.value_sha256.as_bytes(),
     };
     contract.secret_allowances.iter().map(allowance).collect()
+}
+
+/// Text for a live display, with a marker in the place of everything that has the shape of a secret.
+pub fn redact_shapes(text: &str) -> String {
+    static SHAPES: LazyLock<Scanner> = LazyLock::new(|| Scanner::new(&[], RuleSet::standard()));
+    String::from_utf8_lossy(&SHAPES.redact(text.as_bytes()).0).into_owned()
 }
 
 /// A contract lies in every bundle and in the ledger under its digest, so that nothing can be taken out of it later.

@@ -100,7 +100,7 @@ impl<'a> Captured<'a> {
                 (Ok(()), None) => {
                     let trees =
                         Trees { store: &baseline.store, baseline: &baseline.listing, result: &listing, rules: &rules };
-                    Examiner::new(run.setting(), run.watch.cancel, trees, stage, furnished).examine()
+                    Examiner::new(run.setting(), run.watch, trees, stage, furnished).examine()
                 }
             };
             (patch.join(), examined)

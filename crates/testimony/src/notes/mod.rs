@@ -3,12 +3,15 @@
 //! A reader for each format. A line is hostile: whatever it holds, a note is short, one line and safe to print, and says only
 //! what the engine says. Notes are there to be read; nothing is judged by them.
 
+mod case;
 mod claude;
 mod codex;
 mod opencode;
 mod pi;
 #[cfg(test)]
 mod tests;
+
+pub use case::case_note;
 
 use contract::claim::Speech;
 use contract::text::shown;
@@ -18,6 +21,8 @@ use crate::claims::stream::Few;
 
 /// Characters of a note.
 pub const MAX_TEXT: usize = 1_000;
+/// Characters of a text in full.
+pub const MAX_FULL: usize = 64_000;
 /// Notes of one line. Agents say one thing a line, or a few.
 pub const MAX_NOTES: usize = 16;
 
@@ -41,12 +46,17 @@ pub enum NoteKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     pub kind: NoteKind,
+    /// One line, bounded and safe to print.
     pub text: String,
+    /// All of a text that did not fit, as it was said; not safe to print.
+    pub full: Option<String>,
 }
 
 impl Note {
     fn new(kind: NoteKind, text: impl AsRef<str>) -> Self {
-        Self { kind, text: short(text.as_ref()) }
+        let (said, text) = (text.as_ref().trim(), short(text.as_ref()));
+        let full = (said != text).then(|| said.chars().take(MAX_FULL).collect());
+        Self { kind, text, full }
     }
 }
 
@@ -63,6 +73,11 @@ pub fn notes(speech: Speech, line: &[u8]) -> Option<Vec<Note>> {
     }?;
     notes.truncate(MAX_NOTES);
     Some(notes)
+}
+
+/// Notes of a line of whichever agent's format it is.
+pub fn notes_of_any(line: &[u8]) -> Option<Vec<Note>> {
+    [Speech::Codex, Speech::Pi, Speech::Claude, Speech::Opencode].into_iter().find_map(|speech| notes(speech, line))
 }
 
 /// The type of a line. One that was cut is no JSON any more; its type mostly stands at its beginning.

@@ -3,11 +3,12 @@
 
 use std::fmt::Write as _;
 
-use contract::claim::ClaimVerdict;
+use contract::claim::{ClaimVerdict, JudgedClaim};
 use contract::report::{CheckResult, VerificationPass};
 use contract::text::{shown, shown_lines};
 use contract::{Report, TaskContract};
 use evidence::names;
+use evidence::patch::{PatchStat, patch_stats};
 use evidence::render::{counts_text, verdict_sentence};
 use views::Lane;
 
@@ -15,24 +16,37 @@ use crate::lane_table;
 
 /// Paths, claims and commands that are listed before the rest is only counted: a body has a largest size.
 const LISTED: usize = 100;
+/// Files that are listed in the open.
+const FOLDED: usize = 20;
 /// Characters of one foreign text.
 const LONGEST: usize = 4000;
 const LONGEST_INLINE: usize = 400;
 
 // Writing to a String cannot fail, so the results of `write!` below are dropped.
 
+/// Sources of a body beside its report.
+#[derive(Debug)]
+pub(super) struct BodyParts<'a> {
+    pub(super) contract: &'a TaskContract,
+    pub(super) attestation: contract::Digest,
+    pub(super) patch: &'a [u8],
+    /// Address under which a reviewer finds the bundle.
+    pub(super) link: Option<&'a str>,
+}
+
 /// Renders the body.
-pub(super) fn body(report: &Report, contract: &TaskContract, attestation: contract::Digest) -> String {
+pub(super) fn body(report: &Report, parts: &BodyParts<'_>) -> String {
+    let BodyParts { contract, attestation, patch, link } = *parts;
     let mut out = format!("## {}: {}\n\n", report.status, code(&report.title));
     let _ = writeln!(out, "{}", verdict_sentence(report));
     why(&mut out, report);
     asked(&mut out, report, contract);
-    changed(&mut out, report);
+    changed(&mut out, report, patch);
     verified(&mut out, report);
-    contradicted(&mut out, report);
+    claims(&mut out, report);
     unproven(&mut out, report);
     used(&mut out, report, attestation);
-    check(&mut out, report, attestation);
+    check(&mut out, report, attestation, link);
     out
 }
 
@@ -54,13 +68,27 @@ fn asked(out: &mut String, report: &Report, contract: &TaskContract) {
     }
 }
 
-fn changed(out: &mut String, report: &Report) {
+fn changed(out: &mut String, report: &Report, patch: &[u8]) {
     let _ = writeln!(out, "\n### What changed\n");
     if report.changed_files.is_empty() {
         let _ = writeln!(out, "Nothing.");
         return;
     }
-    list(out, &report.changed_files);
+    let stats = patch_stats(patch);
+    let (added, removed) = stats.iter().fold((0, 0), |sum, it| (sum.0 + it.added, sum.1 + it.removed));
+    let files = report.changed_files.len();
+    let _ = writeln!(out, "{files} {}, +{added} \u{2212}{removed}\n", if files == 1 { "file" } else { "files" });
+    let of = |path: &String| match stats.iter().find(|stat| stat.path == *path) {
+        Some(PatchStat { is_binary: true, .. }) => format!("{} binary", code(path)),
+        Some(stat) => format!("{} +{} \u{2212}{}", code(path), stat.added, stat.removed),
+        None => code(path),
+    };
+    let lines: Vec<String> = report.changed_files.iter().map(of).collect();
+    if files > FOLDED {
+        fold(out, "Files", |out| items(out, &lines));
+    } else {
+        items(out, &lines);
+    }
     let inside = if report.allowed_writes_passed {
         "All inside the allowed paths."
     } else {
@@ -95,7 +123,11 @@ fn verified(out: &mut String, report: &Report) {
     let commands: Vec<String> = commands
         .map(|(at, pass)| format!("{}  {}", at + 1, cut(&shown(&pass.argv.join(" ")), LONGEST_INLINE)))
         .collect();
-    let _ = writeln!(out, "\n{}", block(&commands.join("\n")));
+    let _ = writeln!(out);
+    fold(out, "Commands", |out| {
+        out.push_str(&block(&commands.join("\n")));
+        out.push('\n');
+    });
 }
 
 const fn result(result: CheckResult) -> &'static str {
@@ -114,16 +146,22 @@ fn exit(pass: &VerificationPass) -> String {
     }
 }
 
-fn contradicted(out: &mut String, report: &Report) {
-    let false_ones: Vec<_> =
-        report.claims.iter().filter(|judged| judged.verdict == ClaimVerdict::Contradicted).collect();
+fn claims(out: &mut String, report: &Report) {
     let _ = writeln!(out, "\n### What the engine said that was not so\n");
-    if false_ones.is_empty() {
+    let (wrong, other): (Vec<_>, Vec<_>) =
+        report.claims.iter().partition(|judged| judged.verdict == ClaimVerdict::Contradicted);
+    let line = |judged: &&JudgedClaim| {
+        let said = code(&judged.claim.saying.to_string());
+        format!("it said {said}; seen was {}", code(&judged.seen))
+    };
+    if wrong.is_empty() {
         let _ = writeln!(out, "Nothing that could be held against what was seen.");
     }
-    for judged in false_ones.iter().take(LISTED) {
-        let said = code(&judged.claim.saying.to_string());
-        let _ = writeln!(out, "- it said {said}; seen was {}", code(&judged.seen));
+    items(out, &wrong.iter().map(line).collect::<Vec<_>>());
+    if !other.is_empty() {
+        let verdict = |judged: &&JudgedClaim| format!("{}: {}", judged.verdict.as_str(), line(judged));
+        let _ = writeln!(out);
+        fold(out, "Its other claims", |out| items(out, &other.iter().map(verdict).collect::<Vec<_>>()));
     }
 }
 
@@ -163,8 +201,11 @@ fn used(out: &mut String, report: &Report, attestation: contract::Digest) {
     let _ = writeln!(out, "- sandbox: {}", report.sandbox.profile);
 }
 
-fn check(out: &mut String, report: &Report, attestation: contract::Digest) {
+fn check(out: &mut String, report: &Report, attestation: contract::Digest, link: Option<&str>) {
     let _ = writeln!(out, "\n### How to check it\n");
+    if let Some(link) = link {
+        let _ = writeln!(out, "The bundle: {link}\n");
+    }
     let _ = writeln!(out, "```console\n$ cto verify {}\n```\n", report.run_id);
     let _ = writeln!(
         out,
@@ -172,20 +213,32 @@ fn check(out: &mut String, report: &Report, attestation: contract::Digest) {
     );
     let none = || "none".to_owned();
     let patch = report.artifact_digests.get(names::PATCH).cloned().unwrap_or_else(none);
-    for (label, digest) in [
+    let digests = [
         ("contract", report.contract_digest.to_string()),
         ("baseline commit", report.baseline_commit.clone().unwrap_or_else(none)),
         ("result tree", report.result_tree.clone().unwrap_or_else(none)),
         ("patch", patch),
         ("attestation", attestation.to_string()),
-    ] {
-        let _ = writeln!(out, "- {label}: {}", code(&digest));
-    }
+    ];
+    let lines: Vec<String> = digests.iter().map(|(label, digest)| format!("{label}: {}", code(digest))).collect();
+    fold(out, "Digests", |out| items(out, &lines));
+}
+
+/// A part that a reader opens. The empty lines let a forge read Markdown inside.
+fn fold(out: &mut String, title: &str, write: impl FnOnce(&mut String)) {
+    let _ = writeln!(out, "<details><summary>{title}</summary>\n");
+    write(out);
+    let _ = writeln!(out, "\n</details>");
 }
 
 fn list(out: &mut String, all: &[String]) {
+    items(out, &all.iter().map(|one| code(one)).collect::<Vec<_>>());
+}
+
+/// Lines that are safe already.
+fn items(out: &mut String, all: &[String]) {
     for one in all.iter().take(LISTED) {
-        let _ = writeln!(out, "- {}", code(one));
+        let _ = writeln!(out, "- {one}");
     }
     if all.len() > LISTED {
         let _ = writeln!(out, "- and {} more", all.len() - LISTED);

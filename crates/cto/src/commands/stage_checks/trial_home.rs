@@ -57,7 +57,8 @@ impl<'a> TrialHome<'a> {
         let protected = TrialRepository::make(root.join("protected"), PASS_CASE, &real.config.tools)?;
         let mut config = real.config.for_trial(root.join("home"), engines);
         config.named_repositories.protected_roots.push(protected.root().to_owned());
-        let output = Output { json: false, quiet: true, terminal: false, progress: false, ..real.output };
+        let output =
+            Output { json: false, quiet: true, terminal: false, progress: false, step_lines: false, ..real.output };
         let context = Context { output, config, cancel: real.cancel.clone() };
         Ok(Self { real, context, watched: RefCell::new(vec![protected]), dir })
     }

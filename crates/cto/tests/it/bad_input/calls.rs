@@ -28,8 +28,8 @@ fn bundles() {
     next  give a run id, or the directory that holds report.json
 
     file: 2
-    error: ./file is not a bundle: it is not a directory
-    next  give a run id, or the directory that holds report.json
+    error: ./file is not an archive of a run: it is not compressed with zstd. Nothing was kept.
+    next  give a file that `cto export` wrote
 
     empty: 2
     error: ./empty is not a bundle: it has neither report.json nor attestation.dsse.json
@@ -108,8 +108,8 @@ fn runs() {
     next  cto runs
 
     path: 2
-    error: no run matches `../..`
-    next  cto runs
+    error: ../.. is not a bundle: it has neither report.json nor attestation.dsse.json
+    next  give a run id, or the directory that holds report.json
 
     wildcard: 2
     error: no run matches `%`
@@ -261,7 +261,7 @@ fn flags() {
 
     since: 2
     error: `yesterday` is not a time
-    next  --since today, --since 2026-11-15, or an RFC 3339 time
+    next  --since today, --since 2d, --since 2026-11-15, or an RFC 3339 time
 
     limit: 2
     error: invalid value '-1' for '--limit <N>': -1 is not in 1..=1000000

@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use contract::{Digest, Report, RunId, canonical_bytes};
+use evidence::verify::AskedRun;
 use evidence::{PublicKey, names as bundle_names, stop, verify};
 use ledger::{Bundles, EntryKind, IMPORT_SIGNER_FILE, PlaceBundleError};
 use serde_json::json;
@@ -44,15 +45,7 @@ pub struct TakenIn {
 pub fn import(place: &HomePlace, file: &Path, keys: &[PublicKey]) -> Result<Imported, ImportArchiveError> {
     let mut reader = Reader::open(file)?;
     let stage = Stage::make(&place.root)?;
-    while let Some(entry) = reader.next()? {
-        let path = stage.path.join(&entry.name);
-        let written = |error| ImportArchiveError::Write(path.clone(), error);
-        if let Some(folder) = path.parent() {
-            DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(written)?;
-        }
-        let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&path).map_err(written)?;
-        reader.copy(&entry, &mut out, &path)?;
-    }
+    lay_out(&mut reader, &stage.path)?;
     stop::here("import.laid_out");
     let mut taken = check(&stage.path, keys)?;
     stop::here("import.checked");
@@ -76,6 +69,34 @@ pub fn import(place: &HomePlace, file: &Path, keys: &[PublicKey]) -> Result<Impo
         }
         Err(error) => Err(error),
     }
+}
+
+/// A bundle that was taken out of an archive, and the run that it must be.
+#[derive(Debug)]
+pub struct OpenedArchive {
+    pub bundle: PathBuf,
+    pub asked: AskedRun,
+}
+
+/// Lays an archive out in an empty folder, to be looked at. Nothing of it is believed: whoever looks verifies the bundle.
+pub fn open_archive(file: &Path, folder: &Path) -> Result<OpenedArchive, ImportArchiveError> {
+    lay_out(&mut Reader::open(file)?, folder)?;
+    let Manifest { run_id, attestation_sha256, .. } = manifest(&folder.join(MANIFEST))?;
+    let asked = AskedRun { run_id, attestation_sha256: Some(attestation_sha256) };
+    Ok(OpenedArchive { bundle: folder.join(BUNDLE), asked })
+}
+
+fn lay_out(reader: &mut Reader, folder: &Path) -> Result<(), ImportArchiveError> {
+    while let Some(entry) = reader.next()? {
+        let path = folder.join(&entry.name);
+        let written = |error| ImportArchiveError::Write(path.clone(), error);
+        if let Some(folder) = path.parent() {
+            DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(written)?;
+        }
+        let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&path).map_err(written)?;
+        reader.copy(&entry, &mut out, &path)?;
+    }
+    Ok(())
 }
 
 /// Everything that can be known of what was laid out.

@@ -9,7 +9,6 @@ use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use contract::sandbox::{Attempt, MountDigest, SetupRecord};
 use contract::task::Command;
@@ -24,6 +23,7 @@ use super::steps::SetupNetwork;
 use super::withdraw::{ExamFiles, withdraw_exam_files};
 use crate::home::host::Seen;
 use crate::home::lock::{hold_for_use, touch};
+use crate::home::watch::Watch;
 use crate::judge::exam::sort_of;
 use crate::run::file::Stopped;
 use crate::run::sandboxes::Cells;
@@ -129,7 +129,7 @@ pub(crate) struct JudgedTree<'a> {
 /// Makes layers, or finds them.
 pub(crate) struct Setup<'a> {
     pub(crate) setting: Setting<'a>,
-    pub(crate) cancel: &'a AtomicBool,
+    pub(crate) watch: Watch<'a>,
     pub(crate) mounts: &'a [MountDigest],
     pub(crate) store: &'a Store,
     pub(crate) cells: Cells,
@@ -140,13 +140,8 @@ pub(crate) struct Setup<'a> {
 }
 
 impl<'a> Setup<'a> {
-    pub(crate) fn new(
-        setting: Setting<'a>,
-        cancel: &'a AtomicBool,
-        mounts: &'a [MountDigest],
-        store: &'a Store,
-    ) -> Self {
-        Self { setting, cancel, mounts, store, cells: Cells::default(), log: Vec::new(), attempts: Vec::new() }
+    pub(crate) fn new(setting: Setting<'a>, watch: Watch<'a>, mounts: &'a [MountDigest], store: &'a Store) -> Self {
+        Self { setting, watch, mounts, store, cells: Cells::default(), log: Vec::new(), attempts: Vec::new() }
     }
 
     /// The layer of the baseline, from the cache where it is there.

@@ -43,7 +43,7 @@ pub(crate) fn prepare(run: &mut RunFile<'_>, copy: &Copy) -> Result<Result<Optio
     if !environment.setup_network.is_empty() {
         run.standing.cover(Coverage::SetupWithNetwork);
     }
-    let mut setup = Setup::new(run.setting(), run.watch.cancel, &mounts, &copy.baseline.store);
+    let mut setup = Setup::new(run.setting(), run.watch, &mounts, &copy.baseline.store);
     let made = setup.baseline_layer(&copy.baseline.listing);
     let Setup { cells, log, .. } = setup;
     run.add_cells(cells)?;

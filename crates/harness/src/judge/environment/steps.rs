@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use contract::sandbox::{NetworkUse, SetupCommand, SetupRecord};
 use contract::task::{Command, Environment};
+use contract::text::shown;
+use evidence::names::SETUP_LOG;
 use gate::conduct::judge_conduct;
 use sandbox::{Ended, Stage, Upper, WorkspaceFrom};
 
@@ -13,6 +15,9 @@ use super::layer::{FailedSetup, Setup};
 use super::proxy::{self, Proxy};
 use crate::run::file::Stopped;
 use crate::run::supervise::{exceeded, exit_code};
+
+/// Characters of a last line that a reason quotes.
+const LONGEST_LAST_LINE: usize = 300;
 
 /// Network of a setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +82,7 @@ impl Setup<'_> {
         name: &str,
         record: &mut SetupRecord,
     ) -> Result<Option<String>, Stopped> {
-        let Some((ended, network)) = self.run(command, over)? else {
+        let Some((ended, network)) = self.run(command, over, name)? else {
             return Ok(Some("was not found".to_owned()));
         };
         self.cells.add(name, &ended);
@@ -93,11 +98,16 @@ impl Setup<'_> {
             return Err(Stopped::Cancelled);
         }
         let exceeded = exceeded(&ended, &self.setting.contract.limits);
-        let hint = refused_hosts(&record.network, over.network);
+        let hint = format!("{}{}", refused_hosts(&record.network, over.network), last_line(&ended));
         Ok(judge_step(&ended, exceeded, command.timeout_seconds, &hint))
     }
 
-    fn run(&mut self, command: &Command, over: &Over<'_>) -> Result<Option<(Ended, Vec<NetworkUse>)>, Stopped> {
+    fn run(
+        &mut self,
+        command: &Command,
+        over: &Over<'_>,
+        name: &str,
+    ) -> Result<Option<(Ended, Vec<NetworkUse>)>, Stopped> {
         let Over { lower, part, network } = over;
         let Some((root, beneath)) = lower.split_first() else { return Ok(None) };
         let from = WorkspaceFrom::Layers { lower: lower.clone(), upper: Upper::Directory((*part).to_owned()) };
@@ -113,7 +123,9 @@ impl Setup<'_> {
         }
         let stage: Stage = self.setting.harness.supervisor.prepare()?;
         let mut confined = self.setting.confine(stage, spec)?;
-        let mut watch = sandbox::Watch { cancel: Some(self.cancel), stop: None, on_line: None, on_tick: None };
+        let mut on_line = self.watch.follow_program(name, wall);
+        let on_line = on_line.as_mut().map(|on_line| on_line as &mut dyn FnMut(sandbox::Line<'_>));
+        let mut watch = sandbox::Watch { cancel: Some(self.watch.cancel), stop: None, on_line, on_tick: None };
         let Some(listener) = confined.take_listener() else {
             return Ok(Some((confined.start(&mut watch)?, Vec::new())));
         };
@@ -149,6 +161,17 @@ fn judge_step(ended: &Ended, exceeded: Option<String>, seconds: u64, hint: &str)
         Some(exit) => Some(format!("ended with exit {exit}{hint}")),
         None => Some("did not start".to_owned()),
     }
+}
+
+/// The last line that a command printed, which mostly says what is wrong, and the file with all of it.
+fn last_line(ended: &Ended) -> String {
+    let last = |bytes: Vec<u8>| {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+        Some(shown(line).chars().take(LONGEST_LAST_LINE).collect::<String>())
+    };
+    let line = last(ended.stderr.text_bytes()).or_else(|| last(ended.stdout.text_bytes()));
+    line.map(|line| format!("; its last line: \u{201c}{line}\u{201d} ({SETUP_LOG})")).unwrap_or_default()
 }
 
 /// A hint at the hosts that were refused, and at what would let setup reach them.
@@ -223,6 +246,16 @@ mod tests {
         let failure = SpawnFailure { kind: SpawnFailureKind::Other, errno: None, text: String::new() };
         let unstarted = Ended { how: How::SpawnFailed(failure), ..ended(0, "") };
         assert_eq!(judge(&unstarted, None).as_deref(), Some("did not start"));
+    }
+
+    #[test]
+    fn a_failed_command_is_quoted_by_its_last_line() {
+        assert_eq!(
+            last_line(&ended(1, "one\nERR! no such package\n\n")),
+            "; its last line: \u{201c}ERR! no such package\u{201d} (setup.log)"
+        );
+        assert_eq!(last_line(&ended(1, "\u{1b}[2J")), "; its last line: \u{201c}␛[2J\u{201d} (setup.log)");
+        assert_eq!(last_line(&ended(1, "")), "", "control: it printed nothing");
     }
 
     fn used(host: &str, port: u16, refused: u64) -> NetworkUse {

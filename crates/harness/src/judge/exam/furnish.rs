@@ -58,7 +58,7 @@ impl Examiner<'_> {
         &mut self,
         make: impl FnOnce(&mut Setup<'_>, &super::Trees<'_>) -> Result<Option<Made>, Stopped>,
     ) -> Result<(Option<Made>, Vec<Attempt>), Stopped> {
-        let mut setup = Setup::new(self.setting, self.cancel, &self.furnished.mounts, self.trees.store);
+        let mut setup = Setup::new(self.setting, self.watch, &self.furnished.mounts, self.trees.store);
         let made = make(&mut setup, &self.trees)?;
         let Setup { cells, log, attempts, .. } = setup;
         self.found.cells.extend(cells);

@@ -23,7 +23,6 @@ mod room;
 mod spare;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::AtomicBool;
 
 use contract::paths::{PathRules, PathVerdict};
 use contract::report::{CheckResult, FailedTest, PassKind, PoisonedFile, TestComparison, VerificationPass};
@@ -35,6 +34,7 @@ use testimony::compare::Weakness;
 use testimony::results::TestResults;
 use tree::{Entry, Listing, Mode, Store, folders_above};
 
+use crate::home::watch::Watch;
 use crate::judge::environment::Layer;
 use crate::run::file::Stopped;
 use crate::run::sandboxes::Cells;
@@ -97,6 +97,9 @@ impl Examined {
     }
 }
 
+/// Paths that a reason names before the rest is only counted.
+const NAMED_PATHS: usize = 20;
+
 /// What the contract's environment came to before the exam.
 #[derive(Debug, Default)]
 pub(crate) struct Furnished {
@@ -110,7 +113,7 @@ pub(crate) struct Furnished {
 /// Holds one exam.
 pub(crate) struct Examiner<'a> {
     setting: Setting<'a>,
-    cancel: &'a AtomicBool,
+    watch: Watch<'a>,
     trees: Trees<'a>,
     /// A supervising stage that is ready already.
     stage: Option<Stage>,
@@ -133,7 +136,7 @@ pub(crate) struct Examiner<'a> {
 impl<'a> Examiner<'a> {
     pub(crate) fn new(
         setting: Setting<'a>,
-        cancel: &'a AtomicBool,
+        watch: Watch<'a>,
         trees: Trees<'a>,
         stage: Option<Stage>,
         furnished: Furnished,
@@ -142,7 +145,7 @@ impl<'a> Examiner<'a> {
         let (rewritten, left_out) = (Vec::new(), Vec::new());
         Self {
             setting,
-            cancel,
+            watch,
             trees,
             stage,
             furnished,
@@ -334,7 +337,7 @@ impl<'a> Examiner<'a> {
         }
         format!(
             "; it passes only with the patch's own {}: if changing it is the task, release it with exam_may_change",
-            paths.iter().map(|path| shown(path)).collect::<Vec<_>>().join(", ")
+            listed(paths.iter().map(|path| shown(path)), NAMED_PATHS)
         )
     }
 }

@@ -179,7 +179,7 @@ impl Examiner<'_> {
 
     /// Runs a command; without input it is asked to name its tests.
     fn run(&mut self, room: &Room, command: &Command, stdin: Option<Vec<u8>>, name: &str) -> Result<Ran, Stopped> {
-        if self.cancel.load(std::sync::atomic::Ordering::Relaxed) {
+        if self.watch.cancelled() {
             return Err(Stopped::Cancelled);
         }
         let wall = Duration::from_secs(command.timeout_seconds);
@@ -220,7 +220,9 @@ impl Examiner<'_> {
         }
         let prepare = || supervise::prepare(&self.setting.harness.supervisor, self.setting.profile);
         let stage = self.stage.take().map_or_else(prepare, Ok)?;
-        let mut watch = sandbox::Watch { cancel: Some(self.cancel), stop: None, on_line: None, on_tick: None };
+        let mut on_line = self.watch.follow_program(name, spec.wall);
+        let on_line = on_line.as_mut().map(|on_line| on_line as &mut dyn FnMut(sandbox::Line<'_>));
+        let mut watch = sandbox::Watch { cancel: Some(self.watch.cancel), stop: None, on_line, on_tick: None };
         let (spare, store) = (self.next_spare(), self.trees.store);
         let (ended, spare) = std::thread::scope(|scope| {
             let copying = spare.map(|spare| scope.spawn(move || spare.lay_out(store)));

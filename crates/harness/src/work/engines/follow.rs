@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use bridge::ModelEvent;
 use contract::{Coverage, EventKind, Reason};
 use evidence::{names, stop};
 use sandbox::{Ended, How, Line};
@@ -18,7 +19,7 @@ use crate::gather::decide::Preparation;
 use crate::gather::engine::equip::Equipped;
 use crate::gather::model::{EventLog, ModelLink};
 use crate::home::replay;
-use crate::home::watch::{Step, StepState, Told, WatchRun};
+use crate::home::watch::{LiveFact, LiveUsage, Step, StepState, Told, WatchRun};
 use crate::run::file::{RunFile, Stopped};
 use crate::run::supervise::{TIMEOUT_MARKER, exceeded, exit_code, wall};
 use crate::work::claims;
@@ -37,7 +38,8 @@ pub(super) fn supervise(
         Idle::new(after, places, run.clock.elapsed())
     });
     let stirred = Cell::new(false);
-    let mut listener = Listener::new(claims::speech(run, preparation.equipped()));
+    let mut listener = Listener::new(claims::speech(run, preparation.equipped()), observer);
+    let mut used = LiveUsage::NONE;
     let (clock, cancel) = (run.clock, run.watch.cancel);
     let (link, usage) = preparation.model_mut().parts();
     let over = link.map(ModelLink::over);
@@ -57,6 +59,7 @@ pub(super) fn supervise(
         let stirred = stirred.take() || !events.is_empty();
         for event in events {
             shared.note(&event);
+            count_use(&mut used, &event, observer);
             log.add_model(event, usage);
         }
         if let Some(idle) = &mut idle {
@@ -75,7 +78,7 @@ pub(super) fn supervise(
     };
     let ended = std::thread::scope(|scope| {
         if let Some(linger) = linger {
-            scope.spawn(|| linger.look(&shared));
+            scope.spawn(|| linger.look(&shared, observer));
         }
         let ended = cell.start(&mut watch);
         shared.over.store(true, Ordering::Relaxed);
@@ -84,6 +87,15 @@ pub(super) fn supervise(
     let limited = over.as_ref().is_some_and(|over| over.load(Ordering::Relaxed));
     let settled = shared.settled.into_inner().filter(|_| ended.stopped && !limited);
     log.into_inner().failed.map_or(Ok((ended, settled)), |error| Err(error.into()))
+}
+
+/// Counts a report of the bridge for whoever looks on.
+fn count_use(used: &mut LiveUsage, event: &ModelEvent, observer: &dyn WatchRun) {
+    match event {
+        ModelEvent::Requested(_) => used.count_made(),
+        ModelEvent::Ended(record) => used.count_ended(record.tokens.total().unwrap_or_default(), record.cost_micros),
+    }
+    observer.live(&LiveFact::ModelUsed(*used));
 }
 
 /// Tells of an engine of which nothing is seen.

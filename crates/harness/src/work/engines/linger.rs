@@ -11,12 +11,14 @@ use std::time::{Duration, Instant};
 
 use bridge::ModelEvent;
 use contract::paths::PathSet;
+use testimony::notes::case_note;
 use testimony::progress::{LogProgress, log_progress};
 use tree::{Committed, Store, TreeError};
 
 use super::ending::has_protocol;
 use super::{Layered, log};
 use crate::gather::engine::equip::Equipped;
+use crate::home::watch::{LiveFact, WatchRun};
 use crate::judge::copy::Copy;
 use crate::run::file::{RunFile, Stopped};
 use crate::work::result::capture_into;
@@ -125,18 +127,19 @@ impl<'a> Linger<'a> {
     }
 
     /// Looks until the engine is over or its work has stood for the settle time.
-    pub(super) fn look(&self, shared: &Shared) {
+    pub(super) fn look(&self, shared: &Shared, observer: &dyn WatchRun) {
         match &self.commit {
             Some(commit) => self.look_for_commit(commit, shared),
-            None => self.look_at_log(shared),
+            None => self.look_at_log(shared, observer),
         }
     }
 
-    fn look_at_log(&self, shared: &Shared) {
+    fn look_at_log(&self, shared: &Shared, observer: &dyn WatchRun) {
         let mut standing = Standing::new(Vec::new());
         until_settled(shared, || {
             let logs = log::read_each(self.copy, self.layers);
             let progress = logs.iter().map(|log| log_progress(log)).min().unwrap_or(LogProgress::Working);
+            show_last_act(&logs, &standing.value, observer);
             let stood = standing.see(logs);
             let (why, time) = match progress {
                 LogProgress::Working => return None,
@@ -180,6 +183,17 @@ impl<'a> Linger<'a> {
             listing.0.remove(path);
         }
         Ok(listing.tree_id())
+    }
+}
+
+/// Hands the last act of a log that has grown to whoever looks on.
+fn show_last_act(logs: &[Vec<u8>], before: &[Vec<u8>], observer: &dyn WatchRun) {
+    if !observer.is_live() || logs == before {
+        return;
+    }
+    let act = logs.last().and_then(|log| log.rsplit(|byte| *byte == b'\n').find_map(case_note));
+    if let Some(note) = act {
+        observer.live(&LiveFact::Acted { text: note.text });
     }
 }
 

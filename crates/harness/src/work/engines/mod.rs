@@ -40,7 +40,7 @@ use serde_json::json;
 use crate::gather::decide::{AdmittedRun, Preparation};
 use crate::gather::protected::look_at_roots;
 use crate::gather::target::Target;
-use crate::home::watch::{Step, StepState};
+use crate::home::watch::{LiveFact, Step, StepState};
 use crate::judge::copy::Copy;
 use crate::judge::environment;
 use crate::run::file::{RunFile, Stopped};
@@ -367,6 +367,8 @@ impl<'a> Workspace<'a> {
         let seconds = wall(&run).as_secs();
         run.event(EventKind::EngineStarted, json!({"engine": run.ask.engine, "wall_seconds": seconds}))?;
         stop::here("engine.starting");
+        let started = LiveFact::ProgramStarted { name: run.ask.engine.clone(), limit: wall(&run) };
+        run.watch.observer.live(&started);
         let linger = Linger::of(&run, preparation.equipped(), &copy, layers.as_ref())?;
         let places = vec![layers.as_ref().map_or_else(|| copy.root.clone(), Layered::path)];
         let (ended, settled) = supervise(&mut run, &mut preparation, cell, linger.as_ref(), places)?;

@@ -8,9 +8,10 @@ use evidence::censor::Lines;
 use evidence::names;
 use sandbox::{Line, Stream};
 use serde_json::json;
-use testimony::notes::notes;
+use testimony::notes::{NoteKind, notes};
 
 use crate::gather::model::EventLog;
+use crate::home::watch::{LiveFact, WatchRun};
 
 /// Lines that become events as they are, and how long each may be.
 const MOST_LINES: usize = 200;
@@ -18,7 +19,8 @@ const LONGEST: usize = 2000;
 /// Notes that become events. They are short, and the last ones tell how it ended.
 const MOST_NOTES: usize = 2000;
 
-pub(super) struct Listener {
+pub(super) struct Listener<'a> {
+    observer: &'a dyn WatchRun,
     speech: Speech,
     lines_left: usize,
     notes_left: usize,
@@ -26,9 +28,9 @@ pub(super) struct Listener {
     before: [Lines; 2],
 }
 
-impl Listener {
-    pub(super) fn new(speech: Speech) -> Self {
-        Self { speech, lines_left: MOST_LINES, notes_left: MOST_NOTES, before: Default::default() }
+impl<'a> Listener<'a> {
+    pub(super) fn new(speech: Speech, observer: &'a dyn WatchRun) -> Self {
+        Self { observer, speech, lines_left: MOST_LINES, notes_left: MOST_NOTES, before: Default::default() }
     }
 
     /// Whether a line makes a note that there is still room for. Asked before the search for secrets, which costs more and would
@@ -49,6 +51,7 @@ impl Listener {
             Some(notes) => {
                 for note in notes.into_iter().take(self.notes_left) {
                     self.notes_left -= 1;
+                    self.show(note.kind, &note.text);
                     let data = json!({"kind": note.kind, "stream": stream, "text": note.text});
                     log.add(EventKind::EngineOutput, data);
                 }
@@ -56,9 +59,25 @@ impl Listener {
             None if self.lines_left > 0 => {
                 self.lines_left -= 1;
                 let text: String = shown(&String::from_utf8_lossy(&clean)).chars().take(LONGEST).collect();
+                // A line of some format that is not read here says nothing to a person.
+                if !text.starts_with('{') {
+                    self.observer.live(&LiveFact::Acted { text: text.clone() });
+                }
                 log.add(EventKind::EngineOutput, json!({"stream": stream, "text": text}));
             }
             None => {}
         }
+    }
+
+    /// Hands an act of the engine to whoever looks on. Sums and turns are no acts.
+    fn show(&self, kind: NoteKind, text: &str) {
+        let text = match kind {
+            NoteKind::Command => format!("runs {text}"),
+            NoteKind::FileChange | NoteKind::Tool => text.to_owned(),
+            NoteKind::Message => format!("says {text}"),
+            NoteKind::Error => format!("error: {text}"),
+            NoteKind::Usage | NoteKind::Turn => return,
+        };
+        self.observer.live(&LiveFact::Acted { text });
     }
 }

@@ -7,7 +7,8 @@ fn golden(verdict: &str) -> String {
     let read = |name: &str| std::fs::read(bundle.join(name)).unwrap();
     let report: Report = serde_json::from_slice(&read(names::REPORT)).unwrap();
     let contract: TaskContract = serde_json::from_slice(&read(names::CONTRACT)).unwrap();
-    body(&report, &contract, contract::Digest::of(&read(names::ATTESTATION)))
+    let (attestation, patch) = (contract::Digest::of(&read(names::ATTESTATION)), read(names::PATCH));
+    body(&report, &BodyParts { contract: &contract, attestation, patch: &patch, link: None })
 }
 
 /// Two bundles that were handed out, as a reviewer sees them.

@@ -115,7 +115,7 @@ impl TargetExaminer<'_> {
         let trees = Trees { store, baseline: listing, result: listing, rules: &rules };
         let (harness, profile, canary) = (self.harness, self.profile, self.canary);
         let setting = Setting { harness, contract, run_id, work, profile, canary };
-        let examined = Examiner::new(setting, self.watch.cancel, trees, None, furnished).examine()?;
+        let examined = Examiner::new(setting, self.watch, trees, None, furnished).examine()?;
         Ok(judge_head(examined))
     }
 }

@@ -15,6 +15,7 @@ use serde_json::Value;
 use tree::{Entry, Listing, Mode, Store};
 
 use super::super::{Examined, Examiner, Furnished, Trees};
+use crate::home::watch::{Quiet, Watch};
 use crate::run::supervise::Setting;
 use crate::run::tests::{Trial, contract, ended};
 
@@ -81,7 +82,8 @@ impl Desk {
             profile: Profile::None,
             canary: "canary",
         };
-        let mut examiner = Examiner::new(setting, &self.cancel, trees, None, furnished);
+        let watch = Watch { cancel: &self.cancel, observer: &Quiet };
+        let mut examiner = Examiner::new(setting, watch, trees, None, furnished);
         examiner.script = Some(play);
         ask(examiner)
     }

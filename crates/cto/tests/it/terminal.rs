@@ -1,0 +1,209 @@
+//! Runs on a real terminal: every phase at every width, Ctrl-C at each phase, a resize, lanes, and a run that was started elsewhere.
+
+use std::time::Duration;
+
+use testkit::{Tmux, World};
+
+use crate::world;
+
+/// Widths that people have.
+const WIDTHS: [u16; 4] = [60, 80, 100, 160];
+
+/// Phase, and the words on the screen by which it is known.
+const PHASES: [(&str, &str); 3] = [("setup", "setup 1"), ("engine", "runs python3"), ("verify", "• verify")];
+
+/// A case of which setup, engine and check take their time and say something meanwhile.
+fn slow_case(world: &World) {
+    let setup = "environment";
+    let environment = r#"{setup: [[sh, -c, "echo fetching 1 of 2; sleep 3; echo fetching 2 of 2; sleep 2"]]}"#;
+    let act = r#"{"type":"item.started","item":{"type":"command_execution","command":"python3 -m pytest -q tests/test_of_a_name_that_is_long.py"}}"#;
+    let fake = format!(
+        "{{speaks: codex, steps: [{{write: {{path: a.txt, text: \"two\\n\"}}}}, {{print: {{text: '{act}'}}}}, {{sleep: {{seconds: 5}}}}]}}"
+    );
+    // Only the result takes its time: the baseline's exam is over before.
+    let check = r#"[[sh, -c, "echo looks at a.txt; grep -qx two a.txt || exit 1; sleep 5"]]"#;
+    world.case("slow", &[(setup, environment), ("fake", &fake), ("verification_commands", check)]);
+}
+
+fn assert_fits(lines: &[String], columns: u16) {
+    for line in lines {
+        assert!(line.chars().count() <= usize::from(columns), "{columns} columns: {line}\n{}", lines.join("\n"));
+    }
+}
+
+/// The lines with every clock, id and digest by its form.
+fn normal(lines: &[String]) -> String {
+    let digits = |text: &str| text.chars().map(|it| if it.is_ascii_digit() { '0' } else { it }).collect::<String>();
+    lines.iter().map(|line| digits(line)).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_phase_fits_every_width_and_its_clock_moves() {
+    let test = "every_phase_fits_every_width_and_its_clock_moves";
+    for columns in WIDTHS {
+        let world = world();
+        slow_case(&world);
+        let Some(terminal) = Tmux::start(test, &world, columns, ["run", "./slow"]) else { return };
+        for (phase, word) in PHASES {
+            let first = terminal.wait_for(word);
+            assert_fits(&first, columns);
+            assert!(first[0].starts_with("running  made  fake  stage 2"), "{phase}: {first:#?}");
+            let text = first.join("\n");
+            for step in ["gates", "workspace", "engine", "diff", "verify", "seal"] {
+                assert!(text.contains(step), "{phase} at {columns}: no `{step}` in\n{text}");
+            }
+            std::thread::sleep(Duration::from_millis(1300));
+            let later = terminal.lines();
+            assert_ne!(first[0], later[0], "{phase} at {columns}: the clock stands still although nothing happens");
+            assert_eq!(normal(&first[..1]), normal(&later[..1]), "{phase}: only the clock differs");
+        }
+        let end = terminal.wait_for("ended with 0");
+        assert_fits(&end, columns);
+        assert!(end[0].starts_with("pass  made  fake  stage 2"), "progress is gone: {end:#?}");
+        assert!(!end.iter().any(|line| line.contains("running")), "{end:#?}");
+    }
+}
+
+#[test]
+fn setup_and_engine_and_check_say_what_they_do() {
+    let test = "setup_and_engine_and_check_say_what_they_do";
+    let world = world();
+    slow_case(&world);
+    let Some(terminal) = Tmux::start(test, &world, 80, ["run", "./slow"]) else { return };
+    let setup = terminal.wait_for("fetching 1 of 2").join("\n");
+    assert!(setup.contains("• gates      setup 1"), "{setup}");
+    let engine = terminal.wait_for("runs python3").join("\n");
+    assert!(engine.contains("✓ gates") && engine.contains("✓ workspace"), "{engine}");
+    assert!(engine.contains(" of 30:00"), "the limit of the engine: {engine}");
+    let verify = terminal.wait_for("looks at a.txt").join("\n");
+    assert!(verify.contains("• verify     exam 1"), "{verify}");
+    terminal.wait_for("ended with 0");
+}
+
+#[test]
+fn ctrl_c_is_answered_at_once_in_each_phase() {
+    let test = "ctrl_c_is_answered_at_once_in_each_phase";
+    for (phase, word) in PHASES {
+        let world = world();
+        slow_case(&world);
+        let Some(terminal) = Tmux::start(test, &world, 80, ["run", "./slow"]) else { return };
+        terminal.wait_for(word);
+        terminal.press("C-c");
+        let end = terminal.wait_for("ended with 130");
+        assert_fits(&end, 80);
+        let verdicts =
+            end.iter().filter(|line| line.starts_with("fail  made") || line.starts_with("blocked  made")).count();
+        assert_eq!(verdicts, 1, "{phase}: {end:#?}");
+        assert!(!end.iter().any(|line| line.contains("• ")), "{phase}: nothing of the progress is left: {end:#?}");
+        assert!(end.iter().any(|line| line.contains("harness_interrupted")), "{phase}: {end:#?}");
+    }
+}
+
+#[test]
+fn a_resize_leaves_one_picture() {
+    let world = world();
+    slow_case(&world);
+    let Some(terminal) = Tmux::start("a_resize_leaves_one_picture", &world, 100, ["run", "./slow"]) else { return };
+    terminal.wait_for("runs python3");
+    for columns in [60, 120, 61] {
+        terminal.resize(columns);
+        std::thread::sleep(Duration::from_millis(700));
+        let lines = terminal.lines();
+        assert_fits(&lines, columns);
+        let heads = lines.iter().filter(|line| line.starts_with("running")).count();
+        assert_eq!(heads, 1, "{columns} columns: {lines:#?}");
+    }
+    terminal.wait_for("ended with 0");
+}
+
+#[test]
+fn four_lanes_are_four_rows_at_every_width() {
+    let test = "four_lanes_are_four_rows_at_every_width";
+    let world = world();
+    let fake = "{steps: [{write: {path: a.txt, text: \"two\\n\"}}, {sleep: {seconds: 4}}]}";
+    world.case("race", &[("fake", fake)]);
+    for columns in WIDTHS {
+        let words = ["repeat", "./race", "-n", "4", "--jobs", "2"];
+        let Some(terminal) = Tmux::start(test, &world, columns, words) else { return };
+        let lines = terminal.wait_for("engine");
+        assert_fits(&lines, columns);
+        assert!(lines[0].starts_with("running  made  fake  0 of 4 lanes done"), "{lines:#?}");
+        for (line, name) in lines[1..5].iter().zip(["run 1", "run 2", "run 3", "run 4"]) {
+            assert!(line.trim_start().starts_with(name), "rows stay in order: {lines:#?}");
+        }
+        let waiting = lines.iter().filter(|line| line.contains("waiting")).count();
+        assert_eq!(waiting, 2, "two at a time: {lines:#?}");
+        terminal.press("C-c");
+        terminal.wait_for("ended with 130");
+    }
+    let words = ["race", "./race", "--engines", "fake,fake,fake,fake"];
+    let Some(terminal) = Tmux::start(test, &world, 80, words) else { return };
+    terminal.wait_for("lane 1 of 4");
+    terminal.wait_for("lane 2 of 4");
+    std::thread::sleep(Duration::from_millis(1500));
+    let second = terminal.lines();
+    assert!(second[1].contains("pass") && second.iter().any(|line| line == "lane 2 of 4"), "{second:#?}");
+    assert!(second.iter().any(|line| line.contains("• engine")), "the steps of the lane that runs: {second:#?}");
+}
+
+#[test]
+fn a_run_that_was_started_elsewhere_is_attached_to() {
+    let test = "a_run_that_was_started_elsewhere_is_attached_to";
+    let world = world();
+    slow_case(&world);
+    let elsewhere = world.start(["run", "./slow"]);
+    testkit::wait_for("a run", || {
+        (world.cto(["runs"]).code == 0 && world.cto(["runs"]).text().contains("running")).then_some(())
+    });
+    let Some(left) = Tmux::start(test, &world, 80, ["attach", "@"]) else { return };
+    left.wait_for("running  made  fake  stage 2");
+    left.press("C-c");
+    let gone = left.wait_for("ended with 130").join("\n");
+    assert!(gone.contains("goes on") && gone.contains("cto attach"), "{gone}");
+    let Some(terminal) = Tmux::start(test, &world, 80, ["attach", "@"]) else { return };
+    let engine = terminal.wait_for("runs python3");
+    assert_fits(&engine, 80);
+    let end = terminal.wait_for("ended with 0");
+    assert!(end[0].starts_with("pass  made  fake  stage 2"), "{end:#?}");
+    assert_eq!(World::finish(elsewhere).code, 0, "looking ended nothing");
+    let sealed = world.cto(["attach", "@"]).expect(0);
+    assert_eq!(sealed.text(), world.cto(["show", "@"]).expect(0).text(), "a sealed run is shown");
+}
+
+#[test]
+fn plain_is_a_line_a_fact_on_a_terminal_too() {
+    let world = world();
+    let shown = world.on_terminal(["run", "shell-script-rotate-logs", "--plain"]);
+    let text = String::from_utf8_lossy(&shown.bytes).into_owned();
+    assert_eq!((shown.code, shown.redrawn()), (0, 0), "{text}");
+    assert!(!text.contains('\u{1b}'), "no escape sequence: {text}");
+    assert!(text.contains(" gates done ") && text.contains("\npass 2"), "{text}");
+    let people = world.on_terminal(["show", "@"]);
+    assert!(people.screen()[0].starts_with("pass  "), "control: aligned without it: {:?}", people.screen());
+}
+
+#[test]
+fn ids_lead_to_bundles_where_the_terminal_follows_links() {
+    let world = world();
+    let (_, bundle) = world.run("shell-script-rotate-logs", 0);
+    let shown = |force: &str| {
+        let mut command = world.command(["show", "@"]);
+        command.env("FORCE_HYPERLINK", force);
+        let mut terminal = testkit::program("script", &world.here());
+        let words: Vec<String> = [command.get_program()]
+            .into_iter()
+            .chain(command.get_args())
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        for (name, value) in command.get_envs() {
+            if let Some(value) = value {
+                terminal.env(name, value);
+            }
+        }
+        let output = terminal.args(["-qec", &words.join(" "), "/dev/null"]).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let link = format!("\u{1b}]8;;file://{}\u{1b}\\", bundle.display());
+    assert!(shown("1").contains(&link), "{}", shown("1"));
+    assert!(!shown("0").contains("\u{1b}]8"), "control");
+}

@@ -1,0 +1,147 @@
+//! A run that goes on elsewhere, seen by what it writes: its trace, its events and the notes of its requests.
+
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use contract::event::Event;
+use contract::{EventKind, RunId, Stamp};
+use evidence::names;
+use serde_json::{Map, Value};
+
+use crate::home::layout::Home;
+use crate::home::replay::read_step;
+use crate::home::watch::{LiveFact, LiveUsage, Told};
+use crate::run::journal::Journal;
+
+/// Bytes that one look reads of a file; more is read by the next one.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// Reader of the growing files of a run.
+#[derive(Debug)]
+pub struct AttachedRun {
+    started: Stamp,
+    trace: GrowingFile,
+    events: GrowingFile,
+    journal: Journal,
+    requests_made: u64,
+}
+
+/// Something that the run wrote since the last look.
+#[derive(Debug)]
+pub enum AttachedFact {
+    Step(Told),
+    Live(LiveFact),
+}
+
+/// A file that is read on from where the last look ended.
+#[derive(Debug)]
+struct GrowingFile {
+    path: PathBuf,
+    read: u64,
+}
+
+impl GrowingFile {
+    fn new(folder: &Path, name: &str) -> Self {
+        Self { path: folder.join(name), read: 0 }
+    }
+
+    /// The whole lines that are new.
+    fn read_lines(&mut self) -> io::Result<Vec<Vec<u8>>> {
+        let mut file = match untrusted_fs::own_files::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        file.seek(SeekFrom::Start(self.read))?;
+        let mut bytes = Vec::new();
+        file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        self.read += u64::try_from(whole).unwrap_or_default();
+        Ok(bytes[..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect())
+    }
+}
+
+impl AttachedRun {
+    pub fn new(home: &Home, run_id: &RunId, started: Stamp) -> Self {
+        let folder = home.active_run(run_id);
+        Self {
+            started,
+            trace: GrowingFile::new(&folder, names::TRACE),
+            events: GrowingFile::new(&folder, names::EVENTS),
+            journal: Journal::of(home, run_id),
+            requests_made: 0,
+        }
+    }
+
+    /// Reads what is new: steps first, as events of a step come after its beginning.
+    pub fn read_new(&mut self) -> io::Result<Vec<AttachedFact>> {
+        let mut facts = Vec::new();
+        for line in self.trace.read_lines()? {
+            facts.extend(read_step(&line, self.started).map(AttachedFact::Step));
+        }
+        for line in self.events.read_lines()? {
+            let Ok(event) = serde_json::from_slice::<Event>(&line) else { continue };
+            facts.extend(self.fact_of(&event).map(AttachedFact::Live));
+        }
+        Ok(facts)
+    }
+
+    fn fact_of(&mut self, event: &Event) -> Option<LiveFact> {
+        match event.kind {
+            EventKind::EngineStarted => Some(started_program(&event.data)),
+            EventKind::EngineOutput => {
+                // A line of some format that is not read here says nothing to a person.
+                let text = event.data.get("text")?.as_str().filter(|text| !text.starts_with('{'))?;
+                Some(act(&event.data, text))
+            }
+            EventKind::ModelRequested => {
+                self.requests_made += 1;
+                Some(LiveFact::ModelUsed(self.count_usage()))
+            }
+            EventKind::ModelAnswered | EventKind::ModelRefused => Some(LiveFact::ModelUsed(self.count_usage())),
+            _ => None,
+        }
+    }
+
+    fn count_usage(&self) -> LiveUsage {
+        let mut used = LiveUsage { open: self.requests_made, ..LiveUsage::NONE };
+        for record in self.journal.read_usage() {
+            used.count_ended(record.tokens.total().unwrap_or_default(), record.cost_micros);
+        }
+        used
+    }
+}
+
+fn started_program(data: &Map<String, Value>) -> LiveFact {
+    let name = data.get("engine").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let seconds = data.get("wall_seconds").and_then(Value::as_u64).unwrap_or_default();
+    LiveFact::ProgramStarted { name, limit: Duration::from_secs(seconds) }
+}
+
+fn act(data: &Map<String, Value>, text: &str) -> LiveFact {
+    let text = match data.get("kind").and_then(Value::as_str) {
+        Some("command") => format!("runs {text}"),
+        Some("message") => format!("says {text}"),
+        _ => text.to_owned(),
+    };
+    LiveFact::Acted { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_lines_are_read_and_each_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut growing = GrowingFile::new(folder.path(), "a");
+        let write = |text: &str| untrusted_fs::own_files::write(folder.path().join("a"), text).unwrap();
+        assert!(growing.read_lines().unwrap().is_empty(), "it is not there yet");
+        write("one\ntw");
+        assert_eq!(growing.read_lines().unwrap(), [b"one".to_vec()]);
+        write("one\ntwo\n\nthree\n");
+        assert_eq!(growing.read_lines().unwrap(), [b"two".to_vec(), b"three".to_vec()]);
+        assert!(growing.read_lines().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,53 @@
+//! Provenance: an in-toto statement on how the files were made, in the shape of SLSA, signed as bundles are (DSSE, ed25519).
+
+use std::path::{Path, PathBuf};
+
+use evidence::HarnessKey;
+use serde_json::{Value, json};
+
+use super::pack::{read, sha256, version, write};
+use crate::Outcome;
+use crate::process::{output, program, root};
+
+/// Signs one statement about all files; it lies beside them, with the public half of its key.
+pub(super) fn sign_all(files: &[PathBuf], key: &Path) -> Outcome {
+    let Some(folder) = files.first().and_then(|file| file.parent()) else { return Ok(()) };
+    let key = HarnessKey::open_or_create(key).map_err(|error| error.to_string())?;
+    let subjects = files.iter().map(|file| subject(file)).collect::<Outcome<Vec<Value>>>()?;
+    let statement = statement(subjects)?;
+    let signed = evidence::dsse::sign(&statement, &key).map_err(|error| error.to_string())?;
+    write(&folder.join("provenance.intoto.json"), &signed)?;
+    let public = key.public();
+    write(&folder.join("provenance.pub"), format!("{}\n", public.openssh("cto-release").trim_end()).as_bytes())?;
+    println!("signed by {}", public.key_id());
+    Ok(())
+}
+
+fn subject(file: &Path) -> Outcome<Value> {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    Ok(json!({"name": name, "digest": {"sha256": sha256(&read(file)?)}}))
+}
+
+fn statement(subjects: Vec<Value>) -> Outcome<Value> {
+    let ask = |words: &[&str]| output(program("git", words).current_dir(root()));
+    let (commit, dirty) = (ask(&["rev-parse", "HEAD"])?, ask(&["status", "--porcelain"])?);
+    let rustc = output(&mut program("rustc", ["--version"]))?;
+    let lock = sha256(&read(&root().join("Cargo.lock"))?);
+    Ok(json!({
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": subjects,
+        "predicateType": "https://slsa.dev/provenance/v1",
+        "predicate": {
+            "buildDefinition": {
+                "buildType": "cargo-xtask-dist/v1",
+                "externalParameters": {"package": "cto", "version": version()?, "worktree_is_clean": dirty.trim().is_empty()},
+                "resolvedDependencies": [
+                    {"name": "source", "digest": {"gitCommit": commit.trim()}},
+                    {"name": "Cargo.lock", "digest": {"sha256": lock}},
+                    {"name": rustc.trim()},
+                ],
+            },
+            "runDetails": {"builder": {"id": "cargo xtask dist"}},
+        },
+    }))
+}

@@ -1,0 +1,128 @@
+//! The bill of materials: every package that is linked into the program, with its version, licence and digest, as CycloneDX 1.6.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::pack::version;
+use crate::Outcome;
+use crate::process::{cargo, output, root};
+
+/// The bill, and the licences of it for people.
+pub(super) struct Bill {
+    pub(super) json: String,
+    pub(super) licences: String,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+    resolve: Resolve,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    id: String,
+    name: String,
+    version: String,
+    license: Option<String>,
+    source: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Resolve {
+    nodes: Vec<Node>,
+}
+
+#[derive(Deserialize)]
+struct Node {
+    id: String,
+    deps: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    pkg: String,
+    dep_kinds: Vec<DependencyKind>,
+}
+
+#[derive(Deserialize)]
+struct DependencyKind {
+    kind: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Lock {
+    package: Vec<Locked>,
+}
+
+#[derive(Deserialize)]
+struct Locked {
+    name: String,
+    version: String,
+    checksum: Option<String>,
+}
+
+pub(super) fn write(triple: &str) -> Outcome<Bill> {
+    let text = output(&mut cargo(&["metadata", "--format-version", "1", "--locked", "--filter-platform", triple]))?;
+    let metadata: Metadata = serde_json::from_str(&text).map_err(|error| format!("cargo metadata: {error}"))?;
+    let lock = std::fs::read_to_string(root().join("Cargo.lock")).map_err(|error| format!("Cargo.lock: {error}"))?;
+    let lock: Lock = toml::from_str(&lock).map_err(|error| format!("Cargo.lock: {error}"))?;
+    let sums: BTreeMap<(&str, &str), &str> = lock
+        .package
+        .iter()
+        .filter_map(|locked| Some(((locked.name.as_str(), locked.version.as_str()), locked.checksum.as_deref()?)))
+        .collect();
+    let linked = linked_packages(&metadata)?;
+    let components: Vec<Value> = linked.iter().map(|package| component(package, &sums)).collect();
+    let document = json!({
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {"component": {"type": "application", "name": "cto", "version": version()?, "bom-ref": "cto"}},
+        "components": components,
+    });
+    let json = serde_json::to_string_pretty(&document).map_err(|error| error.to_string())?;
+    Ok(Bill { json: json + "\n", licences: licences(&linked) })
+}
+
+/// What the program is linked from: normal dependencies of `cto`, at any distance. Build scripts and tests are not shipped.
+fn linked_packages(metadata: &Metadata) -> Outcome<Vec<&Package>> {
+    let nodes: BTreeMap<&str, &Node> = metadata.resolve.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
+    let start = metadata.packages.iter().find(|package| package.name == "cto" && package.source.is_none());
+    let mut open = vec![start.ok_or("cargo knows no package cto")?.id.as_str()];
+    let mut seen = std::collections::BTreeSet::new();
+    while let Some(id) = open.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        let is_linked = |dependency: &&Dependency| dependency.dep_kinds.iter().any(|kind| kind.kind.is_none());
+        open.extend(nodes.get(id).iter().flat_map(|node| node.deps.iter().filter(is_linked)).map(|it| it.pkg.as_str()));
+    }
+    let mut linked: Vec<&Package> = metadata.packages.iter().filter(|it| seen.contains(it.id.as_str())).collect();
+    linked.sort_by_key(|package| (&package.name, &package.version));
+    Ok(linked)
+}
+
+fn component(package: &Package, sums: &BTreeMap<(&str, &str), &str>) -> Value {
+    let Package { name, version, license, .. } = package;
+    let purl = format!("pkg:cargo/{name}@{version}");
+    let mut component =
+        json!({"type": "library", "name": name, "version": version, "purl": purl, "bom-ref": purl.clone()});
+    if let Some(license) = license {
+        component["licenses"] = json!([{"expression": license.replace('/', " OR ")}]);
+    }
+    if let Some(sum) = sums.get(&(name.as_str(), version.as_str())) {
+        component["hashes"] = json!([{"alg": "SHA-256", "content": sum}]);
+    }
+    component
+}
+
+fn licences(linked: &[&Package]) -> String {
+    let mut out = String::from("# Packages in this program\n\n| package | version | licence |\n| --- | --- | --- |\n");
+    for Package { name, version, license, .. } in linked {
+        out.push_str(&format!("| {name} | {version} | {} |\n", license.as_deref().unwrap_or("not said")));
+    }
+    out
+}
