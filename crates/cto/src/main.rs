@@ -19,6 +19,7 @@ mod output;
 mod progress;
 mod run_view;
 mod seek;
+mod settings_file;
 mod signing;
 
 use std::ffi::OsString;

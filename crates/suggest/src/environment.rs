@@ -44,17 +44,23 @@ impl SuggestEnvironmentError {
 pub fn suggest_environment(dir: &Path, tools: &MachineTools) -> Result<EnvironmentDraft, SuggestEnvironmentError> {
     let root = own_files::canonicalize(dir).map_err(SuggestEnvironmentError::Look)?;
     let folders = list_project_folders(&root).map_err(SuggestEnvironmentError::Look)?;
+    let draft = draft_environment(&folders, tools);
+    match draft.count_projects() {
+        0 => Err(SuggestEnvironmentError::NothingFound),
+        _ => Ok(draft),
+    }
+}
+
+/// Drafts from folders that were listed before; empty where nothing is known.
+pub(crate) fn draft_environment(folders: &[ProjectFolder<'_>], tools: &MachineTools) -> EnvironmentDraft {
     let machine = Machine::new(tools);
     let mut draft = EnvironmentDraft::default();
-    for folder in &folders {
+    for folder in folders {
         if draft.count_projects() >= MOST_PROJECTS {
             draft.note(format!("there are more than {MOST_PROJECTS} projects; the rest was not looked at"));
             break;
         }
         ECOSYSTEMS.iter().for_each(|draft_ecosystem| draft_ecosystem(folder, &machine, &mut draft));
     }
-    match draft.count_projects() {
-        0 => Err(SuggestEnvironmentError::NothingFound),
-        _ => Ok(draft),
-    }
+    draft
 }

@@ -133,6 +133,18 @@ impl ProjectFolder<'_> {
         plain_names(self.root, self.path(folder).as_bytes(), MOST_NAMES).iter().any(ends)
     }
 
+    /// Names of plain files in a folder below, sorted, at most so many.
+    pub(crate) fn names_below(&self, folder: &str, most: usize) -> Vec<String> {
+        let mut names = plain_names(self.root, self.path(folder).as_bytes(), MOST_NAMES);
+        names.sort();
+        names.into_iter().filter_map(|name| String::from_utf8(name).ok()).take(most).collect()
+    }
+
+    /// Names of folders that may hold a project or a package.
+    pub(crate) fn project_names(&self) -> impl Iterator<Item = &str> {
+        self.folders()
+    }
+
     /// Path of a name on this machine.
     pub(crate) fn host_path(&self, name: &str) -> PathBuf {
         self.root.join(self.path(name))

@@ -27,7 +27,7 @@ fn suggest(context: &Context, dir: &Path) -> Result<u8, CommandError> {
     Ok(0)
 }
 
-fn machine_tools(context: &Context) -> MachineTools {
+pub(super) fn machine_tools(context: &Context) -> MachineTools {
     let tools = &context.config.tools;
     MachineTools {
         operator_path: tools.operator_path.clone(),
@@ -39,7 +39,7 @@ fn machine_tools(context: &Context) -> MachineTools {
     }
 }
 
-fn no_draft(dir: &Path, error: &SuggestEnvironmentError) -> CommandError {
+pub(super) fn no_draft(dir: &Path, error: &SuggestEnvironmentError) -> CommandError {
     let name = shown(&dir.display().to_string());
     match error {
         SuggestEnvironmentError::Look(error) => CommandError::usage(format!("cannot look at {name}: {error}"))

@@ -159,6 +159,7 @@ impl Past {
             purpose: self.purpose,
             is_negative_fixture: self.is_negative,
             is_break_glass: self.is_break_glass,
+            is_from_commit: false,
             is_unverified: false,
             case_id: "r1".to_owned().try_into().unwrap(),
             target_commit: None,
@@ -349,7 +350,16 @@ fn validation_runs_and_negative_fixtures_never_count() {
         for (status, reason) in [(Status::Pass, None), (Status::Fail, Some(Reason::NoDiff))] {
             let told = Told::new(true, 1);
             let rolled = Past::roll(&mut Dice(1), 0);
-            let past = Past { purpose, is_negative, status, reason, is_break_glass: false, is_sealed: true, ..rolled };
+            let past = Past {
+                purpose,
+                is_negative,
+                status,
+                reason,
+                is_break_glass: false,
+                is_from_commit: false,
+                is_sealed: true,
+                ..rolled
+            };
             let past = Past { stage: STAGES[0], pin: PINS[0], ..past };
             past.record(&told.ledger, true);
             told.runs.borrow_mut().insert(past.run_id.clone(), past);
