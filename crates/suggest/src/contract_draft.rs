@@ -27,14 +27,14 @@ pub struct ContractWords<'a> {
 }
 
 /// A command of the exam, and the files that speak for it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DraftCheck {
     pub(crate) command: Command,
     pub(crate) why: String,
 }
 
 /// Everything that a repository says about a contract for it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ContractDraft {
     checks: Vec<DraftCheck>,
     sources: Vec<String>,
@@ -64,7 +64,37 @@ const NO_SOURCES: &str =
 const UNSAID: &str = "Unless said: title is the first line of the brief, mutation_mode is copied-fixture, forbidden_actions are all ten, the \
                       owner is who git says you are. cto decide shows what the contract resolves to.";
 
+/// A draft of an environment, and what tells it from the others.
+#[derive(Debug)]
+pub struct EnvironmentVariant {
+    pub label: &'static str,
+    /// None where nothing in the repository asks for an environment.
+    pub draft: Option<EnvironmentDraft>,
+}
+
 impl ContractDraft {
+    /// Environments to be tried one after the other, the likeliest first.
+    pub fn variants(&self) -> Vec<EnvironmentVariant> {
+        let Some(draft) = &self.environment else {
+            return vec![EnvironmentVariant { label: "what every sandbox shows", draft: None }];
+        };
+        let others = [
+            ("from what this machine has", Some(draft.clone())),
+            ("the same without the build", draft.unbuilt_draft()),
+            ("with network for setup", draft.online_draft()),
+            ("without setup and build", draft.bare_draft()),
+        ];
+        let variant = |(label, draft): (&'static str, Option<EnvironmentDraft>)| {
+            draft.map(|draft| EnvironmentVariant { label, draft: Some(draft) })
+        };
+        others.into_iter().filter_map(variant).collect()
+    }
+
+    /// The same contract in another environment.
+    pub fn in_environment(self, environment: Option<EnvironmentDraft>) -> Self {
+        Self { environment, ..self }
+    }
+
     /// True if a command of the exam was found.
     pub fn has_checks(&self) -> bool {
         !self.checks.is_empty()

@@ -9,6 +9,6 @@ mod machine;
 mod repository;
 mod yaml;
 
-pub use contract_draft::{ContractDraft, ContractWords, draft_contract, task_id_of};
+pub use contract_draft::{ContractDraft, ContractWords, EnvironmentVariant, draft_contract, task_id_of};
 pub use environment::{EnvironmentDraft, SuggestEnvironmentError, suggest_environment};
 pub use machine::MachineTools;

@@ -32,11 +32,11 @@ pub(crate) fn load_continued(context: &Context, reference: &str) -> Result<Task,
     if patch.is_empty() {
         return Err(refuse("its patch is empty"));
     }
-    let contract = read_contract(&bundle)?;
-    let origin = origin_of(context, report, &contract)?.ok_or_else(|| refuse("its case is not here as it was then"))?;
     let (engine, stage) = (report.backend.clone(), report.stage);
     let continued = ContinuedRun { run_id: report.run_id.clone(), baseline_commit, patch, engine, stage };
-    Ok(Task::continuing(contract, origin, continued))
+    let task = task_of(context, report, read_contract(&bundle)?)?;
+    let task = task.ok_or_else(|| refuse("its case is not here as it was then"))?;
+    Ok(Task { continued: Some(continued), ..task })
 }
 
 /// The resolved contract, byte for byte as the run was held under it.
@@ -45,15 +45,16 @@ fn read_contract(bundle: &VerifiedBundle) -> Result<TaskContract, CommandError> 
     serde_json::from_slice(&bytes).map_err(|error| CommandError::fail(format!("its contract cannot be read: {error}")))
 }
 
-/// Place that the baseline comes from: the repository that the contract names, or the files of a case that is still the same.
-fn origin_of(context: &Context, report: &Report, contract: &TaskContract) -> Result<Option<Origin>, CommandError> {
-    if report.stage >= Stage::OWNED_REPOSITORY {
-        return Ok(contract.target_repository.clone().map(|path| Origin::Target(PathBuf::from(path))));
-    }
-    if let Some(path) = &contract.source_repository {
-        return Ok(Some(Origin::Repository(PathBuf::from(path))));
+/// The task as it was: on the repository that the contract names, or a case that is still the same. None if the case is not.
+fn task_of(context: &Context, report: &Report, contract: TaskContract) -> Result<Option<Task>, CommandError> {
+    let named = match report.stage >= Stage::OWNED_REPOSITORY {
+        true => contract.target_repository.clone().map(|path| Origin::Target(PathBuf::from(path))),
+        false => contract.source_repository.clone().map(|path| Origin::Repository(PathBuf::from(path))),
+    };
+    if let Some(origin) = named {
+        return Ok(Some(Task::from_contract(contract, origin)));
     }
     let Ok(task) = context.load_task(report.case_id.as_str(), None) else { return Ok(None) };
     let is_same = task.contract.digest()? == contract.digest()?;
-    Ok(is_same.then_some(task.origin))
+    Ok(is_same.then_some(task))
 }

@@ -6,13 +6,15 @@ use contract::decision::Profile;
 use contract::text::shown;
 use suggest::{MachineTools, SuggestEnvironmentError, suggest_environment};
 
+use super::environment_try;
 use crate::args::EnvironmentCommand;
 use crate::context::Context;
 use crate::error::CommandError;
 
 pub(crate) fn environment(context: &Context, command: &EnvironmentCommand) -> Result<u8, CommandError> {
     match command {
-        EnvironmentCommand::Suggest { dir } => suggest(context, dir),
+        EnvironmentCommand::Suggest { dir, tried: true } => environment_try::try_environments(context, dir),
+        EnvironmentCommand::Suggest { dir, tried: false } => suggest(context, dir),
     }
 }
 
@@ -45,7 +47,8 @@ pub(super) fn no_draft(dir: &Path, error: &SuggestEnvironmentError) -> CommandEr
         SuggestEnvironmentError::Look(error) => CommandError::usage(format!("cannot look at {name}: {error}"))
             .hint("name a repository: cto environment suggest DIR"),
         SuggestEnvironmentError::NothingFound => {
-            let nothing = format!("nothing in {name} says that it is built with Node, Python, Rust or Go");
+            let nothing =
+                format!("nothing in {name} says that it is built with Node, Python, Rust, Go, CMake, Maven or Make");
             CommandError::blocked(nothing).hint(SuggestEnvironmentError::LOOKED_FOR)
         }
     }

@@ -17,6 +17,7 @@ mod diff;
 mod doctor;
 mod engine;
 mod environment;
+mod environment_try;
 mod explain;
 mod export;
 mod gc;

@@ -126,7 +126,7 @@ fn write_settings(
     steps: &mut SetupSteps,
 ) -> Result<(), CommandError> {
     let file = user_file().map(|file| file.display().to_string()).unwrap_or_default();
-    let mut keys = vec![("model", json!(model.pair.to_string()).to_string())];
+    let mut keys = vec![("model", json!(model.pair).to_string())];
     keys.extend(found.settings.iter().map(|(key, path)| (*key, json!(path).to_string())));
     let edit = |text: &str| set_keys(&model.write(text)?, "engines", engine, &keys);
     let before = read_user_file()?;

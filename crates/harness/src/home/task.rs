@@ -226,7 +226,7 @@ impl Task {
     }
 
     /// A contract alone, without anything that only a case has.
-    pub(crate) fn from_contract(contract: TaskContract, origin: Origin) -> Self {
+    pub fn from_contract(contract: TaskContract, origin: Origin) -> Self {
         Self {
             contract,
             origin,
@@ -236,11 +236,6 @@ impl Task {
             unsaid: Vec::new(),
             continued: None,
         }
-    }
-
-    /// The task of a sealed run, whose contract is resolved already, to be gone on from.
-    pub fn continuing(contract: TaskContract, origin: Origin, continued: ContinuedRun) -> Self {
-        Self { continued: Some(continued), ..Self::from_contract(contract, origin) }
     }
 
     /// Takes the tree from a repository instead of the case's own files. The contract says so, and its digest with it.

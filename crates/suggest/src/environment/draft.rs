@@ -18,14 +18,14 @@ const WHOLE_TREE: &str = "Without setup_inputs setup sees the whole repository, 
 const NETWORK: &str = "Where this machine does not have what setup needs: name the registries, and setup alone reaches \
                        them through a proxy that records it";
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct DraftPart<T> {
     value: T,
     why: String,
 }
 
 /// Draft of an environment that grows as ecosystems are found. A part that is added twice stands in it once.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct EnvironmentDraft {
     found: Vec<String>,
     mounts: Vec<DraftPart<Mount>>,
@@ -38,6 +38,8 @@ pub struct EnvironmentDraft {
     whole_tree: bool,
     build: Vec<DraftPart<Command>>,
     hosts: Vec<String>,
+    /// Setup may reach the hosts.
+    uses_network: bool,
     /// Further changes that setup needs where it may use the network.
     online: Vec<String>,
     notes: Vec<String>,
@@ -102,6 +104,39 @@ impl EnvironmentDraft {
         push_new(&mut self.notes, note.into());
     }
 
+    /// The same with network for setup, and without what keeps package managers from using it. None where setup sees the whole tree,
+    /// which no setup with network does, or nobody would be asked.
+    pub(crate) fn online_draft(&self) -> Option<Self> {
+        if self.whole_tree || self.hosts.is_empty() || self.setup.is_empty() || self.inputs.is_empty() {
+            return None;
+        }
+        let mut online = Self { uses_network: true, ..self.clone() };
+        for part in online.setup.iter_mut().chain(&mut online.last) {
+            part.value.argv = without_offline(&part.value.argv);
+        }
+        online.variables.retain(|part| !OFFLINE_VARIABLES.contains(&part.value.0.as_str()));
+        Some(online)
+    }
+
+    /// The same without setup and build: whatever the system has.
+    pub(crate) fn bare_draft(&self) -> Option<Self> {
+        let has_steps = !self.setup.is_empty() || !self.last.is_empty() || !self.build.is_empty();
+        has_steps.then(|| Self {
+            setup: Vec::new(),
+            last: Vec::new(),
+            build: Vec::new(),
+            inputs: Vec::new(),
+            whole_tree: false,
+            hosts: Vec::new(),
+            ..self.clone()
+        })
+    }
+
+    /// The same with the dependencies made and nothing built.
+    pub(crate) fn unbuilt_draft(&self) -> Option<Self> {
+        (!self.build.is_empty() && !self.setup.is_empty()).then(|| Self { build: Vec::new(), ..self.clone() })
+    }
+
     pub(crate) fn environment(&self) -> Environment {
         Environment {
             mounts: self.mounts.iter().map(|part| part.value.clone()).collect(),
@@ -109,7 +144,7 @@ impl EnvironmentDraft {
             variables: self.variables.iter().map(|part| part.value.clone()).collect(),
             setup: self.setup.iter().chain(&self.last).map(|part| part.value.clone()).collect(),
             setup_inputs: if self.whole_tree { Vec::new() } else { self.inputs.clone() },
-            setup_network: Vec::new(),
+            setup_network: if self.uses_network { self.hosts.clone() } else { Vec::new() },
             build: self.build.iter().map(|part| part.value.clone()).collect(),
             setup_network_for_patch: false,
         }
@@ -192,7 +227,10 @@ impl EnvironmentDraft {
             }
         }
         section(out, "build", &self.build, write_command);
-        if !self.hosts.is_empty() && !self.whole_tree {
+        if self.uses_network {
+            let hosts: Vec<String> = self.hosts.iter().map(|host| scalar(host)).collect();
+            let _ = writeln!(out, "  setup_network: [{}]", hosts.join(", "));
+        } else if !self.hosts.is_empty() && !self.whole_tree {
             let also = if self.online.is_empty() {
                 String::new()
             } else {
@@ -203,6 +241,21 @@ impl EnvironmentDraft {
             let _ = writeln!(out, "  # setup_network: [{}]", hosts.join(", "));
         }
     }
+}
+
+/// Variables that keep a package manager off the network.
+const OFFLINE_VARIABLES: [&str; 2] = ["CARGO_NET_OFFLINE", "GOPROXY"];
+/// Options that do, and those of them with a value.
+const OFFLINE: [&str; 2] = ["--offline", "--no-index"];
+const OFFLINE_PLACES: [&str; 4] = ["--cache", "--find-links", "--store-dir", "--cache-folder"];
+
+fn without_offline(argv: &[String]) -> Vec<String> {
+    let mut is_value = false;
+    let kept = argv.iter().filter(|word| {
+        let was_value = std::mem::replace(&mut is_value, OFFLINE_PLACES.contains(&word.as_str()));
+        !was_value && !is_value && !OFFLINE.contains(&word.as_str())
+    });
+    kept.cloned().collect()
 }
 
 fn write_command(out: &mut String, command: &Command) {
