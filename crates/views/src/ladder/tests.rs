@@ -71,6 +71,7 @@ struct Past {
     reason: Option<Reason>,
     is_negative: bool,
     is_break_glass: bool,
+    is_from_commit: bool,
     is_sealed: bool,
     is_deleted: bool,
     is_collected: bool,
@@ -101,6 +102,7 @@ impl Past {
             reason,
             is_negative: dice.roll(8) == 0,
             is_break_glass: dice.roll(10) == 0,
+            is_from_commit: false,
             is_sealed: dice.roll(12) != 0,
             is_deleted: false,
             is_collected: false,
@@ -159,7 +161,7 @@ impl Past {
             purpose: self.purpose,
             is_negative_fixture: self.is_negative,
             is_break_glass: self.is_break_glass,
-            is_from_commit: false,
+            is_from_commit: self.is_from_commit,
             is_unverified: false,
             case_id: "r1".to_owned().try_into().unwrap(),
             target_commit: None,
@@ -339,13 +341,15 @@ fn proof_with_other_fixtures_or_of_another_format_is_for_another_identity() {
     assert_eq!(other.other_identity(&wanted).unwrap().0, "bundles of format 0");
 }
 
-/// A control for the model: a run that counts moves a rung, and the same run as validation or negative fixture does not.
+/// A control for the model: a run that counts moves a rung, and the same run as validation, as a negative fixture or with its source from
+/// a commit does not.
 #[test]
 fn validation_runs_and_negative_fixtures_never_count() {
-    for (purpose, is_negative, expected) in [
-        (Purpose::Governed, false, RungStatus::Validated),
-        (Purpose::Validation, false, RungStatus::NotStarted),
-        (Purpose::Governed, true, RungStatus::NotStarted),
+    for (purpose, is_negative, is_from_commit, expected) in [
+        (Purpose::Governed, false, false, RungStatus::Validated),
+        (Purpose::Validation, false, false, RungStatus::NotStarted),
+        (Purpose::Governed, true, false, RungStatus::NotStarted),
+        (Purpose::Governed, false, true, RungStatus::NotStarted),
     ] {
         for (status, reason) in [(Status::Pass, None), (Status::Fail, Some(Reason::NoDiff))] {
             let told = Told::new(true, 1);
@@ -356,7 +360,7 @@ fn validation_runs_and_negative_fixtures_never_count() {
                 status,
                 reason,
                 is_break_glass: false,
-                is_from_commit: false,
+                is_from_commit,
                 is_sealed: true,
                 ..rolled
             };

@@ -205,3 +205,76 @@ fn settings_that_a_person_wrote_stay() {
     let after = fs::read_to_string(folder.join("config.yaml")).unwrap();
     assert!(after.starts_with(own), "{after}");
 }
+
+/// The stand-in for Case as it is installed: a launcher and what it launches, in a package.
+fn case_program() -> (tempfile::TempDir, PathBuf) {
+    let dir = testkit::lasting_dir(env!("CARGO_TARGET_TMPDIR"));
+    let package = dir.path().join("node_modules/ca-stand-in");
+    fs::create_dir_all(&package).unwrap();
+    fs::write(package.join("package.json"), r#"{"name": "ca-stand-in", "version": "0.1.0"}"#).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_cto"), package.join("cto")).unwrap();
+    let launcher = package.join("ca");
+    fs::write(&launcher, "#!/bin/sh\nexec \"${0%/*}/cto\" __ca \"$@\"\n").unwrap();
+    fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).unwrap();
+    (dir, launcher)
+}
+
+#[test]
+fn case_is_connected_by_one_command() {
+    let envelope = |more: serde_json::Value| {
+        let mut envelope = json!({"status": "completed", "summary": "done"});
+        envelope.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        Reply::text(format!("It is done.\n<<<AGENT_RESULT\n{envelope}\nAGENT_RESULT>>>"))
+    };
+    let step = |contains: &str, times: Option<u64>, reply: Reply| Step {
+        when: When { contains: Some(contains.to_owned()), ..When::default() },
+        times,
+        reply,
+    };
+    let work = "sed -i 's/return text.lower().*/return \"-\".join(text.lower().split())/' strings.py";
+    let claims = json!({"artifacts": {"filesChanged": ["strings.py"], "testsPassed": true}});
+    let steps = vec![
+        step("You are the implementer of", Some(1), Reply::call("bash", json!({"command": work}))),
+        step("You are the implementer of", None, envelope(claims)),
+        step("You are the ", None, envelope(json!({}))),
+    ];
+    let script = Script { steps, otherwise: Reply::text("ready") };
+    let world = world();
+    know_operator(&world);
+    let server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), script).unwrap();
+    let endpoint = format!("http://{}/v1", server.address());
+    let (_kept, launcher) = case_program();
+
+    // Its program is never looked for: `case` and `ca` are names of others.
+    let unnamed = ["setup", "case", "--endpoint", &endpoint, "--model", "model-x", "--yes"];
+    let _ = world.cto(unnamed).expect(3);
+    let words = [&unnamed[..], &["--bin", text(&launcher), "--json"]].concat();
+    let ran = world.cto(&words);
+    assert_eq!(ran.code, 0, "{}\n{}", ran.text(), ran.stderr);
+    assert_eq!(world.cto(["ladder", "--engine", "case", "--json"]).expect(0).text().matches("validated").count(), 2);
+}
+
+#[test]
+fn a_person_who_does_not_agree_has_admitted_nothing() {
+    let world = world();
+    know_operator(&world);
+    let bin = world.write("codex", "#!/bin/sh\necho codex-cli 0.1\n");
+    fs::set_permissions(&bin, fs::Permissions::from_mode(0o755)).unwrap();
+    let words = ["setup", "codex", "--endpoint", "http://127.0.0.1:9/v1", "--model", "m", "--bin", text(&bin)];
+    let mut showing = world.start_at_terminal(words);
+    // A workspace and the settings are agreed to, the model is not.
+    for (times, answer) in ["yes\n", "yes\n", "no\n"].into_iter().enumerate() {
+        showing.wait_for_text("[yes/no]", times + 1);
+        showing.type_text(answer);
+    }
+    let shown = showing.finish();
+    let said = String::from_utf8_lossy(&shown.bytes);
+    assert_eq!(shown.code, 3, "{said}");
+    assert!(said.contains("Admit the model local/m?") && said.contains("you did not agree"), "{said}");
+    let record = world.user().join("cto-workspace/admissions/model/local__m.json");
+    let record = fs::read_to_string(record).unwrap();
+    assert!(record.contains("\"status\": \"draft\""), "{record}");
+    // The gate is as it was.
+    let gate = fs::read_to_string(world.user().join("cto-workspace/harness.yaml")).unwrap();
+    assert!(!gate.contains("enabled"), "{gate}");
+}
