@@ -169,7 +169,7 @@ impl Context {
     }
 
     /// A contract that says nothing of the owner is the operator's, where git knows them and the repository is theirs.
-    fn fill_owner(&self, task: &mut Task) -> Result<(), CommandError> {
+    pub(crate) fn fill_owner(&self, task: &mut Task) -> Result<(), CommandError> {
         let contract = &mut task.contract;
         let Origin::Repository(repository) = &task.origin else { return Ok(()) };
         if contract.source_owner.is_some() || contract.source_classification.is_some() {
@@ -253,7 +253,7 @@ impl Context {
             target,
             request_command,
             work,
-            at: asked.at.clone(),
+            at: asked.at.clone().or_else(|| Some(before.filter(|run| run.is_from_commit)?.baseline_commit.clone())),
         };
         match ask.at_problem() {
             Some(problem) => {

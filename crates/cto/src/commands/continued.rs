@@ -33,7 +33,8 @@ pub(crate) fn load_continued(context: &Context, reference: &str) -> Result<Task,
         return Err(refuse("its patch is empty"));
     }
     let (engine, stage) = (report.backend.clone(), report.stage);
-    let continued = ContinuedRun { run_id: report.run_id.clone(), baseline_commit, patch, engine, stage };
+    let (run_id, is_from_commit) = (report.run_id.clone(), report.source_at.is_some());
+    let continued = ContinuedRun { run_id, baseline_commit, patch, engine, stage, is_from_commit };
     let task = task_of(context, report, read_contract(&bundle)?)?;
     let task = task.ok_or_else(|| refuse("its case is not here as it was then"))?;
     Ok(Task { continued: Some(continued), ..task })

@@ -54,6 +54,8 @@ pub struct ContinuedRun {
     /// Engine and stage of the run, for a person who names no other.
     pub engine: String,
     pub stage: Stage,
+    /// Its source was taken from a commit, and so is that of the run that goes on.
+    pub is_from_commit: bool,
 }
 
 impl ContinuedRun {
