@@ -51,6 +51,7 @@ coverage! {
     BreakGlass "break_glass" "The run was approved past the policy, in an emergency.",
     ApprovalKeyUnprotected "approval_key_unprotected" "The approving key has no passphrase.",
     SetupWithNetwork "setup_with_network" "Setup could reach the network.",
+    SourceWorktreeNotCompared "source_worktree_not_compared" "The source was taken from a commit; its work tree was not looked at, before the run or after it.",
     ContentNotInGit "content_not_in_git" "Some content of the repository is not in its git objects and was absent.",
     ActionsNotObserved "actions_not_observed" "Forbidden actions were not observed while the engine ran.",
     LimitsByRlimit "limits_by_rlimit" "Limits rest on rlimits, not on a cgroup.",

@@ -370,6 +370,29 @@ pub struct CaseReport {
     pub case_model_admission_status: Option<AdmissionStatus>,
 }
 
+/// HEAD and references of a source that was taken from a commit, before the run and after it. A move is listed, and no verdict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SourceAt {
+    pub commit: String,
+    /// Name by which the person asked for the commit.
+    pub named: String,
+    pub head_before: String,
+    /// Absent if it could no longer be read.
+    pub head_after: Option<String>,
+    /// Digest of the names and values of HEAD and every reference.
+    pub references_before: String,
+    pub references_after: Option<String>,
+    /// References that were made, moved or removed meanwhile; the first of many.
+    pub moved: Vec<String>,
+}
+
+/// A sealed run that another goes on from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ContinuedFrom {
+    pub run_id: RunId,
+    pub patch_sha256: Digest,
+}
+
 /// `report.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "Run report")]
@@ -450,6 +473,12 @@ pub struct Report {
     pub claims: Vec<JudgedClaim>,
     pub source_admission_status: SourceAdmissionStatus,
     pub source_repository_mutated: Option<bool>,
+    /// The commit that the source was taken from, where its work tree was not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_at: Option<SourceAt>,
+    /// The run whose patch the engine's workspace began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<ContinuedFrom>,
     /// Admission of the repository that the run was to change; absent below stage 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_repository_admission_status: Option<AdmissionStatus>,

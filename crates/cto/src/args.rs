@@ -6,9 +6,11 @@ mod engine;
 mod ladder;
 mod lanes;
 mod logs;
+mod new;
 mod nouns;
 mod outcome;
 mod refresh;
+mod setup;
 mod take;
 #[cfg(test)]
 mod tests;
@@ -29,9 +31,11 @@ pub(crate) use engine::EngineCommand;
 pub(crate) use ladder::{LadderArgs, LadderCommand};
 pub(crate) use lanes::{MatrixArgs, RaceArgs, RepeatArgs};
 pub(crate) use logs::LogsArgs;
+pub(crate) use new::NewArgs;
 pub(crate) use nouns::{CaseCommand, EnvironmentCommand, KeyCommand, LedgerCommand};
 pub(crate) use outcome::{OutcomeArgs, OutcomeWord, RollbackArgs};
 pub(crate) use refresh::RefreshArgs;
+pub(crate) use setup::{KeySource, SetupArgs, key_source};
 pub(crate) use take::TakeArgs;
 pub(crate) use trust::{RecordCommand, TrustCommand, TrustKeyCommand, TrustWorkspaceArgs, TrustWorkspaceCommand};
 pub(crate) use validate::{HealthArgs, ValidateCommand};
@@ -98,6 +102,11 @@ pub(crate) enum Command {
         #[arg(value_name = "DIR", default_value = ".")]
         dir: PathBuf,
     },
+    /// Connect an engine: its program, its model, its records, the first rungs
+    #[command(
+        after_help = "Drafts records and settings, shows them, and asks for the yes that makes them count; then the gate is opened and the engine climbs\nstages 1 and 2 with real runs. Each step can be done by hand with the command that is printed beside it.\n\nExamples:\n  cto setup codex --key env:OPENAI_API_KEY --model gpt-5.5\n  cto setup claude --key env:ANTHROPIC_API_KEY --model claude-sonnet-5\n  cto setup pi --endpoint http://127.0.0.1:8000/v1 --model my-model\n  cto setup case --bin /opt/case/dist/ca --endpoint http://127.0.0.1:8000/v1 --model my-model --yes\n\nExit codes: 0 connected, 1 a run failed, 2 wrong usage, 3 something is missing, or you did not agree."
+    )]
+    Setup(SetupArgs),
     /// What this machine can do, what is missing and how to get it
     Doctor {
         /// What a sandbox shows of this machine, and where programs are looked for in it
@@ -130,12 +139,17 @@ pub(crate) enum Command {
         #[arg(required = true, last = true, value_name = "CMD")]
         argv: Vec<String>,
     },
+    /// Draft a contract from what lies in a repository
+    #[command(
+        after_help = "Reads languages, lock files, test commands and CI files; runs nothing. The contract is written into the workspace's contracts/, or into\nthe home's, never over a file that is there. On a terminal without --from and --issue it asks what is to be done.\n\nExamples:\n  cto new --from \"fix the crash in parse()\" --repo ~/src/site\n  cto new --issue issue-42.md --allow src/parse/ --out task.yaml\n\nExit codes: 0 written, 2 wrong usage."
+    )]
+    New(NewArgs),
     /// The Eligibility Decision, nothing run; exit 0 eligible, 3 refused
     #[command(after_help = "Examples:\n  cto decide r1-string-slugify\n  cto decide task.yaml --repo . --json")]
     Decide(Asked),
     /// A governed run, from contract to sealed bundle
     #[command(
-        after_help = "Examples:\n  cto run r1-string-slugify\n  cto run cases/my-case --keep-workspace\n  cto run task.yaml --repo ~/src/site --json"
+        after_help = "Examples:\n  cto run r1-string-slugify\n  cto run cases/my-case --keep-workspace\n  cto run task.yaml --repo ~/src/site --json\n  cto run --brief \"fix the crash in parse()\" --allow src/ --repo . --engine codex\n  cto run task.yaml --repo . --at main      go on working meanwhile\n  cto run --continue @ --engine codex"
     )]
     Run {
         #[command(flatten)]
@@ -478,7 +492,20 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct Asked {
     /// A case id, a case folder or a contract file
-    pub(crate) task: String,
+    #[arg(required_unless_present_any = ["brief", "continue_run"], conflicts_with_all = ["brief", "continue_run"])]
+    pub(crate) task: Option<String>,
+    /// What is to be done, for one-off work without a contract file
+    #[arg(long, value_name = "TEXT", requires_all = ["allow", "repo"])]
+    pub(crate) brief: Option<String>,
+    /// A path that may change, as in allowed_paths; repeat it for more
+    #[arg(long, value_name = "PATH", requires = "brief")]
+    pub(crate) allow: Vec<String>,
+    /// Take the source from this commit, whatever lies in the work tree: an id, a branch or a tag; stage 3 in the strict sandbox
+    #[arg(long, value_name = "COMMIT")]
+    pub(crate) at: Option<String>,
+    /// Go on from the patch of this run, with its contract and its baseline; the whole change is judged
+    #[arg(long = "continue", id = "continue_run", value_name = "RUN", conflicts_with_all = ["brief", "repo", "target", "work"])]
+    pub(crate) continue_run: Option<String>,
     /// The engine
     #[arg(long, value_name = "E", default_value = "fake")]
     pub(crate) engine: String,
@@ -505,11 +532,16 @@ pub(crate) struct Asked {
 impl Asked {
     /// The command line that asks for the same of another command.
     pub(crate) fn words(&self, command: &str, stage: Stage, timeout: Option<u64>) -> String {
-        let mut words = vec!["cto".to_owned(), command.to_owned(), self.task.clone()];
+        let mut words = vec!["cto".to_owned(), command.to_owned()];
+        words.extend(self.task.clone());
         let mut add = |flag: &str, value: Option<String>| {
             words.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
         };
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        add("--brief", self.brief.clone());
+        self.allow.iter().for_each(|path| add("--allow", Some(path.clone())));
+        add("--continue", self.continue_run.clone());
+        add("--at", self.at.clone());
         add("--engine", (self.engine != "fake").then(|| self.engine.clone()));
         add("--stage", Some(stage.to_string()));
         add("--sandbox", self.sandbox.map(|name| Profile::from(name).to_string()));

@@ -63,6 +63,9 @@ pub(crate) struct ConfigFile {
     /// The key that the operator signs with, where it is not the home's own: a private key, or a public one whose other half an
     /// agent has. Not in a workspace's file.
     pub(crate) signing_key: Option<PathBuf>,
+    /// The workspace that counts where neither a flag, nor the environment, nor the current folder names one. It has to be trusted by
+    /// the home. Only in the user's own file.
+    pub(crate) workspace: Option<PathBuf>,
 }
 
 /// More than anybody waits for.
@@ -223,11 +226,30 @@ fn workspace(global: &Global, home: &Path) -> Result<Option<(PathBuf, String)>, 
         return Ok(Some((full, source.to_owned())));
     }
     let here = std::env::current_dir().ok();
-    Ok(here.and_then(|here| {
+    let around = here.and_then(|here| {
         here.ancestors()
             .find(|dir| registered.iter().any(|known| known == dir))
             .map(|dir| (dir.to_owned(), "current directory".to_owned()))
-    }))
+    });
+    match around {
+        Some(around) => Ok(Some(around)),
+        None => preferred_workspace(&registered),
+    }
+}
+
+/// The workspace that the user's own configuration names, if this home trusts it. One that is gone counts as none: without its
+/// records every gate stays shut.
+fn preferred_workspace(registered: &[PathBuf]) -> Result<Option<(PathBuf, String)>, CommandError> {
+    let Some(file) = user_file() else { return Ok(None) };
+    let Some(named) = read_layer(&file)?.and_then(|layer| layer.value.workspace) else { return Ok(None) };
+    let full = fs::canonicalize(named).ok().filter(|full| registered.contains(full));
+    Ok(full.map(|full| (full, file.display().to_string())))
+}
+
+/// The user's own configuration file, whether or not it is there.
+pub(crate) fn user_file() -> Option<PathBuf> {
+    let user = path_variable("XDG_CONFIG_HOME").or_else(|| path_variable("HOME").map(|home| home.join(".config")));
+    user.map(|dir| dir.join("cto/config.yaml"))
 }
 
 fn registered_workspaces(home: &Path) -> Vec<PathBuf> {
@@ -257,9 +279,8 @@ enum LayerOf {
 
 /// The configuration files, weakest first.
 fn read_layers(workspace: Option<&Path>) -> Result<Vec<Layer>, CommandError> {
-    let user = path_variable("XDG_CONFIG_HOME").or_else(|| path_variable("HOME").map(|home| home.join(".config")));
     let mut files = vec![(PathBuf::from("/etc/cto/config.yaml"), LayerOf::System)];
-    files.extend(user.map(|dir| (dir.join("cto/config.yaml"), LayerOf::User)));
+    files.extend(user_file().map(|file| (file, LayerOf::User)));
     files.extend(workspace.map(|dir| (dir.join("harness.yaml"), LayerOf::Workspace)));
     let mut layers = Vec::new();
     for (path, of) in files {

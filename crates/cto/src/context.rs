@@ -5,13 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use contract::decision::Profile;
+use contract::task::{SourceClassification, title_of};
 use contract::{Purpose, Stage, Stamp};
 use evidence::verify::VerifiedBundle;
-use harness::{Ask, FAKE, Harness, Home, HomePlace, LoadTaskError, RunClock, Task};
+use harness::{Ask, FAKE, Harness, Home, HomePlace, LoadTaskError, Origin, RunClock, Task};
 use ledger::Bundles;
+use suggest::{ContractWords, task_id_of};
 use views::{FoundRun, ViewedHome, Views};
 
 use crate::args::Asked;
+use crate::commands::{continued, new};
 use crate::config::{Config, model_ask};
 use crate::error::CommandError;
 use crate::nearest::{did_you_mean, nearest};
@@ -143,11 +146,51 @@ impl Context {
 
     /// The task that a command asks for, linked to the item of the workboard that it names.
     pub(crate) fn load_asked(&self, asked: &Asked) -> Result<Task, CommandError> {
-        let mut task = self.load_task(&asked.task, asked.repo.as_deref())?;
+        if let Some(run) = &asked.continue_run {
+            return continued::load_continued(self, run);
+        }
+        let mut task = match (&asked.brief, &asked.task) {
+            (Some(brief), _) => {
+                self.draft_task(brief, &asked.allow, asked.repo.as_deref().unwrap_or(Path::new(".")))?
+            }
+            (None, task) => self.load_task(task.as_deref().unwrap_or_default(), asked.repo.as_deref())?,
+        };
+        self.fill_owner(&mut task)?;
         if let Some(work) = &asked.work {
             task.contract.work_id = Some(work.clone());
         }
         Ok(task)
+    }
+
+    /// One-off work: the contract that `cto new` would draft for a repository, and nothing kept of it but what a run writes.
+    fn draft_task(&self, brief: &str, allow: &[String], repository: &Path) -> Result<Task, CommandError> {
+        let repository = std::path::absolute(repository)?;
+        let drafted = new::draft(self, &repository)?;
+        if !drafted.has_checks() {
+            let message = "nothing in the repository says how it is tested, so that a result could not be judged";
+            let command = shell_words::join(["cto", "new", "--from", brief]);
+            return Err(CommandError::blocked(message).hint(format!("{command}     then name verification_commands")));
+        }
+        let id = task_id_of(&title_of(brief));
+        let words = ContractWords { task_id: &id, brief, allowed_paths: allow, repository: None };
+        Ok(Task::from_text("the contract of --brief", &drafted.yaml(&words), &repository)?)
+    }
+
+    /// A contract that says nothing of the owner is the operator's, where git knows them and the repository is theirs.
+    pub(crate) fn fill_owner(&self, task: &mut Task) -> Result<(), CommandError> {
+        let contract = &mut task.contract;
+        let Origin::Repository(repository) = &task.origin else { return Ok(()) };
+        if contract.source_owner.is_some() || contract.source_classification.is_some() {
+            return Ok(());
+        }
+        let scratch = tempfile::tempdir()?;
+        let path = &self.config.tools.operator_path;
+        if let Some(owner) = harness::find_owner(repository, scratch.path(), path, &git_configuration()) {
+            contract.source_owner = Some(format!("{} <{}>", owner.name, owner.email));
+            contract.source_classification = Some(SourceClassification::OwnedLocal);
+            task.unsaid.push("source_owner");
+        }
+        Ok(())
     }
 
     /// A task by case id or path.
@@ -187,24 +230,26 @@ impl Context {
 
     /// What is asked for, in full.
     pub(crate) fn ask(&self, asked: &Asked, task: &Task, purpose: Purpose) -> Result<Ask, CommandError> {
-        self.known_engine(&asked.engine)?;
+        // A run that goes on from another is of the same engine and stage unless another one is named.
+        let before = task.continued.as_ref();
+        let engine = before.filter(|_| asked.engine == FAKE).map_or(&asked.engine, |before| &before.engine).clone();
+        self.known_engine(&engine)?;
         let stage = match asked.stage {
             Some(number) => Stage::try_from(number).map_err(CommandError::usage)?,
-            None => task.default_stage(),
+            None => before.map_or_else(|| task.default_stage(), |before| before.stage),
         };
         let sandbox = self.sandbox(asked.sandbox.map(Profile::from))?;
-        let mut model = model_ask(&asked.engine, self.config.engines.configured.get(&asked.engine))?;
+        let mut model = model_ask(&engine, self.config.engines.configured.get(&engine))?;
         if let Some(pair) = &asked.model {
             model.pair = Some(pair.clone());
         }
-        let engine = asked.engine.clone();
         let timeout_seconds = self.config.engines.configured.get(&engine).and_then(|config| config.timeout_seconds);
         let named = self.config.engines.configured.get(&engine).and_then(|config| config.target_admission.as_ref());
         let target = asked.target.as_ref().or(named).map(std::path::absolute).transpose()?;
         let work = asked.work.clone();
         let request_command = asked.words("request", stage, None);
         let keep_workspace = false;
-        Ok(Ask {
+        let ask = Ask {
             engine,
             stage,
             purpose,
@@ -215,7 +260,14 @@ impl Context {
             target,
             request_command,
             work,
-        })
+            at: asked.at.clone().or_else(|| Some(before.filter(|run| run.is_from_commit)?.baseline_commit.clone())),
+        };
+        match ask.at_problem() {
+            Some(problem) => {
+                Err(CommandError::usage(problem).hint("leave --at out, or say --stage 3 --sandbox strict"))
+            }
+            None => Ok(ask),
+        }
     }
 
     /// What is asked for by commands that ask nothing special.
@@ -233,6 +285,7 @@ impl Context {
             target: None,
             request_command: String::new(),
             work: None,
+            at: None,
         })
     }
 

@@ -21,6 +21,7 @@ mod output;
 mod remedy;
 mod run_view;
 mod seek;
+mod settings_file;
 mod signing;
 
 use std::ffi::OsString;

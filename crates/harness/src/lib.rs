@@ -58,7 +58,7 @@ pub use home::model_settings::{ModelAsk, ModelSetting, ModelSettings, ProxySetti
 pub use home::named_repositories::NamedRepositories;
 pub use home::recorder::execution_rules;
 pub use home::replay::{ReadStepsError, recorded_steps};
-pub use home::task::{BaselineFile, LoadTaskError, Origin, Task};
+pub use home::task::{BaselineFile, ContinuedRun, LoadTaskError, Origin, Task};
 pub use home::token::random_token;
 pub use home::trust::{
     ChangeTrustError, FindTrustError, TrustEdit, TrustFile, TrustLog, change_trust, find_unlogged_trust,
@@ -71,6 +71,7 @@ pub use run::continuity::{ContinueLedgerError, LedgerVouch, continue_ledger};
 pub use run::file::OpenRunError;
 pub use run::halt::{Halt, HaltError, HaltSet, Halted, Resumed, halt, halted, resume};
 pub use run::harness::{Harness, OpenHarnessError};
+pub use run::identity::{find_operator, find_owner};
 pub use run::look::{Look, LookError, Looked, Shown, look_around};
 pub use run::scan::{ContractSecret, redact_shapes};
 pub use seal::dead::RecoverError;

@@ -1,5 +1,6 @@
 //! A draft of a contract's environment: each ecosystem looks at each folder of a repository that may hold a project.
 
+mod build_tools;
 mod draft;
 mod go;
 mod node;
@@ -20,7 +21,15 @@ pub use draft::EnvironmentDraft;
 /// Looks at one folder of a repository; adds to the draft if it is built with the ecosystem in question.
 type DraftEcosystem = fn(&ProjectFolder<'_>, &Machine<'_>, &mut EnvironmentDraft);
 
-const ECOSYSTEMS: [DraftEcosystem; 4] = [node::draft_node, python::draft_python, rust::draft_rust, go::draft_go];
+const ECOSYSTEMS: [DraftEcosystem; 7] = [
+    node::draft_node,
+    python::draft_python,
+    rust::draft_rust,
+    go::draft_go,
+    build_tools::draft_cmake,
+    build_tools::draft_maven,
+    build_tools::draft_make,
+];
 
 /// A person reads the draft, and a contract has room for some only.
 const MOST_PROJECTS: usize = 20;
@@ -30,31 +39,37 @@ const MOST_PROJECTS: usize = 20;
 pub enum SuggestEnvironmentError {
     #[error("cannot look at the repository: {0}")]
     Look(#[source] io::Error),
-    #[error("nothing says that the repository is built with Node, Python, Rust or Go")]
+    #[error("nothing says that the repository is built with Node, Python, Rust, Go, CMake, Maven or Make")]
     NothingFound,
 }
 
 impl SuggestEnvironmentError {
     /// Files that each ecosystem is known by.
     pub const LOOKED_FOR: &str = "looked for: package.json; requirements*.txt, pyproject.toml, setup.py, Pipfile.lock; Cargo.toml; \
-                                  go.mod; here, and two levels down where there is a lock file";
+                                  go.mod; here, and two levels down where there is a lock file; CMakeLists.txt, pom.xml, Makefile here";
 }
 
 /// Drafts the environment in which the tests of a repository run.
 pub fn suggest_environment(dir: &Path, tools: &MachineTools) -> Result<EnvironmentDraft, SuggestEnvironmentError> {
     let root = own_files::canonicalize(dir).map_err(SuggestEnvironmentError::Look)?;
     let folders = list_project_folders(&root).map_err(SuggestEnvironmentError::Look)?;
+    let draft = draft_environment(&folders, tools);
+    match draft.count_projects() {
+        0 => Err(SuggestEnvironmentError::NothingFound),
+        _ => Ok(draft),
+    }
+}
+
+/// Drafts from folders that were listed before; empty where nothing is known.
+pub(crate) fn draft_environment(folders: &[ProjectFolder<'_>], tools: &MachineTools) -> EnvironmentDraft {
     let machine = Machine::new(tools);
     let mut draft = EnvironmentDraft::default();
-    for folder in &folders {
+    for folder in folders {
         if draft.count_projects() >= MOST_PROJECTS {
             draft.note(format!("there are more than {MOST_PROJECTS} projects; the rest was not looked at"));
             break;
         }
         ECOSYSTEMS.iter().for_each(|draft_ecosystem| draft_ecosystem(folder, &machine, &mut draft));
     }
-    match draft.count_projects() {
-        0 => Err(SuggestEnvironmentError::NothingFound),
-        _ => Ok(draft),
-    }
+    draft
 }

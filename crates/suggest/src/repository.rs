@@ -54,14 +54,18 @@ pub(crate) struct ProjectFolder<'a> {
 /// Lists the root and the folders below it that may hold a project of their own.
 pub(crate) fn list_project_folders(root: &Path) -> io::Result<Vec<ProjectFolder<'_>>> {
     let top = open_root(root)?;
-    let mut places = vec![ProjectFolder { root, at: String::new(), names: list_names(&top)? }];
+    let all = |_: &[u8]| true;
+    let mut places = vec![ProjectFolder { root, at: String::new(), names: list_names(&top, &all)? }];
     let mut next = 0;
     while let Some(place) = places.get(next) {
         if place.depth() < DEEPEST {
             let below: Vec<String> = place.folders().map(|name| place.path(name)).collect();
             for at in below.into_iter().take(MOST_PLACES.saturating_sub(places.len())) {
                 // What cannot be read holds nothing to suggest.
-                if let Ok(names) = list_names_below(&top, &at) {
+                // Nothing is looked for below the deepest folders, so that only names of manifests matter there.
+                let is_deepest = at.split('/').count() >= DEEPEST;
+                let names = list_names_below(&top, &at, &|name| !is_deepest || may_matter(name));
+                if let Ok(names) = names {
                     places.push(ProjectFolder { root, at, names });
                 }
             }
@@ -71,17 +75,40 @@ pub(crate) fn list_project_folders(root: &Path) -> io::Result<Vec<ProjectFolder<
     Ok(places)
 }
 
-fn list_names_below(root: &OwnedFd, at: &str) -> io::Result<BTreeMap<String, EntryKind>> {
+fn list_names_below(
+    root: &OwnedFd,
+    at: &str,
+    is_wanted: &dyn Fn(&[u8]) -> bool,
+) -> io::Result<BTreeMap<String, EntryKind>> {
     let mut dir = root.as_fd().try_clone_to_owned()?;
     for part in at.split('/') {
         dir = open_dir(&dir, part.as_bytes())?;
     }
-    list_names(&dir)
+    list_names(&dir, is_wanted)
 }
 
-fn list_names(dir: &OwnedFd) -> io::Result<BTreeMap<String, EntryKind>> {
+/// Endings of manifests, lock files and configuration.
+const ENDINGS: [&str; 12] =
+    ["toml", "json", "lock", "yaml", "yml", "xml", "mod", "sum", "cfg", "ini", "dist", "gradle"];
+
+/// False for names that no draft asks for, so that a large repository is not looked at file by file.
+fn may_matter(name: &[u8]) -> bool {
+    let Ok(name) = std::str::from_utf8(name) else { return false };
+    match name.rsplit_once('.') {
+        None => true,
+        Some((stem, ending)) => {
+            let is_python =
+                ending == "py" && (stem.starts_with("test") || matches!(stem, "setup" | "noxfile" | "conftest"));
+            let is_text = ending == "txt"
+                && (stem.starts_with("requirements") || stem.ends_with("requirements") || stem == "CMakeLists");
+            stem.is_empty() || is_python || is_text || ENDINGS.contains(&ending)
+        }
+    }
+}
+
+fn list_names(dir: &OwnedFd, is_wanted: &dyn Fn(&[u8]) -> bool) -> io::Result<BTreeMap<String, EntryKind>> {
     let mut names = BTreeMap::new();
-    for name in some_names(dir, MOST_NAMES)? {
+    for name in some_names(dir, MOST_NAMES)?.into_iter().filter(|name| is_wanted(name)) {
         let kind = match untrusted_fs::kind(&lstat(dir, &name)?) {
             kind if kind.is_file() => EntryKind::File,
             kind if kind.is_dir() => EntryKind::Folder,
@@ -131,6 +158,18 @@ impl ProjectFolder<'_> {
     pub(crate) fn has_ending_in(&self, folder: &str, ending: &str) -> bool {
         let ends = |name: &Vec<u8>| Path::new(OsStr::from_bytes(name)).extension().is_some_and(|found| found == ending);
         plain_names(self.root, self.path(folder).as_bytes(), MOST_NAMES).iter().any(ends)
+    }
+
+    /// Names of plain files in a folder below, sorted, at most so many.
+    pub(crate) fn names_below(&self, folder: &str, most: usize) -> Vec<String> {
+        let mut names = plain_names(self.root, self.path(folder).as_bytes(), MOST_NAMES);
+        names.sort();
+        names.into_iter().filter_map(|name| String::from_utf8(name).ok()).take(most).collect()
+    }
+
+    /// Names of folders that may hold a project or a package.
+    pub(crate) fn project_names(&self) -> impl Iterator<Item = &str> {
+        self.folders()
     }
 
     /// Path of a name on this machine.

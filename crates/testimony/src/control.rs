@@ -4,6 +4,7 @@
 //! its tests by an expression or nothing shows which file ran, there is no control rather than one that proves nothing.
 
 mod command;
+mod ctest;
 mod go;
 mod node;
 mod places;
@@ -11,6 +12,7 @@ mod pytest;
 mod python;
 mod rust;
 mod rust_packages;
+mod script;
 mod tree;
 mod unittest;
 mod wanted;
@@ -47,7 +49,9 @@ pub fn control_tests(exam: &TestResults, room: &Room<'_>, name: &str) -> Vec<Con
         Runner::Go => go::controls(&wanted),
         // The report does not say who wrote it; the command may.
         Runner::Junit if commands.after(&["node"]).is_some() => node::controls(&wanted),
-        Runner::Junit => None,
+        Runner::Mocha | Runner::Jest | Runner::Vitest | Runner::Ava => script::controls(&wanted),
+        Runner::Ctest => ctest::controls(&wanted),
+        Runner::Junit | Runner::Rspec | Runner::Phpunit | Runner::Surefire => None,
     }
     .unwrap_or_default();
     let mut seen = BTreeSet::new();

@@ -5,19 +5,26 @@
 //! together, and where two sources tell of the same tests the worse one counts.
 
 mod asking;
+mod ava;
 mod cargo;
+mod counted;
+mod ctest;
 mod go;
+mod jest;
 mod junit;
 mod messages;
+mod mocha;
 mod nextest;
 mod node;
 mod outcome;
 mod pytest;
 mod spec;
+mod suites;
 mod tally;
 mod tap;
 mod text;
 mod unittest;
+mod vitest;
 mod voice;
 mod xml;
 

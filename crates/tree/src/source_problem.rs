@@ -36,6 +36,15 @@ pub enum SourceProblem {
     /// HEAD leads to a tag, a tree or a blob.
     #[error("HEAD names {oid}, which is a {kind} and no commit")]
     HeadIsNoCommit { oid: Oid, kind: &'static str },
+    #[error("it has no commit, branch or tag {0:?}")]
+    UnknownCommit(String),
+    #[error("several of its objects begin with {0:?}")]
+    AmbiguousCommit(String),
+    #[error("no local branch and no tag reaches commit {0}")]
+    UnreachableCommit(Oid),
+    /// A run goes on from the patch of another, which holds on its baseline alone.
+    #[error("HEAD is {found}, and the run that is gone on from started at {expected}")]
+    AnotherBaseline { expected: String, found: Oid },
     #[error("its configuration has {0:?}, a format that is not known")]
     UnknownFormat(String),
     /// The configuration file is not one that git reads.
@@ -78,6 +87,10 @@ impl SourceProblem {
             Self::UnsafeReference(_) => "git symbolic-ref HEAD refs/heads/BRANCH     (in the repository)",
             Self::HeadIsNoCommit { kind: "tag", .. } => "git checkout --detach 'HEAD^{commit}'     (in the repository)",
             Self::HeadIsNoCommit { .. } => "git symbolic-ref HEAD refs/heads/BRANCH     (in the repository)",
+            Self::UnknownCommit(_) => "git branch -a && git tag     (in the repository), then --at NAME",
+            Self::AmbiguousCommit(_) => "name more digits: git log --format=%H     (in the repository)",
+            Self::UnreachableCommit(_) => "git branch NAME COMMIT     (in the repository), then --at NAME",
+            Self::AnotherBaseline { .. } => "add --at COMMIT with the commit that it started at",
             Self::UnknownFormat(_) => "git clone . DIR     (with the git that made it), then --repo DIR",
             Self::DamagedConfig(_) => "git config --list --local     (in the repository) names the line",
             Self::DamagedIndex(_) => "rm .git/index && git reset     (in the repository)",

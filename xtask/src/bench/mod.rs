@@ -2,6 +2,7 @@
 //! alike. Ratios are what counts; times differ from machine to machine.
 
 mod bridge;
+mod draft;
 mod exam;
 mod ladder;
 mod ledger;
@@ -25,6 +26,7 @@ use table::{Bench, millis, table};
 pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
     let measure: fn(&Bench) -> Outcome<String> = match name {
         "bridge" => bridge::measure,
+        "new" => draft::measure,
         "run" => run::measure,
         "exam" => exam::measure,
         "verify" => verify::measure,
@@ -38,7 +40,7 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
         "workspace" => workspace::measure,
         _ => {
             return Err(format!(
-                "there is no bench {name:?}: run, stage5, exam, verify, ladder, ledger, recover, sandbox, secrets, packages, workspace or bridge"
+                "there is no bench {name:?}: run, new, stage5, exam, verify, ladder, ledger, recover, sandbox, secrets, packages, workspace or bridge"
             ));
         }
     };

@@ -55,7 +55,7 @@ pub(super) fn measure(bench: &Bench) -> Outcome<String> {
 }
 
 /// A repository of one commit with [`FOLDERS`] folders in five parts.
-fn large_repository(folder: &Path) -> Outcome {
+pub(super) fn large_repository(folder: &Path) -> Outcome {
     let fail = |error: std::io::Error| format!("cannot write {}: {error}", folder.display());
     for number in 0..FOLDERS {
         let inner = folder.join(format!("part-{}/folder-{number}", number * 5 / FOLDERS));

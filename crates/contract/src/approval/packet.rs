@@ -57,6 +57,9 @@ fn add_run(text: &mut Text, plan: &Plan) {
     text.labelled("task", &[contract.task_id.to_string()]);
     text.labelled("contract", &[plan.contract_digest.to_string()]);
     text.labelled("engine", &[format!("{}, files {}", shown(&engine.source_id), engine.tree_sha256)]);
+    if let Some(continues) = &plan.continues {
+        text.labelled("goes on from", &[format!("{}, patch {}", continues.run_id, continues.patch_sha256)]);
+    }
     text.labelled("command", &[shown(&shell_words::join(&engine.argv_template))]);
     text.labelled("model", &[plan.model.as_ref().map_or_else(|| "none".to_owned(), |pair| shown(&pair.to_string()))]);
     text.labelled("mode", &[format!("{}, stage {}", plan.mutation_mode, plan.stage)]);

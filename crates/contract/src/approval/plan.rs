@@ -8,6 +8,7 @@ use crate::decision::Profile;
 use crate::digest::{Digest, canonical_digest};
 use crate::id::WorkId;
 use crate::model::ModelPair;
+use crate::report::ContinuedFrom;
 use crate::stage::{MutationMode, Stage};
 use crate::statement::SignedHarness;
 use crate::task::{ForbiddenAction, Limits, TaskContract};
@@ -28,6 +29,9 @@ pub struct Plan {
     /// Repository that would be changed, as it was observed.
     pub repository: PlannedRepository,
     pub branch: PlannedBranch,
+    /// Run whose patch the engine's workspace begins with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<ContinuedFrom>,
     pub engine: PlannedEngine,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelPair>,

@@ -19,8 +19,10 @@ pub struct TaskFile {
     pub schema_version: ContractVersion,
     #[schemars(with = "TaskId")]
     pub task_id: String,
+    /// The first line of the brief unless said.
+    #[serde(default)]
     #[schemars(length(min = 1, max = 200))]
-    pub title: String,
+    pub title: Option<String>,
     /// What the engine gets to read.
     #[schemars(length(min = 1, max = 65536))]
     pub brief: String,
@@ -55,7 +57,9 @@ pub struct TaskFile {
     /// All ten unless some are named. An empty list is a refusal.
     #[serde(default)]
     pub forbidden_actions: Option<Vec<ForbiddenAction>>,
-    pub mutation_mode: MutationMode,
+    /// `copied-fixture` unless said: a copy of the repository and nothing else.
+    #[serde(default)]
+    pub mutation_mode: Option<MutationMode>,
     #[serde(default)]
     pub approval_required: Option<bool>,
     #[serde(default)]
@@ -109,7 +113,7 @@ pub struct TaskFile {
 
 /// The keys a contract must have; absence of the allowed paths is a refusal, not an error (`x-cto-absent`).
 pub(crate) fn require_keys(schema: &mut schemars::Schema) {
-    let required = ["schema_version", "task_id", "title", "brief", "risk_class", "allowed_paths", "mutation_mode"];
+    let required = ["schema_version", "task_id", "brief", "risk_class", "allowed_paths"];
     schema.insert("required".into(), required.as_slice().into());
 }
 

@@ -22,7 +22,7 @@ use crate::stage::{MutationMode, Stage};
 pub use exit_code::hidden_exit_code;
 pub(crate) use file::require_keys;
 pub use file::{BlindFile, CommandFile, EnvironmentFile, ExamFile, FullCommand, LimitsFile, PlacedFile, TaskFile};
-pub use resolve::ReadBeside;
+pub use resolve::{ReadBeside, title_of};
 
 /// How much harm a mistake could do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

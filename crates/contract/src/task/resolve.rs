@@ -227,7 +227,7 @@ impl TaskFile {
         resolver.globs("exam_may_change", &self.exam_may_change, false);
         let task_id =
             TaskId::try_from(self.task_id).map_err(|error| resolver.problem(&["task_id"], error.to_string())).ok();
-        let (mode, risk) = (self.mutation_mode, self.risk_class);
+        let (mode, risk) = (self.mutation_mode.unwrap_or(MutationMode::CopiedFixture), self.risk_class);
         resolver.mode(mode, self.approval_required, risk);
         let commands = self.verification_commands.into_iter().enumerate();
         let verification_commands = commands
@@ -247,7 +247,7 @@ impl TaskFile {
             schema_version: self.schema_version,
             branch_policy: self.branch_policy.unwrap_or_else(|| format!("cto/{task_id}/<request>")),
             task_id,
-            title: self.title,
+            title: self.title.unwrap_or_else(|| title_of(&self.brief)),
             brief: self.brief,
             target_repository: self.target_repository,
             source_repository: self.source_repository,
@@ -281,6 +281,20 @@ impl TaskFile {
             work_id: self.work_id,
         })
     }
+}
+
+/// Characters of a title that is made of a brief; longer ones do not fit on a line.
+const TITLE_LENGTH: usize = 72;
+
+/// Title of a contract that has none: the first line of its brief that says something.
+pub fn title_of(brief: &str) -> String {
+    let line = brief.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("untitled");
+    let mut title: String = line.chars().take(TITLE_LENGTH).collect();
+    if title.len() < line.len() {
+        title.truncate(title.trim_end().len());
+        title.push('…');
+    }
+    title
 }
 
 impl LimitsFile {

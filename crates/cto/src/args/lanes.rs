@@ -46,7 +46,11 @@ impl RaceArgs {
     /// What one lane asks for.
     pub(crate) fn lane(&self, engine: &str) -> Asked {
         Asked {
-            task: self.task.clone(),
+            task: Some(self.task.clone()),
+            brief: None,
+            allow: Vec::new(),
+            at: None,
+            continue_run: None,
             engine: engine.to_owned(),
             stage: self.stage,
             sandbox: self.sandbox,

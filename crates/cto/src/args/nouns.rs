@@ -54,12 +54,15 @@ pub(crate) enum LedgerCommand {
 pub(crate) enum EnvironmentCommand {
     /// Draft a contract's environment from what lies in a repository
     #[command(
-        after_help = "Prints the block with the reason for each part; nothing is run and nothing is written.\n\nExamples:\n  cto environment suggest ~/src/site\n  cto environment suggest ~/src/site >> task.yaml\n  cto environment suggest --json\n\nExit codes: 0 drafted, 3 nothing was found that it knows."
+        after_help = "Prints the block with the reason for each part; nothing is written, and nothing is run without --try.\n\nExamples:\n  cto environment suggest ~/src/site\n  cto environment suggest ~/src/site >> task.yaml\n  cto environment suggest --json\n  cto environment suggest --try\n\nExit codes: 0 drafted, 3 nothing was found that it knows."
     )]
     Suggest {
         /// The repository
         #[arg(value_name = "DIR", default_value = ".")]
         dir: PathBuf,
+        /// Run it in the sandbox with the repository's own tests, and the next one where it does not work
+        #[arg(long = "try", id = "tried")]
+        tried: bool,
     },
 }
 

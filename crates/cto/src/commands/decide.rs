@@ -8,6 +8,7 @@ use contract::text::shown;
 use contract::{Decision, Ecosystem, Gate, Purpose, Status, TaskContract, canonical_bytes};
 use harness::{Ask, ExamFiles, FAKE, Home, Task};
 
+use super::resolved;
 use crate::args::Asked;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -39,9 +40,16 @@ pub(super) fn answer(context: &Context, task: &Task, ask: &Ask) -> Result<u8, Co
     if output.json {
         output.print_json_bytes(&canonical_bytes(&decision)?);
     } else if output.terminal {
-        output.print(&(people(output, &decision) + &exam.people(output) + &hidden_exit_codes(&task.contract, "\n  ")));
+        output.print(
+            &(people(output, &decision)
+                + &resolved::people(output, task)
+                + &exam.people(output)
+                + &hidden_exit_codes(&task.contract, "\n  ")),
+        );
     } else {
-        output.print(&(lines(&decision) + &exam.lines() + &hidden_exit_codes(&task.contract, "")));
+        output.print(
+            &(lines(&decision) + &resolved::lines(task) + &exam.lines() + &hidden_exit_codes(&task.contract, "")),
+        );
     }
     Ok(status(&decision).exit_code())
 }

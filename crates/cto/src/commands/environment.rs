@@ -6,13 +6,15 @@ use contract::decision::Profile;
 use contract::text::shown;
 use suggest::{MachineTools, SuggestEnvironmentError, suggest_environment};
 
+use super::environment_try;
 use crate::args::EnvironmentCommand;
 use crate::context::Context;
 use crate::error::CommandError;
 
 pub(crate) fn environment(context: &Context, command: &EnvironmentCommand) -> Result<u8, CommandError> {
     match command {
-        EnvironmentCommand::Suggest { dir } => suggest(context, dir),
+        EnvironmentCommand::Suggest { dir, tried: true } => environment_try::try_environments(context, dir),
+        EnvironmentCommand::Suggest { dir, tried: false } => suggest(context, dir),
     }
 }
 
@@ -27,7 +29,7 @@ fn suggest(context: &Context, dir: &Path) -> Result<u8, CommandError> {
     Ok(0)
 }
 
-fn machine_tools(context: &Context) -> MachineTools {
+pub(super) fn machine_tools(context: &Context) -> MachineTools {
     let tools = &context.config.tools;
     MachineTools {
         operator_path: tools.operator_path.clone(),
@@ -39,13 +41,14 @@ fn machine_tools(context: &Context) -> MachineTools {
     }
 }
 
-fn no_draft(dir: &Path, error: &SuggestEnvironmentError) -> CommandError {
+pub(super) fn no_draft(dir: &Path, error: &SuggestEnvironmentError) -> CommandError {
     let name = shown(&dir.display().to_string());
     match error {
         SuggestEnvironmentError::Look(error) => CommandError::usage(format!("cannot look at {name}: {error}"))
             .hint("name a repository: cto environment suggest DIR"),
         SuggestEnvironmentError::NothingFound => {
-            let nothing = format!("nothing in {name} says that it is built with Node, Python, Rust or Go");
+            let nothing =
+                format!("nothing in {name} says that it is built with Node, Python, Rust, Go, CMake, Maven or Make");
             CommandError::blocked(nothing).hint(SuggestEnvironmentError::LOOKED_FOR)
         }
     }

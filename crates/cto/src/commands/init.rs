@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -33,11 +33,31 @@ verification_commands:
 "#;
 
 pub(crate) fn init(context: &Context, dir: &Path) -> Result<u8, CommandError> {
+    let MadeWorkspace { path, files } = make_workspace(context, dir)?;
+    let output = context.output;
+    let shown = contract::text::shown(&path.display().to_string());
+    if output.json {
+        output.print_json(&json!({"files": files, "workspace": path.display().to_string()}))?;
+    } else {
+        output.print(&format!("workspace {shown}\n"));
+        files.iter().for_each(|name| output.print(&format!("made {name}\n")));
+        output.print(&format!("{}  {}\n", output.paint.dim("next"), output.paint.command("cto case new my-case")));
+    }
+    Ok(0)
+}
+
+/// A workspace that this home trusts now, and the files that were not there before.
+pub(super) struct MadeWorkspace {
+    pub(super) path: PathBuf,
+    files: Vec<&'static str>,
+}
+
+pub(super) fn make_workspace(context: &Context, dir: &Path) -> Result<MadeWorkspace, CommandError> {
     let failed = |error| {
         CommandError::usage(format!("cannot make a workspace in {}: {error}", dir.display()))
             .hint("name a directory you can write: cto init DIR")
     };
-    let files = [
+    let texts = [
         ("harness.yaml", HARNESS_YAML),
         ("CONTEXT.md", CONTEXT_MD),
         (".gitignore", IGNORE),
@@ -46,28 +66,19 @@ pub(crate) fn init(context: &Context, dir: &Path) -> Result<u8, CommandError> {
     for folder in ["contracts", "cases"] {
         fs::create_dir_all(dir.join(folder)).map_err(failed)?;
     }
-    let mut made = Vec::new();
-    for (name, text) in files {
+    let mut files = Vec::new();
+    for (name, text) in texts {
         // What a person already has is never overwritten.
         match fs::OpenOptions::new().write(true).create_new(true).open(dir.join(name)) {
             Ok(mut file) => {
                 file.write_all(text.as_bytes()).map_err(failed)?;
-                made.push(name);
+                files.push(name);
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(failed(error)),
         }
     }
-    let full = fs::canonicalize(dir).map_err(failed)?;
-    super::trust::trust_workspace(context, &full)?;
-    let output = context.output;
-    let shown = contract::text::shown(&full.display().to_string());
-    if output.json {
-        output.print_json(&json!({"files": made, "workspace": full.display().to_string()}))?;
-    } else {
-        output.print(&format!("workspace {shown}\n"));
-        made.iter().for_each(|name| output.print(&format!("made {name}\n")));
-        output.print(&format!("{}  {}\n", output.paint.dim("next"), output.paint.command("cto case new my-case")));
-    }
-    Ok(0)
+    let path = fs::canonicalize(dir).map_err(failed)?;
+    super::trust::trust_workspace(context, &path)?;
+    Ok(MadeWorkspace { path, files })
 }

@@ -11,6 +11,7 @@ mod case;
 mod compare;
 mod complete;
 mod config;
+pub(crate) mod continued;
 mod decide;
 mod demo;
 mod deny;
@@ -18,6 +19,7 @@ mod diff;
 mod doctor;
 mod engine;
 mod environment;
+mod environment_try;
 mod explain;
 mod export;
 mod gc;
@@ -31,6 +33,7 @@ mod ladder;
 mod ledger;
 mod logs;
 mod matrix;
+pub(crate) mod new;
 mod outcome;
 mod packet;
 mod plumbing;
@@ -42,6 +45,7 @@ mod refresh;
 mod repeat;
 mod replay;
 mod request;
+mod resolved;
 mod reverify;
 mod rollback;
 mod run;
@@ -50,6 +54,7 @@ mod sandbox;
 mod scan;
 mod schema;
 mod sentence;
+mod setup;
 mod show;
 mod stage_checks;
 mod status;
@@ -114,12 +119,14 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
     match cli.command {
         Command::Demo => demo::demo(&context()?),
         Command::Init { dir } => init::init(&context()?, &dir),
+        Command::Setup(arguments) => setup::setup(&context, &arguments),
         Command::Health(arguments) => health::health(&context()?, &arguments),
         Command::Validate(command) => validate::validate(&context()?, &command),
         Command::Doctor { paths } => doctor::doctor(&context()?, paths),
         Command::Sandbox { dir, contract, timeout, argv } => {
             sandbox::sandbox(&context()?, &argv, &dir, contract.as_deref(), timeout)
         }
+        Command::New(arguments) => new::new(&context()?, &arguments),
         Command::Decide(asked) => decide::decide(&context()?, &asked),
         Command::Run { asked, timeout, keep_workspace, outcome, record_model_traffic, replay_model_traffic } => {
             let traffic = run::Traffic { record: record_model_traffic, replay: replay_model_traffic };

@@ -16,7 +16,8 @@ use crate::output::{Output, duration};
 
 pub(crate) fn race(context: &Context, arguments: &RaceArgs) -> Result<u8, CommandError> {
     let began = Instant::now();
-    let task = context.load_task(arguments.task(), arguments.repo())?;
+    let mut task = context.load_task(arguments.task(), arguments.repo())?;
+    context.fill_owner(&mut task)?;
     let harness = context.harness()?;
     let jobs = usize::from(arguments.jobs);
     let title = task.contract.task_id.to_string();

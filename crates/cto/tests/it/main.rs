@@ -20,6 +20,7 @@ mod engine_files;
 mod environment;
 mod exam;
 mod exam_set;
+mod first_hour;
 mod formats;
 mod gc;
 mod halt;

@@ -468,6 +468,7 @@ fn check_coverage(report: &Report, checks: &mut Checks) {
         (ran(proving) && !ran(PassKind::Blind), Coverage::ExamInProcess),
         (ran(proving) && !ran(PassKind::Control), Coverage::ExamWithoutControl),
         (uncompared, Coverage::TestsNotCompared),
+        (report.source_at.is_some(), Coverage::SourceWorktreeNotCompared),
     ] {
         let listed = report.coverage.contains(&coverage);
         checks.check(!unproven || listed, names::REPORT, "coverage", coverage.code(), "not listed");

@@ -66,6 +66,7 @@ pub fn seal_collection<T: Serialize>(
         target: None,
         request_command: String::new(),
         work: None,
+        at: None,
     };
     let cancel = AtomicBool::new(false);
     let (watch, subject) = (Watch { cancel: &cancel, observer: &Quiet }, collection.subject.clone());
@@ -152,5 +153,5 @@ fn task(collection: &Collection<'_>) -> Result<Task, contract::id::ParseIdError>
         work_id: None,
     };
     let origin = Origin::Case(BTreeMap::new());
-    Ok(Task { contract, origin, fake: None, required_events: Vec::new(), expect: None })
+    Ok(Task::from_contract(contract, origin))
 }

@@ -389,7 +389,9 @@ impl<'a> Gathering<'a> {
             ..run.ask.clone()
         };
         let watch = Watch { cancel: run.watch.cancel, observer: &Quiet };
-        let report = hold_beside(run.harness, run.task, &ask, watch).map_err(Stopped::Baseline)?;
+        // The yardstick solves the whole case, whatever the engine begins with.
+        let whole = Task { continued: None, ..run.task.clone() };
+        let report = hold_beside(run.harness, &whole, &ask, watch).map_err(Stopped::Baseline)?;
         run.check_cancelled()?;
         let reason = report.blocker_reasons.first().copied();
         let baseline = BaselineRun { run_id: report.run_id.clone(), status: report.status, reason };

@@ -22,7 +22,7 @@ use crate::gather::plan_records::list_planned_records;
 use crate::gather::target::Target;
 use crate::home::ask::Ask;
 use crate::home::engines::FAKE;
-use crate::home::task::{Origin, Task};
+use crate::home::task::{ContinuedRun, Origin, Task};
 use crate::judge::environment;
 use crate::run::file::Stopped;
 use crate::run::harness::Harness;
@@ -95,6 +95,7 @@ pub(crate) fn build_plan(
         contract_digest: contract.digest()?,
         contract: contract.clone(),
         branch: plan_branch(task, &repository)?,
+        continues: task.continued.as_ref().map(ContinuedRun::facts),
         model: settings.model.as_ref().and_then(|model| model.requested.clone()),
         limits: plan_limits(&contract.limits, ask),
         sandbox: PlannedSandbox { profile: ask.sandbox, mounts: plan_mounts(harness, task)? },

@@ -13,7 +13,7 @@ use contract::task::SourceClassification;
 use contract::text::path_text;
 use contract::{Ecosystem, Stage};
 use tree::{
-    Author, CommitSpec, Entry, Listing, Manifest, Mode, Oid, Source, SourceBaseline, SourceDigest, SourceProblem,
+    Author, CommitSpec, Entry, FileAge, Listing, Manifest, Mode, Oid, Source, SourceBaseline, SourceProblem,
     SourceStatus, Store, TreeError,
 };
 
@@ -21,7 +21,7 @@ use untrusted_fs::own_files;
 
 use crate::home::ask::Ask;
 use crate::home::task::{BaselineFile, Origin, Task};
-use crate::judge::copy::{Baseline, CAPTURE_LIMITS, Copy, LandingRepository};
+use crate::judge::copy::{Baseline, CAPTURE_LIMITS, Copy, LandingRepository, SourceBefore};
 use crate::run::harness::Harness;
 
 /// What phase B saw, and the copy it made on the way.
@@ -90,7 +90,11 @@ fn inspect_baseline(
     match BaselineFrom::of(task, ask.stage, settings) {
         BaselineFrom::Files(files) => inspect_case(task, files, store, root),
         BaselineFrom::Repository(path) => {
-            let read = ReadSource::read(harness, path, ask.stage, &store, work)?;
+            let read = match ask.at.as_ref().filter(|_| ask.at_problem().is_none()) {
+                Some(named) => ReadSource::read_at(path, named, &store)?,
+                None => ReadSource::read(harness, path, ask.stage, &store, work)?,
+            };
+            require_baseline(task, path, read.baseline.commit)?;
             let mut target = read.lay_out(harness, task, ask.sandbox, store, root)?;
             note_owner(&mut target.facts, settings);
             Ok(target)
@@ -156,16 +160,18 @@ fn inspect_case(
     let (name, email, unix_time) = CASE_AUTHOR;
     let message = "Baseline\n";
     let commit = store.put_commit(&CommitSpec { tree, parents: &[], name, email, unix_time, message })?;
+    require_baseline(task, &root, commit)?;
     let copy = lay_out(Baseline { store, listing, tree }, commit, root)?;
     start_dirty(task, &copy.root)?;
     let dirty_paths = differs(&copy)?;
+    let copy = put_patch(task, copy)?;
     Ok(Target { facts: facts(task, commit, &copy, dirty_paths), copy: Some(copy) })
 }
 
 /// Everything that is read of a source repository before a run. Nothing of it is read again before the run is over.
 struct ReadSource {
     source: Source,
-    before: SourceDigest,
+    before: SourceBefore,
     baseline: SourceBaseline,
     status: SourceStatus,
 }
@@ -177,10 +183,19 @@ impl ReadSource {
         make_dir(&scratch)?;
         let is_target = stage >= Stage::OWNED_REPOSITORY;
         let source = if is_target { Source::open_target(path)? } else { Source::open(path)? };
-        let before = source.digest(None)?;
+        let before = SourceBefore::Whole(source.digest(None)?);
         let baseline = source.baseline(store)?;
         let status = source.status(&harness.git, &scratch)?;
         Ok(Self { source, before, baseline, status })
+    }
+
+    /// Reads a commit instead of what is checked out. The work tree may be in any state, and people may work in it.
+    fn read_at(path: &Path, named: &str, store: &Store) -> Result<Self, TreeError> {
+        let source = Source::open(path)?;
+        let before = SourceBefore::References { named: named.to_owned(), references: source.references()? };
+        let commit = source.find_commit(store, named)?;
+        let baseline = source.baseline_at(store, commit)?;
+        Ok(Self { source, before, baseline, status: SourceStatus::default() })
     }
 
     fn lay_out(
@@ -194,11 +209,13 @@ impl ReadSource {
         let Self { source, before, baseline, status } = self;
         let SourceBaseline { commit, tree, listing, absent } = baseline;
         let baseline = Baseline { store, listing, tree };
-        let mut copy = if profile == Profile::Strict && baseline.listing.0.len() > SMALL {
+        let is_large = baseline.listing.0.len() > SMALL && task.continued.is_none();
+        let mut copy = if profile == Profile::Strict && is_large {
             from_cache(baseline, commit, &harness.home.cache().join("checkouts"))?
         } else {
             lay_out(baseline, commit, root)?
         };
+        copy = put_patch(task, copy)?;
         copy.source = Some((source, before));
         copy.absent = absent.iter().map(|absent| path_text(&absent.path)).collect();
         copy.absent.extend(status.sparse.iter().map(|path| path_text(path)));
@@ -215,7 +232,8 @@ fn lay_out(baseline: Baseline, commit: Oid, root: PathBuf) -> Result<Copy, TreeE
     tree::work_repository(&root, &baseline.store, commit, &baseline.listing, AUTHOR)?;
     let manifest = Manifest::record(&root, &baseline.listing)?;
     let manifest = Some(manifest);
-    Ok(Copy { root, baseline, commit, manifest, _checkout: None, source: None, landing: None, absent: Vec::new() })
+    let (begun, source, landing) = (None, None, None);
+    Ok(Copy { root, baseline, commit, manifest, _checkout: None, source, begun, landing, absent: Vec::new() })
 }
 
 /// Files that stay as they are, for a workspace to lie over.
@@ -225,7 +243,32 @@ fn from_cache(baseline: Baseline, commit: Oid, cache: &Path) -> Result<Copy, Tre
     let root = checkout.root.clone();
     crate::home::lock::touch(&root.with_file_name("stamp"));
     let _checkout = Some(checkout);
-    Ok(Copy { root, baseline, commit, manifest: None, _checkout, source: None, landing: None, absent: Vec::new() })
+    let (begun, source, landing) = (None, None, None);
+    Ok(Copy { root, baseline, commit, manifest: None, _checkout, source, begun, landing, absent: Vec::new() })
+}
+
+/// A run that goes on from another has the same baseline, or its patch means something else.
+fn require_baseline(task: &Task, path: &Path, found: Oid) -> Result<(), TreeError> {
+    match &task.continued {
+        Some(continued) if continued.baseline_commit != found.to_string() => {
+            let problem = SourceProblem::AnotherBaseline { expected: continued.baseline_commit.clone(), found };
+            Err(TreeError::Source { path: path.to_owned(), problem })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Puts the patch of the run that is gone on from into the laid-out tree, uncommitted. The baseline stays what the result is compared
+/// with.
+fn put_patch(task: &Task, copy: Copy) -> Result<Copy, TreeError> {
+    let Some(continued) = &task.continued else { return Ok(copy) };
+    let Baseline { store, listing, .. } = &copy.baseline;
+    let begun = store.apply_into(listing, &continued.patch)?;
+    // Another time than the index has for it, so that git sees the change.
+    let age_of = |_: &[u8]| FileAge::Changed;
+    tree::rematerialise_aged(store, (listing, &begun), &copy.root, &|_| false, &age_of)?;
+    let manifest = Some(Manifest::record(&copy.root, &begun)?);
+    Ok(Copy { manifest, begun: Some(begun), ..copy })
 }
 
 fn make_dir(path: &Path) -> Result<(), TreeError> {

@@ -24,4 +24,19 @@ pub struct Ask {
     pub request_command: String,
     /// Item of the workboard, where the command names one. The contract already has it.
     pub work: Option<WorkId>,
+    /// Commit that the source is taken from instead of its work tree, as a person calls it. Only at stage 3.
+    pub at: Option<String>,
+}
+
+impl Ask {
+    /// Says why the source cannot be taken from a commit here, if it cannot: an unwatched work tree counts for nothing above stage 3, and
+    /// only the strict sandbox keeps an engine away from it.
+    pub fn at_problem(&self) -> Option<&'static str> {
+        self.at.as_ref()?;
+        match (self.stage, self.sandbox) {
+            (Stage::COPIED_REPOSITORY, Profile::Strict) => None,
+            (Stage::COPIED_REPOSITORY, _) => Some("--at needs the strict sandbox"),
+            _ => Some("--at is for stage 3 alone: a copy of a repository of yours"),
+        }
+    }
 }

@@ -6,8 +6,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use contract::case::{Case, Expect, FakeSteps, load_case, load_contract};
+use contract::report::ContinuedFrom;
 use contract::source::{Node, Problems};
-use contract::{EventKind, Stage, TaskContract};
+use contract::{Digest, EventKind, RunId, Stage, TaskContract};
 use fixtures::{CaseFolder, CheatFile};
 use untrusted_fs::own_files::{self, OwnPath as _};
 
@@ -38,7 +39,43 @@ pub struct Task {
     pub fake: Option<FakeSteps>,
     pub required_events: Vec<EventKind>,
     pub expect: Option<Expect>,
+    /// Keys that the contract's file leaves to their defaults, of those that have one worth knowing.
+    pub unsaid: Vec<&'static str>,
+    /// Run whose patch lies in the engine's workspace when it starts.
+    pub continued: Option<ContinuedRun>,
 }
+
+/// A sealed run that is gone on from: its baseline and its patch, and nothing else of it.
+#[derive(Debug, Clone)]
+pub struct ContinuedRun {
+    pub run_id: RunId,
+    pub baseline_commit: String,
+    pub patch: Vec<u8>,
+    /// Engine and stage of the run, for a person who names no other.
+    pub engine: String,
+    pub stage: Stage,
+    /// Its source was taken from a commit, and so is that of the run that goes on.
+    pub is_from_commit: bool,
+}
+
+impl ContinuedRun {
+    /// What a plan and a report say of it.
+    pub(crate) fn facts(&self) -> ContinuedFrom {
+        ContinuedFrom { run_id: self.run_id.clone(), patch_sha256: Digest::of(&self.patch) }
+    }
+}
+
+/// Keys of a contract whose defaults a person should be able to see.
+const DEFAULTED: [&str; 8] = [
+    "title",
+    "mutation_mode",
+    "approval_required",
+    "diff_required",
+    "forbidden_actions",
+    "limits",
+    "flaky_retries",
+    "branch_policy",
+];
 
 /// Why a task could not be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -171,12 +208,36 @@ impl Task {
             let target = contract.target_repository.clone().map(|path| Origin::Target(folder.join(path)));
             let copied = repository.map(Path::to_owned).or(named).map(Origin::Repository);
             let origin = copied.or(target).ok_or(LoadTaskError::NoRepository(file))?;
-            Self { contract, origin, fake: None, required_events: Vec::new(), expect: None }
+            let unsaid = list_unsaid(&shown, &bytes);
+            Self { unsaid, ..Self::from_contract(contract, origin) }
         };
         if let Some(repository) = repository {
             task.work_on(repository);
         }
         Ok(task)
+    }
+
+    /// A contract that stands in no file; it names no file beside it. `name` is what its mistakes are told by.
+    pub fn from_text(name: &str, text: &str, repository: &Path) -> Result<Self, LoadTaskError> {
+        let beside = |_: &str| Err("there is no folder beside this contract".to_owned());
+        let contract = load_contract(name, text.as_bytes(), &beside).map_err(LoadTaskError::Invalid)?;
+        let unsaid = list_unsaid(name, text.as_bytes());
+        let mut task = Self { unsaid, ..Self::from_contract(contract, Origin::Repository(repository.to_owned())) };
+        task.work_on(repository);
+        Ok(task)
+    }
+
+    /// A contract alone, without anything that only a case has.
+    pub fn from_contract(contract: TaskContract, origin: Origin) -> Self {
+        Self {
+            contract,
+            origin,
+            fake: None,
+            required_events: Vec::new(),
+            expect: None,
+            unsaid: Vec::new(),
+            continued: None,
+        }
     }
 
     /// Takes the tree from a repository instead of the case's own files. The contract says so, and its digest with it.
@@ -192,8 +253,17 @@ impl Task {
             fake: case.fake,
             required_events: case.required_events,
             expect: Some(case.expect),
+            unsaid: Vec::new(),
+            continued: None,
         }
     }
+}
+
+/// Defaulted keys that a contract's text does not have.
+fn list_unsaid(file: &str, bytes: &[u8]) -> Vec<&'static str> {
+    let reading = std::str::from_utf8(bytes).ok().map(|text| contract::source::read(file, text));
+    let Some(node) = reading.and_then(|reading| reading.node) else { return Vec::new() };
+    DEFAULTED.into_iter().filter(|key| node.get(key).is_none()).collect()
 }
 
 /// A case is known by its name or by the keys only a case has.

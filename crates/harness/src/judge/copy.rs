@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use contract::approval::RepositoryKind;
 use contract::decision::OffLimitsTree;
 use contract::taken::Person;
-use tree::{Checkout, Limits, Listing, Manifest, Oid, Source, SourceDigest, Store};
+use tree::{Checkout, Limits, Listing, Manifest, Oid, References, Source, SourceDigest, Store};
 
 /// What a result may hold; beyond is `budget_exceeded`.
 pub(crate) const CAPTURE_LIMITS: Limits =
@@ -28,11 +28,28 @@ pub(crate) struct Copy {
     /// Keeps a checkout from the cache in its place.
     pub(crate) _checkout: Option<Checkout>,
     /// The source repository and what it was before, where there is one.
-    pub(crate) source: Option<(Source, SourceDigest)>,
+    pub(crate) source: Option<(Source, SourceBefore)>,
+    /// Tree that the engine starts from, where that is not the baseline.
+    pub(crate) begun: Option<Listing>,
     /// The repository that gets the result's commit, where one does.
     pub(crate) landing: Option<LandingRepository>,
     /// Paths whose content git does not hold.
     pub(crate) absent: Vec<String>,
+}
+
+/// What is known of a source repository before a run.
+pub(crate) enum SourceBefore {
+    /// Work tree, index and references, which must be the same afterwards.
+    Whole(SourceDigest),
+    /// References alone, because the source is a commit by this name.
+    References { named: String, references: References },
+}
+
+impl Copy {
+    /// Tree that lies in the engine's workspace when it starts.
+    pub(crate) fn begins_with(&self) -> &Listing {
+        self.begun.as_ref().unwrap_or(&self.baseline.listing)
+    }
 }
 
 /// The repository that gets the commit of a verified result: the disposable one of the run, or the admitted target.

@@ -1,9 +1,11 @@
 //! The operator's git identity: author and committer of what is put into a repository.
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 use contract::taken::Person;
-use tree::{Settings, Store, TreeError};
+use tree::{Git, Settings, Source, Store, TreeError};
+use untrusted_fs::own_files;
 
 /// Finds name and address, each by itself, as git does: in the repository's own configuration, then in the operator's files,
 /// the strongest first. `Err` names the key that nobody sets.
@@ -25,4 +27,27 @@ pub(crate) fn find_identity(
         (Some(_), None) => Err("user.email"),
         (None, _) => Err("user.name"),
     })
+}
+
+/// Finds who owns a repository, for a contract that does not say: the operator, as git knows them, if the folder is theirs. `scratch` is
+/// an empty folder. None where git knows nobody, or the repository cannot be read; a gate then asks for the owner.
+pub fn find_owner(
+    repository: &Path,
+    scratch: &Path,
+    path: &[PathBuf],
+    git_configuration: &[PathBuf],
+) -> Option<Person> {
+    let folder = own_files::metadata(repository).ok()?;
+    if folder.uid() != rustix::process::geteuid().as_raw() {
+        return None;
+    }
+    let store = Store::create(&scratch.join("owner.git"), Git::find(path).ok()?).ok()?;
+    let settings = Source::open(repository).ok()?.settings(&store).ok()?;
+    find_identity(&store, settings, git_configuration).ok()?.ok()
+}
+
+/// Finds the operator by their own files of git, for records that they agree to.
+pub fn find_operator(scratch: &Path, path: &[PathBuf], git_configuration: &[PathBuf]) -> Option<Person> {
+    let store = Store::create(&scratch.join("operator.git"), Git::find(path).ok()?).ok()?;
+    find_identity(&store, Settings::default(), git_configuration).ok()?.ok()
 }

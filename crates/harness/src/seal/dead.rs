@@ -214,11 +214,12 @@ pub(crate) fn seal_dead(
         target: None,
         request_command: String::new(),
         work: None,
+        at: None,
     };
     let Detail { contract, kind, bundles, .. } = intent.detail;
     let document = kind.map(|kind| DocumentSubject::of(kind, bundles));
     let origin = Origin::Repository(PathBuf::new());
-    let task = Task { contract, origin, fake: None, required_events: Vec::new(), expect: None };
+    let task = Task::from_contract(contract, origin);
     let cancel = AtomicBool::new(false);
     let landing = settle_landing(&harness.home, run_id);
     let watch = Watch { cancel: &cancel, observer: &Quiet };

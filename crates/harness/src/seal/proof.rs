@@ -125,7 +125,11 @@ fn of_its_own(name: &str) -> bool {
 
 fn copied_repository(run: &mut RunFile<'_>, account: &Account) -> Result<(), Stopped> {
     let (Some(before), after) = account.taken().source() else {
-        run.standing.skip(names::STAGE_3, "no repository was copied");
+        let why = match account.taken().source_at() {
+            Some(_) => "the source was taken from a commit, and its work tree was not looked at",
+            None => "no repository was copied",
+        };
+        run.standing.skip(names::STAGE_3, why);
         return Ok(());
     };
     let (before, after) = (before.clone(), after.cloned());

@@ -2,23 +2,27 @@
 
 mod litter;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::os::fd::AsFd as _;
 
 use contract::paths::{PathRules, PathVerdict};
 use contract::proof::SourceState;
+use contract::report::SourceAt;
 use contract::text::{path_text, shown};
 use contract::{Coverage, Digest, Event, EventKind, Reason};
 use evidence::{names, stop};
 use gate::Admission;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tree::{Beneath, Capture, Change, Listing, Oid, Proof, Refused, RefusedWhy, Store, TreeError};
+use tree::{
+    Beneath, Capture, Change, Listing, Oid, Proof, References, Refused, RefusedWhy, Source, Store, TreeError,
+    digest_references,
+};
 
 use crate::gather::decide::Preparation;
 use crate::gather::engine::equip::Equipped;
 use crate::home::watch::{Step, StepState};
-use crate::judge::copy::{Baseline, CAPTURE_LIMITS, Copy, LandingRepository};
+use crate::judge::copy::{Baseline, CAPTURE_LIMITS, Copy, LandingRepository, SourceBefore};
 use crate::judge::products::{Products, judge_products};
 use crate::run::file::{RunFile, Stopped};
 use crate::run::standing::Standing;
@@ -41,6 +45,7 @@ pub(crate) struct TakenResult {
     source_mutated: Option<bool>,
     source_before: Option<SourceState>,
     source_after: Option<SourceState>,
+    source_at: Option<SourceAt>,
 }
 
 impl Default for TakenResult {
@@ -55,6 +60,7 @@ impl Default for TakenResult {
             source_mutated: None,
             source_before: None,
             source_after: None,
+            source_at: None,
         }
     }
 }
@@ -91,6 +97,11 @@ impl TakenResult {
     /// The source repository before the run and after it.
     pub(crate) fn source(&self) -> (Option<&SourceState>, Option<&SourceState>) {
         (self.source_before.as_ref(), self.source_after.as_ref())
+    }
+
+    /// The references of a source that was taken from a commit.
+    pub(crate) fn source_at(&self) -> Option<&SourceAt> {
+        self.source_at.as_ref()
     }
 
     /// Takes over what an event of a dead run says of it, which no note may contradict.
@@ -272,7 +283,17 @@ impl TakenResult {
 
     /// The source repository must be what it was. One that can no longer be read is not.
     fn check_source(&mut self, run: &mut RunFile<'_>, copy: &Copy) -> Result<(), Stopped> {
-        let Some((source, before)) = &copy.source else { return Ok(()) };
+        let (source, before) = match &copy.source {
+            None => return Ok(()),
+            Some((source, SourceBefore::Whole(before))) => (source, before),
+            Some((source, SourceBefore::References { named, references })) => {
+                run.standing.cover(Coverage::SourceWorktreeNotCompared);
+                let at = compare_references(source, &copy.commit.to_string(), named, references);
+                run.trace("source.references", json!(at))?;
+                self.source_at = Some(at);
+                return Ok(());
+            }
+        };
         self.source_before = Some(SourceState { head: copy.commit.to_string(), sha256: before.sha256.to_string() });
         let (after, head) = match source.digest(Some(before)).and_then(|after| Ok((after, source.head_now()?))) {
             Err(TreeError::Source { problem, .. }) => {
@@ -304,13 +325,34 @@ impl TakenResult {
     }
 }
 
+/// References that are listed of a source that people work in.
+const MOST_MOVED: usize = 20;
+
+/// What HEAD and the references of a source came to. One that can no longer be read is listed as that.
+fn compare_references(source: &Source, commit: &str, named: &str, before: &References) -> SourceAt {
+    let after = source.references().ok();
+    let now = after.as_ref();
+    let names = before.keys().chain(now.iter().flat_map(|after| after.keys()));
+    let names: BTreeSet<&Vec<u8>> = names.filter(|_| now.is_some()).collect();
+    let moved = names.into_iter().filter(|name| before.get(*name) != now.and_then(|after| after.get(*name)));
+    SourceAt {
+        commit: commit.to_owned(),
+        named: shown(named),
+        head_before: source.head_commit().to_string(),
+        head_after: source.head_now().ok().map(|head| head.to_string()),
+        references_before: digest_references(before),
+        references_after: after.as_ref().map(digest_references),
+        moved: moved.take(MOST_MOVED).map(|name| path_text(name)).collect(),
+    }
+}
+
 fn capture(copy: &Copy, layers: Option<&Layered>) -> Result<Capture, TreeError> {
     capture_into(copy, layers, &copy.baseline.store)
 }
 
 /// The tree as it is now, its new content in the given store.
 pub(crate) fn capture_into(copy: &Copy, layers: Option<&Layered>, store: &Store) -> Result<Capture, TreeError> {
-    let listing = &copy.baseline.listing;
+    let listing = copy.begins_with();
     match (layers, &copy.manifest) {
         (Some(Layered { changes, layers }), _) => {
             tree::capture_layer(changes.as_fd(), &Beneath { baseline: listing, layers }, store, &CAPTURE_LIMITS)

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use contract::task::{Command, Environment, Mount};
-use contract::text::{shown, wrap};
 use serde_json::{Value, json};
+
+use crate::yaml::{scalar, write_comment};
 
 /// Installing and compiling takes its time.
 const TIMEOUT_SECONDS: u64 = 900;
-const WIDTH: usize = 100;
 
 const HEAD: &str = "Drafted by cto environment suggest. Paste it into a contract; read it first.";
 const INPUTS: &str = "all that setup sees of the repository, with the manifests beside it; where a patch changes one of these, \
@@ -18,14 +18,14 @@ const WHOLE_TREE: &str = "Without setup_inputs setup sees the whole repository, 
 const NETWORK: &str = "Where this machine does not have what setup needs: name the registries, and setup alone reaches \
                        them through a proxy that records it";
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct DraftPart<T> {
     value: T,
     why: String,
 }
 
 /// Draft of an environment that grows as ecosystems are found. A part that is added twice stands in it once.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct EnvironmentDraft {
     found: Vec<String>,
     mounts: Vec<DraftPart<Mount>>,
@@ -38,6 +38,8 @@ pub struct EnvironmentDraft {
     whole_tree: bool,
     build: Vec<DraftPart<Command>>,
     hosts: Vec<String>,
+    /// Setup may reach the hosts.
+    uses_network: bool,
     /// Further changes that setup needs where it may use the network.
     online: Vec<String>,
     notes: Vec<String>,
@@ -45,7 +47,7 @@ pub struct EnvironmentDraft {
 
 impl EnvironmentDraft {
     /// Counts the projects that were found.
-    pub(super) fn count_projects(&self) -> usize {
+    pub(crate) fn count_projects(&self) -> usize {
         self.found.len()
     }
 
@@ -102,14 +104,47 @@ impl EnvironmentDraft {
         push_new(&mut self.notes, note.into());
     }
 
-    fn environment(&self) -> Environment {
+    /// The same with network for setup, and without what keeps package managers from using it. None where setup sees the whole tree,
+    /// which no setup with network does, or nobody would be asked.
+    pub(crate) fn online_draft(&self) -> Option<Self> {
+        if self.whole_tree || self.hosts.is_empty() || self.setup.is_empty() || self.inputs.is_empty() {
+            return None;
+        }
+        let mut online = Self { uses_network: true, ..self.clone() };
+        for part in online.setup.iter_mut().chain(&mut online.last) {
+            part.value.argv = without_offline(&part.value.argv);
+        }
+        online.variables.retain(|part| !OFFLINE_VARIABLES.contains(&part.value.0.as_str()));
+        Some(online)
+    }
+
+    /// The same without setup and build: whatever the system has.
+    pub(crate) fn bare_draft(&self) -> Option<Self> {
+        let has_steps = !self.setup.is_empty() || !self.last.is_empty() || !self.build.is_empty();
+        has_steps.then(|| Self {
+            setup: Vec::new(),
+            last: Vec::new(),
+            build: Vec::new(),
+            inputs: Vec::new(),
+            whole_tree: false,
+            hosts: Vec::new(),
+            ..self.clone()
+        })
+    }
+
+    /// The same with the dependencies made and nothing built.
+    pub(crate) fn unbuilt_draft(&self) -> Option<Self> {
+        (!self.build.is_empty() && !self.setup.is_empty()).then(|| Self { build: Vec::new(), ..self.clone() })
+    }
+
+    pub(crate) fn environment(&self) -> Environment {
         Environment {
             mounts: self.mounts.iter().map(|part| part.value.clone()).collect(),
             path: self.path.iter().map(|part| part.value.clone()).collect(),
             variables: self.variables.iter().map(|part| part.value.clone()).collect(),
             setup: self.setup.iter().chain(&self.last).map(|part| part.value.clone()).collect(),
             setup_inputs: if self.whole_tree { Vec::new() } else { self.inputs.clone() },
-            setup_network: Vec::new(),
+            setup_network: if self.uses_network { self.hosts.clone() } else { Vec::new() },
             build: self.build.iter().map(|part| part.value.clone()).collect(),
             setup_network_for_patch: false,
         }
@@ -140,19 +175,31 @@ impl EnvironmentDraft {
     /// For people: YAML to paste into a contract, each part below the reason for it.
     pub fn yaml(&self) -> String {
         let mut out = String::new();
-        comment(&mut out, "", HEAD);
-        self.found.iter().for_each(|found| comment(&mut out, "", found));
+        write_comment(&mut out, "", HEAD);
+        self.found.iter().for_each(|found| write_comment(&mut out, "", found));
         if self.environment() == Environment::default() {
-            comment(&mut out, "", "A sandbox shows all that is needed.");
+            write_comment(&mut out, "", "A sandbox shows all that is needed.");
             out.push_str("environment: {}\n");
         } else {
             out.push_str("environment:\n");
             self.sections(&mut out);
         }
-        for note in &self.notes {
-            comment(&mut out, "", &format!("Note: {note}"));
-        }
+        self.write_notes(&mut out);
         out
+    }
+
+    /// The same inside of a whole contract, where an empty environment is left out.
+    pub(crate) fn write_yaml(&self, out: &mut String) {
+        self.found.iter().for_each(|found| write_comment(out, "", found));
+        if self.environment() != Environment::default() {
+            out.push_str("environment:\n");
+            self.sections(out);
+        }
+        self.write_notes(out);
+    }
+
+    fn write_notes(&self, out: &mut String) {
+        self.notes.iter().for_each(|note| write_comment(out, "", &format!("Note: {note}")));
     }
 
     fn sections(&self, out: &mut String) {
@@ -171,26 +218,44 @@ impl EnvironmentDraft {
         let all: Vec<&DraftPart<Command>> = self.setup.iter().chain(&self.last).collect();
         section(out, "setup", &all, write_command);
         if self.whole_tree {
-            comment(out, "  ", WHOLE_TREE);
+            write_comment(out, "  ", WHOLE_TREE);
         } else if !self.inputs.is_empty() {
             out.push_str("  setup_inputs:\n");
-            comment(out, "    ", INPUTS);
+            write_comment(out, "    ", INPUTS);
             for path in &self.inputs {
                 let _ = writeln!(out, "    - {}", scalar(path));
             }
         }
         section(out, "build", &self.build, write_command);
-        if !self.hosts.is_empty() && !self.whole_tree {
+        if self.uses_network {
+            let hosts: Vec<String> = self.hosts.iter().map(|host| scalar(host)).collect();
+            let _ = writeln!(out, "  setup_network: [{}]", hosts.join(", "));
+        } else if !self.hosts.is_empty() && !self.whole_tree {
             let also = if self.online.is_empty() {
                 String::new()
             } else {
                 format!("; then also {}", self.online.join(", and "))
             };
-            comment(out, "  ", &format!("{NETWORK}{also}."));
+            write_comment(out, "  ", &format!("{NETWORK}{also}."));
             let hosts: Vec<String> = self.hosts.iter().map(|host| scalar(host)).collect();
             let _ = writeln!(out, "  # setup_network: [{}]", hosts.join(", "));
         }
     }
+}
+
+/// Variables that keep a package manager off the network.
+const OFFLINE_VARIABLES: [&str; 2] = ["CARGO_NET_OFFLINE", "GOPROXY"];
+/// Options that do, and those of them with a value.
+const OFFLINE: [&str; 2] = ["--offline", "--no-index"];
+const OFFLINE_PLACES: [&str; 4] = ["--cache", "--find-links", "--store-dir", "--cache-folder"];
+
+fn without_offline(argv: &[String]) -> Vec<String> {
+    let mut is_value = false;
+    let kept = argv.iter().filter(|word| {
+        let was_value = std::mem::replace(&mut is_value, OFFLINE_PLACES.contains(&word.as_str()));
+        !was_value && !is_value && !OFFLINE.contains(&word.as_str())
+    });
+    kept.cloned().collect()
 }
 
 fn write_command(out: &mut String, command: &Command) {
@@ -236,62 +301,7 @@ fn section<T>(
     let _ = writeln!(out, "  {key}:");
     for part in parts {
         let part = part.borrow();
-        comment(out, "    ", &part.why);
+        write_comment(out, "    ", &part.why);
         each(out, &part.value);
-    }
-}
-
-/// Foreign names may stand in it, so that it is made safe to print and stays a comment whatever they hold.
-fn comment(out: &mut String, indent: &str, text: &str) {
-    for line in wrap(&shown(text), WIDTH) {
-        let _ = writeln!(out, "{indent}# {line}");
-    }
-}
-
-/// Plain where YAML takes it for nothing but text, else quoted as JSON is, which YAML reads too.
-fn scalar(text: &str) -> String {
-    let rest = text.strip_prefix("--").or_else(|| text.strip_prefix(['-', '.'])).unwrap_or(text);
-    let starts = text.starts_with('/') || rest.starts_with(|first: char| first.is_ascii_alphabetic());
-    let plain =
-        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'_' | b'-' | b'=' | b'+' | b'@');
-    let word = matches!(
-        text.to_ascii_lowercase().as_str(),
-        "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n" | ".inf" | ".nan"
-    );
-    if starts && !word && text.bytes().all(plain) { text.to_owned() } else { json!(text).to_string() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_stays_text() {
-        for (text, written) in [
-            ("npm", "npm"),
-            ("--no-index", "--no-index"),
-            ("/opt/a b", "\"/opt/a b\""),
-            ("-mod=vendor", "-mod=vendor"),
-            ("-1", "\"-1\""),
-            ("---", "\"---\""),
-            ("..a", "\"..a\""),
-            (".venv/bin", ".venv/bin"),
-            (".", "\".\""),
-            ("off", "\"off\""),
-            ("1.0", "\"1.0\""),
-            ("^$", "\"^$\""),
-            ("a: b #c", "\"a: b #c\""),
-            ("a\nsetup: []", "\"a\\nsetup: []\""),
-            ("", "\"\""),
-        ] {
-            assert_eq!(scalar(text), written, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn a_comment_is_one_whatever_it_holds() {
-        let mut out = String::new();
-        comment(&mut out, "  ", "a\n- argv: [rm]\r\u{85}\u{2028}b");
-        assert_eq!(out, "  # a␊- argv: [rm]␍\\u{85}\\u{2028}b\n");
     }
 }

@@ -15,7 +15,7 @@ use crate::results::{Runner, TestResults};
 const MOST_FILES: usize = 5000;
 
 /// Programs and arguments that start a runner.
-const COMMANDS: [(&[&str], Runner); 9] = [
+const COMMANDS: [(&[&str], Runner); 17] = [
     (&["pytest"], Runner::Pytest),
     (&["py.test"], Runner::Pytest),
     (&["-m", "unittest"], Runner::Unittest),
@@ -25,6 +25,14 @@ const COMMANDS: [(&[&str], Runner); 9] = [
     (&["cargo", "t"], Runner::Cargo),
     (&["go", "test"], Runner::Go),
     (&["node", "--test"], Runner::Node),
+    (&["mocha"], Runner::Mocha),
+    (&["jest"], Runner::Jest),
+    (&["vitest"], Runner::Vitest),
+    (&["ava"], Runner::Ava),
+    (&["ctest"], Runner::Ctest),
+    (&["rspec"], Runner::Rspec),
+    (&["phpunit"], Runner::Phpunit),
+    (&["mvn"], Runner::Surefire),
 ];
 
 /// The runners that a command starts, as far as its words say so.
@@ -42,7 +50,10 @@ pub fn declaring_files(identity: &str, runner: Runner, room: &Room<'_>) -> Vec<S
         Runner::Unittest => python::module(&tree, identity, &[]).map(|(path, _)| path).into_iter().collect(),
         Runner::Go => go::sibling(&tree, &go::modules(&tree), identity).into_iter().collect(),
         Runner::Cargo | Runner::Nextest => of_rust(&tree, identity, runner),
-        Runner::Node | Runner::Junit => holding(&tree, "", last_part(identity)),
+        Runner::Node | Runner::Junit | Runner::Mocha | Runner::Ctest => holding(&tree, "", last_part(identity)),
+        Runner::Ava => holding(&tree, "", identity.rsplit(" › ").next().unwrap_or(identity)),
+        Runner::Jest | Runner::Vitest => identity.split(" > ").next().map(str::to_owned).into_iter().collect(),
+        Runner::Rspec | Runner::Phpunit | Runner::Surefire => Vec::new(),
     }
 }
 

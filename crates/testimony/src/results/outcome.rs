@@ -17,6 +17,14 @@ pub enum Runner {
     Node,
     Go,
     Junit,
+    Mocha,
+    Jest,
+    Vitest,
+    Ava,
+    Ctest,
+    Rspec,
+    Phpunit,
+    Surefire,
 }
 
 impl Runner {
@@ -30,6 +38,14 @@ impl Runner {
             Self::Node => "node --test",
             Self::Go => "go test",
             Self::Junit => "a runner that writes JUnit XML",
+            Self::Mocha => "mocha",
+            Self::Jest => "jest",
+            Self::Vitest => "vitest",
+            Self::Ava => "ava",
+            Self::Ctest => "ctest",
+            Self::Rspec => "rspec",
+            Self::Phpunit => "phpunit",
+            Self::Surefire => "maven surefire",
         }
     }
 
@@ -38,6 +54,8 @@ impl Runner {
         match self {
             Self::Pytest | Self::Nextest | Self::Go | Self::Junit => true,
             Self::Unittest | Self::Cargo | Self::Node => false,
+            Self::Mocha | Self::Jest | Self::Vitest | Self::Ava | Self::Ctest => false,
+            Self::Rspec | Self::Phpunit | Self::Surefire => false,
         }
     }
 }

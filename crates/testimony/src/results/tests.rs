@@ -6,6 +6,7 @@ mod hostile;
 mod junit;
 mod mixed;
 mod node;
+mod others;
 mod pytest;
 mod unittest;
 

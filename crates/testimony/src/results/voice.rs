@@ -2,7 +2,7 @@
 
 use super::junit::Report;
 use super::tally::Reading;
-use super::{cargo, go, nextest, pytest, spec, tap, text, unittest};
+use super::{ava, cargo, counted, ctest, go, jest, mocha, nextest, pytest, spec, tap, text, unittest, vitest};
 
 /// What each reader made of a stream.
 #[derive(Debug, Default)]
@@ -14,6 +14,12 @@ pub(super) struct Voice {
     tap: tap::Reader,
     spec: spec::Reader,
     go: go::Reader,
+    mocha: mocha::Reader,
+    jest: jest::Reader,
+    vitest: vitest::Reader,
+    ava: ava::Reader,
+    ctest: ctest::Reader,
+    counted: counted::Reader,
 }
 
 impl Voice {
@@ -30,6 +36,12 @@ impl Voice {
             voice.tap.hear(&line);
             voice.spec.hear(&line);
             voice.go.hear(&line);
+            voice.mocha.hear(&line);
+            voice.jest.hear(&line);
+            voice.vitest.hear(&line);
+            voice.ava.hear(&line);
+            voice.ctest.hear(&line);
+            voice.counted.hear(&line);
         }
         voice
     }
@@ -68,6 +80,12 @@ impl Streams {
             each(each(stdout.tap.finish(), stdout.spec.finish()), each(stderr.tap.finish(), stderr.spec.finish()));
         let unittest = each(stdout.unittest.finish(), stderr.unittest.finish());
         let go = each(stdout.go.finish(), stderr.go.finish());
-        [unittest, cargo, nextest, node, go].into_iter().flatten().collect()
+        let mocha = each(stdout.mocha.finish(), stderr.mocha.finish());
+        let jest = each(stdout.jest.finish(), stderr.jest.finish());
+        let vitest = each(stdout.vitest.finish(), stderr.vitest.finish());
+        let ava = each(stdout.ava.finish(), stderr.ava.finish());
+        let ctest = each(stdout.ctest.finish(), stderr.ctest.finish());
+        let named = [unittest, cargo, nextest, node, go, mocha, jest, vitest, ava, ctest].into_iter().flatten();
+        named.chain(stdout.counted.finish()).chain(stderr.counted.finish()).collect()
     }
 }

@@ -37,7 +37,7 @@ impl Source {
         self.examine(store, commit).map_err(|error| self.blame(error))
     }
 
-    fn examine(&self, store: &Store, commit: Oid) -> Result<SourceBaseline, TreeError> {
+    pub(super) fn examine(&self, store: &Store, commit: Oid) -> Result<SourceBaseline, TreeError> {
         let listing = store.list(commit)?;
         require_names(&listing)?;
         let (sizes, absent) = absent_in(&listing, store)?;

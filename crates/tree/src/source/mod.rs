@@ -1,5 +1,6 @@
 //! A source repository that may be hostile: found, resolved and checked in process, its configuration never loaded.
 
+mod at;
 mod baseline;
 mod blame;
 mod digest;
@@ -23,6 +24,7 @@ pub use self::baseline::SourceBaseline;
 use self::blame::Reading as _;
 pub use self::digest::{SourceDigest, folder_digest};
 pub(crate) use self::head::packed_rows;
+pub use self::references::{References, digest_references};
 pub use self::settings::{Settings, operator_settings};
 pub use self::status::SourceStatus;
 use crate::error::TreeError;

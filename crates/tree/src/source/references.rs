@@ -18,9 +18,22 @@ const DEEPEST: usize = 64;
 /// Bytes of a loose reference.
 const LARGEST: u64 = 4096;
 
+/// Names and values of references.
+pub type References = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// SHA-256, in hexadecimal, of names and values.
+pub fn digest_references(references: &References) -> String {
+    let mut hash = Sha256::new();
+    for part in references.iter().flat_map(|(name, value)| [name, value]) {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 impl Source {
-    /// SHA-256, in hexadecimal, of the name and value of HEAD and of each reference, wherever git keeps it.
-    pub fn references_digest(&self) -> Result<String, TreeError> {
+    /// HEAD and each reference by name, wherever git keeps it.
+    pub fn references(&self) -> Result<References, TreeError> {
         let mut found = BTreeMap::new();
         let packed = self.packed_refs()?;
         for row in packed_rows(&packed) {
@@ -30,12 +43,13 @@ impl Source {
         self.read_loose(self.common(), b"refs", &mut b"refs".to_vec(), 0, &mut found)?;
         let head = read_beneath(self.git_dir().as_fd(), b"HEAD", LARGEST).reading(self.root(), b"HEAD")?;
         found.insert(b"HEAD".to_vec(), head.unwrap_or_default());
-        let mut hash = Sha256::new();
-        for part in found.iter().flat_map(|(name, value)| [name.as_slice(), value.trim_ascii_end()]) {
-            hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part);
-        }
-        Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        found.values_mut().for_each(|value| value.truncate(value.trim_ascii_end().len()));
+        Ok(found)
+    }
+
+    /// SHA-256, in hexadecimal, of the name and value of HEAD and of each reference.
+    pub fn references_digest(&self) -> Result<String, TreeError> {
+        Ok(digest_references(&self.references()?))
     }
 
     fn read_loose(

@@ -58,6 +58,7 @@ pub(super) enum Uncounted {
     Elsewhere,
     NegativeFixture,
     BreakGlass,
+    FromCommit,
     Unverified,
 }
 
@@ -70,6 +71,7 @@ impl Uncounted {
             Self::Elsewhere => "its bundle lies in another home",
             Self::NegativeFixture => "its case declares that it fails",
             Self::BreakGlass => "it was approved past the policy",
+            Self::FromCommit => "its source was taken from a commit, and the work tree was not looked at",
             Self::Unverified => "nothing was verified",
         }
     }
@@ -187,6 +189,9 @@ fn never_counts(proven: &ProvenRun) -> Option<Uncounted> {
     }
     if proven.is_break_glass {
         return Some(Uncounted::BreakGlass);
+    }
+    if proven.is_from_commit {
+        return Some(Uncounted::FromCommit);
     }
     proven.is_unverified.then_some(Uncounted::Unverified)
 }

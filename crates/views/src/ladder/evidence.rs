@@ -40,6 +40,8 @@ pub struct ProvenRun {
     pub purpose: Purpose,
     pub is_negative_fixture: bool,
     pub is_break_glass: bool,
+    /// Its source was taken from a commit, whatever lay in the work tree.
+    pub is_from_commit: bool,
     pub is_unverified: bool,
     pub case_id: TaskId,
     pub target_commit: Option<String>,
@@ -63,6 +65,7 @@ impl ProvenRun {
             purpose: report.purpose,
             is_negative_fixture: report.expected_status.is_some(),
             is_break_glass: has(Coverage::BreakGlass),
+            is_from_commit: has(Coverage::SourceWorktreeNotCompared),
             is_unverified: has(Coverage::NoVerification) && report.stage > Stage::GATED_ENGINE,
             case_id: report.case_id.clone(),
             target_commit: report.target_commit.clone(),

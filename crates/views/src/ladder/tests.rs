@@ -79,6 +79,7 @@ struct Past {
     reason: Option<Reason>,
     is_negative: bool,
     is_break_glass: bool,
+    is_from_commit: bool,
     is_sealed: bool,
     is_deleted: bool,
     is_collected: bool,
@@ -114,6 +115,7 @@ impl Past {
             reason,
             is_negative: dice.roll(8) == 0,
             is_break_glass: dice.roll(10) == 0,
+            is_from_commit: false,
             is_sealed: dice.roll(12) != 0,
             is_deleted: false,
             is_collected: false,
@@ -175,6 +177,7 @@ impl Past {
             purpose: self.purpose,
             is_negative_fixture: self.is_negative,
             is_break_glass: self.is_break_glass,
+            is_from_commit: self.is_from_commit,
             is_unverified: false,
             case_id: self.case.to_owned().try_into().unwrap(),
             target_commit: self.commit.map(str::to_owned),
@@ -359,18 +362,29 @@ fn proof_with_other_fixtures_or_of_another_format_is_for_another_identity() {
     assert_eq!(other.other_identity(&wanted).unwrap().0, "bundles of format 0");
 }
 
-/// A control for the model: a run that counts moves a rung, and the same run as validation or negative fixture does not.
+/// A control for the model: a run that counts moves a rung, and the same run as validation, as a negative fixture or with its source from
+/// a commit does not.
 #[test]
 fn validation_runs_and_negative_fixtures_never_count() {
-    for (purpose, is_negative, expected) in [
-        (Purpose::Governed, false, RungStatus::Validated),
-        (Purpose::Validation, false, RungStatus::NotStarted),
-        (Purpose::Governed, true, RungStatus::NotStarted),
+    for (purpose, is_negative, is_from_commit, expected) in [
+        (Purpose::Governed, false, false, RungStatus::Validated),
+        (Purpose::Validation, false, false, RungStatus::NotStarted),
+        (Purpose::Governed, true, false, RungStatus::NotStarted),
+        (Purpose::Governed, false, true, RungStatus::NotStarted),
     ] {
         for (status, reason) in [(Status::Pass, None), (Status::Fail, Some(Reason::NoDiff))] {
             let told = Told::new(true, 1);
             let rolled = Past::roll(&mut Dice(1), 0);
-            let past = Past { purpose, is_negative, status, reason, is_break_glass: false, is_sealed: true, ..rolled };
+            let past = Past {
+                purpose,
+                is_negative,
+                status,
+                reason,
+                is_break_glass: false,
+                is_from_commit,
+                is_sealed: true,
+                ..rolled
+            };
             told.add(Past { stage: STAGES[0], pin: PINS[0], ..past });
             let expected = match (expected, status) {
                 (RungStatus::Validated, Status::Fail) => RungStatus::Blocked,

@@ -44,6 +44,7 @@ rollback_expectation: the branch can be deleted
             forbidden_paths: vec!["packages/site-generator/".to_owned()],
             forbidden_actions: crate::task::ForbiddenAction::ALL.to_vec(),
         },
+        continues: None,
         branch: PlannedBranch { policy: "cto/CTO-143/<request>".to_owned(), name: "cto/CTO-143/<request>".to_owned() },
         engine: PlannedEngine {
             id: "case".to_owned(),

@@ -108,6 +108,7 @@ impl<'a> Lab<'a> {
             target: None,
             request_command: String::new(),
             work: None,
+            at: None,
         };
         let watch = Watch { cancel: &self.context.cancel, observer: &Quiet };
         let outcome = govern(&self.harness()?, &task, &ask, watch)?;

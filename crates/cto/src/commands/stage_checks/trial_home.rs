@@ -148,6 +148,7 @@ impl<'a> TrialHome<'a> {
             target: target.map(Path::to_owned),
             request_command: String::new(),
             work: None,
+            at: None,
         }
     }
 

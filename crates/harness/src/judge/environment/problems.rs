@@ -119,7 +119,7 @@ mod tests {
         let origin = Origin::Repository("/nowhere".into());
         let contract =
             contract(json!({"environment": environment, "verification_commands": [{"argv": ["make", "-C/etc/go"]}]}));
-        let task = Task { contract, origin, fake: None, required_events: Vec::new(), expect: None };
+        let task = Task::from_contract(contract, origin);
         problems(&Tools::default(), &task).into_iter().map(|problem| problem.text).collect()
     }
 

@@ -17,6 +17,7 @@ use gate::approval::counted_approvals;
 use super::Account;
 use crate::gather::landing::DISPOSABLE;
 use crate::home::engines::{CASE, FAKE};
+use crate::home::task::ContinuedRun;
 use crate::run::about::DocumentSubject;
 use crate::run::file::RunFile;
 use crate::run::posture;
@@ -102,6 +103,8 @@ pub(super) fn compose(
         claims: checked.claims().to_vec(),
         source_admission_status: source_status(run, decision),
         source_repository_mutated: taken.is_source_mutated(),
+        source_at: taken.source_at().cloned(),
+        continues: run.task.continued.as_ref().map(ContinuedRun::facts),
         target_repository_admission_status: target_status(decision),
         target_commit: landing.commit().filter(|_| is_target).map(|landed| landed.commit.clone()),
         result_branch: landing.commit().map(|landed| landed.branch.clone()),

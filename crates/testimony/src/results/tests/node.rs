@@ -212,5 +212,6 @@ fn two_runs() {
 /// Another tool's signs.
 #[test]
 fn words_that_only_look_alike() {
-    check(&out("  ✔ adds (45ms)\n  ✖ fails (3ms)\n\n  1 passing (50ms)\n"), &[]);
+    check(&out("  ✔ adds (45ms)\n  ✖ fails (3ms)\n\n  1 passing (50ms)\n"), &["mocha 1/0/0", "+ adds"]);
+    check(&out("  ✔ adds (45ms)\n  ✖ fails (3ms)\n"), &[]);
 }

@@ -1,0 +1,24 @@
+//! Arguments of `cto new`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(crate) struct NewArgs {
+    /// What is to be done
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) from: Option<String>,
+    /// A file that says what is to be done, such as the text of an issue
+    #[arg(long, value_name = "FILE", conflicts_with = "from")]
+    pub(crate) issue: Option<PathBuf>,
+    /// The repository
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) repo: PathBuf,
+    /// A path that may change; the folders of sources unless said. Repeat it for more
+    #[arg(long, value_name = "PATH")]
+    pub(crate) allow: Vec<String>,
+    /// The contract's file
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}

@@ -1,0 +1,248 @@
+//! `cto setup`: from an installed agent to an engine that has earned its first rungs. It drafts; what makes a draft count is the yes
+//! of a person.
+
+mod consent;
+mod model;
+mod program;
+mod records;
+
+use std::path::Path;
+
+use contract::text::shown;
+use contract::{Gate, Purpose, Report, Stage, Status};
+use harness::{Ask, FAKE, Quiet, Task, Watch, govern};
+use serde_json::{Value, json};
+
+use self::consent::Consent;
+use self::model::ChosenModel;
+use super::{engine, init};
+use crate::args::SetupArgs;
+use crate::config::user_file;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::output::Output;
+use crate::settings_file::{replace_file, set_keys, set_top};
+
+/// The case of the first rungs.
+const CASE: &str = "r1-string-slugify";
+
+/// Makes the context again, because each step writes settings that the next one reads.
+pub(super) type MakeContext<'a> = &'a dyn Fn() -> Result<Context, CommandError>;
+
+pub(crate) fn setup(context: MakeContext<'_>, arguments: &SetupArgs) -> Result<u8, CommandError> {
+    let first = context()?;
+    let mut steps = SetupSteps::new(first.output);
+    let consent = Consent::new(first.output, arguments.yes)?;
+    if arguments.engine == FAKE {
+        return Err(CommandError::usage("the fake engine is built in and needs no setup").hint("cto demo"));
+    }
+    first.known_engine(&arguments.engine)?;
+    first.refuse_when_halted()?;
+    let model = ChosenModel::choose(arguments)?;
+    let found = program::find_program(&first, arguments)?;
+    steps.tell(
+        "engine",
+        &format!("{} at {}", arguments.engine, found.program),
+        &format!("cto doctor     {}", found.by_hand),
+    );
+    choose_workspace(&first, &consent, &mut steps)?;
+    write_settings(&model, &found, &arguments.engine, &consent, &mut steps)?;
+    let context_now = context()?;
+    records::admit_model(&context_now, &model, &consent, &mut steps)?;
+    climb(context, arguments, &model, &consent, &mut steps)
+}
+
+/// The steps as they are told: one line each for people, one document at the end for programs.
+pub(super) struct SetupSteps {
+    output: Output,
+    told: Vec<Value>,
+}
+
+impl SetupSteps {
+    fn new(output: Output) -> Self {
+        Self { output, told: Vec::new() }
+    }
+
+    /// What was done, and the command that does it by hand.
+    pub(super) fn tell(&mut self, step: &str, text: &str, by_hand: &str) {
+        self.told.push(json!({"by_hand": by_hand, "step": step, "text": text}));
+        if self.output.json {
+            return;
+        }
+        let (text, by_hand) = (shown(text), shown(by_hand));
+        if self.output.terminal {
+            let paint = self.output.paint;
+            self.output.print(&format!("{} {step:<10} {text}\n", paint.tick()));
+            if !by_hand.is_empty() {
+                self.output.print(&format!("  {:<10} {}\n", "", paint.dim(&format!("by hand: {by_hand}"))));
+            }
+        } else {
+            self.output.print(&format!("{step} {text}\n"));
+        }
+    }
+
+    /// Ends with the command for a repository of the person's own.
+    fn end(&self, status: Status, next: &str) -> Result<u8, CommandError> {
+        if self.output.json {
+            self.output.print_json(&json!({"next": next, "status": status, "steps": self.told}))?;
+        } else {
+            let paint = self.output.paint;
+            let end = if status == Status::Pass { "connected" } else { "not connected" };
+            self.output.print(&format!("{}  {end}\n", paint.status(status)));
+            self.output.print(&format!("{}  {}\n", paint.dim("next"), paint.command(&shown(next))));
+        }
+        Ok(status.exit_code())
+    }
+}
+
+/// Folder of a workspace that setup makes below the operator's home.
+const WORKSPACE: &str = "cto-workspace";
+
+/// Makes a workspace where none counts here, and names it in the user's configuration so that it counts everywhere.
+fn choose_workspace(context: &Context, consent: &Consent, steps: &mut SetupSteps) -> Result<(), CommandError> {
+    if let Some(workspace) = &context.config.workspace {
+        steps.tell("workspace", &workspace.display().to_string(), "");
+        return Ok(());
+    }
+    let user = std::env::home_dir().filter(|home| home.is_absolute());
+    let folder = user.ok_or_else(|| {
+        CommandError::usage("there is no HOME to make a workspace in").hint("cto init DIR, then again in that folder")
+    })?;
+    let folder = folder.join(WORKSPACE);
+    let by_hand = shell_words::join(["cto", "init", &folder.display().to_string()]);
+    consent.require(&format!("Make a workspace in {}, which holds your records?", folder.display()), &by_hand)?;
+    let made = init::make_workspace(context, &folder)?;
+    edit_user_file(|text| Some(set_top(text, "workspace", &json!(made.path.display().to_string()).to_string())))?;
+    steps.tell("workspace", &made.path.display().to_string(), &by_hand);
+    Ok(())
+}
+
+/// Writes how the model is reached, which one the engine asks for and where its program is, into the user's own configuration.
+fn write_settings(
+    model: &ChosenModel,
+    found: &program::FoundEngine,
+    engine: &str,
+    consent: &Consent,
+    steps: &mut SetupSteps,
+) -> Result<(), CommandError> {
+    let file = user_file().map(|file| file.display().to_string()).unwrap_or_default();
+    let mut keys = vec![("model", json!(model.pair).to_string())];
+    keys.extend(found.settings.iter().map(|(key, path)| (*key, json!(path).to_string())));
+    let edit = |text: &str| set_keys(&model.write(text)?, "engines", engine, &keys);
+    let before = read_user_file()?;
+    if edit(&before).is_some_and(|after| after == before) {
+        steps.tell("settings", &format!("{file}, as it is"), "");
+        return Ok(());
+    }
+    consent.show(&format!("{file} gets:\n{}", edit("").unwrap_or_default()));
+    consent.require("Write these settings?", &format!("write them into {file}"))?;
+    edit_user_file(edit)?;
+    steps.tell("settings", &file, "cto config");
+    Ok(())
+}
+
+fn read_user_file() -> Result<String, CommandError> {
+    let file = user_file().ok_or_else(|| CommandError::usage("there is no HOME to keep settings in"))?;
+    match std::fs::read_to_string(&file) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(CommandError::usage(format!("cannot read {}: {error}", file.display()))),
+    }
+}
+
+fn edit_user_file(edit: impl Fn(&str) -> Option<String>) -> Result<(), CommandError> {
+    let file = user_file().ok_or_else(|| CommandError::usage("there is no HOME to keep settings in"))?;
+    let name = shown(&file.display().to_string());
+    let after = edit(&read_user_file()?).ok_or_else(|| {
+        CommandError::usage(format!("{name} is written in a way that is not edited here, or says something else"))
+            .hint(format!("add by hand:\n{}", edit("").unwrap_or_default()))
+    })?;
+    replace_file(&file, &after).map_err(|error| CommandError::usage(format!("cannot write {name}: {error}")))
+}
+
+/// Opens the gate stage by stage and runs what earns each rung.
+fn climb(
+    context: MakeContext<'_>,
+    arguments: &SetupArgs,
+    model: &ChosenModel,
+    consent: &Consent,
+    steps: &mut SetupSteps,
+) -> Result<u8, CommandError> {
+    let engine = arguments.engine.as_str();
+    for stage in [Stage::GATED_ENGINE, Stage::ARTIFICIAL_FIXTURE] {
+        if stage.number() > arguments.stage {
+            break;
+        }
+        if stage == Stage::ARTIFICIAL_FIXTURE && is_earned(&context()?, engine)? {
+            steps.tell("stage 2", "earned before", "cto ladder");
+            continue;
+        }
+        let by_hand =
+            format!("cto engine enable {engine} --stage {stage}; cto run {CASE} --engine {engine} --stage {stage}");
+        consent.require(&cost(stage, engine, model), &by_hand)?;
+        engine::open_gate(&context()?, engine, stage)?;
+        let report = run_case(&context()?, engine, stage)?;
+        let text = format!("{} {}", report.status, report.run_id);
+        steps.tell(&format!("stage {stage}"), &text, &by_hand);
+        if report.status != Status::Pass {
+            return refused(steps, &report);
+        }
+    }
+    if Stage::COPIED_REPOSITORY.number() <= arguments.stage {
+        records::admit_source(&context()?, engine, consent, steps)?;
+        engine::open_gate(&context()?, engine, Stage::COPIED_REPOSITORY)?;
+        let by_hand = format!("cto engine enable {engine} --stage 3");
+        steps.tell("stage 3", "gate open for copies of your repositories", &by_hand);
+    }
+    steps.end(Status::Pass, &format!("cto run --brief \"what is to be done\" --allow src/ --repo . --engine {engine}"))
+}
+
+/// Names the worst blocker of a run that did not pass and its remedy.
+fn refused(steps: &SetupSteps, report: &Report) -> Result<u8, CommandError> {
+    for blocker in &report.blockers {
+        steps.output.note(&format!("{}   {}\n  -> {}\n", blocker.reason, shown(&blocker.text), shown(&blocker.remedy)));
+    }
+    steps.end(report.status, &format!("cto show {}", report.run_id.suffix()))
+}
+
+/// The question before a run, with its price.
+fn cost(stage: Stage, engine: &str, model: &ChosenModel) -> String {
+    if stage == Stage::GATED_ENGINE {
+        return format!(
+            "Open the gate of {engine} for stage 1? It asks everything and starts nothing; the model is asked nothing."
+        );
+    }
+    let pair = &model.pair;
+    format!(
+        "Open the gate of {engine} for stage 2 and let it solve {CASE}? It costs what {pair} takes for a small fix: 4 to 8 requests, \
+         usually fewer than 100,000 tokens."
+    )
+}
+
+/// True if nothing but the gate and the records is between the engine and stage 3.
+fn is_earned(context: &Context, engine: &str) -> Result<bool, CommandError> {
+    let (task, mut ask) = case_ask(context, engine, Stage::COPIED_REPOSITORY)?;
+    ask.request_command = String::new();
+    let scratch = tempfile::tempdir()?;
+    let harness = context.harness()?;
+    let decision = harness::decide(&harness, &task, &ask, scratch.path())?.decision;
+    Ok(!decision.missing_gates.contains(&Gate::Stage) && !decision.not_evaluated.contains(&Gate::Stage))
+}
+
+fn case_ask(context: &Context, engine: &str, stage: Stage) -> Result<(Task, Ask), CommandError> {
+    let task = context.load_task(CASE, None)?;
+    let ask = Ask { stage, ..context.plain_ask(engine, &task, Purpose::Governed)? };
+    Ok((task, ask))
+}
+
+fn run_case(context: &Context, engine: &str, stage: Stage) -> Result<Report, CommandError> {
+    let (task, ask) = case_ask(context, engine, stage)?;
+    let harness = context.harness()?;
+    let outcome = govern(&harness, &task, &ask, Watch { cancel: &context.cancel, observer: &Quiet })?;
+    Ok(outcome.sealed.report)
+}
+
+/// Path of a record as a person types it.
+pub(super) fn typed_path(path: &Path) -> String {
+    shell_words::quote(&path.display().to_string()).into_owned()
+}

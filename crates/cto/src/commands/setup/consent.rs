@@ -1,0 +1,53 @@
+//! The yes of a person, asked for on a terminal or given beforehand.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
+
+use contract::text::{shown, shown_lines};
+
+use crate::error::CommandError;
+use crate::output::Output;
+
+/// More than anybody types for yes.
+const LONGEST: u64 = 100;
+
+/// How a person agrees.
+pub(super) struct Consent {
+    output: Output,
+    given: bool,
+}
+
+impl Consent {
+    /// A person at a terminal, or `--yes`; without either nobody can agree.
+    pub(super) fn new(output: Output, given: bool) -> Result<Self, CommandError> {
+        let can_ask = io::stdin().is_terminal() && io::stderr().is_terminal();
+        if !given && !can_ask {
+            return Err(CommandError::usage("setup asks before each step, and there is no terminal to ask on")
+                .hint("say --yes to agree to all of it beforehand"));
+        }
+        Ok(Self { output, given })
+    }
+
+    /// The words in a record for how the person agreed.
+    pub(super) fn manner(&self) -> &'static str {
+        if self.given { "with cto setup --yes" } else { "at the terminal, with cto setup" }
+    }
+
+    /// Shows what is agreed to.
+    pub(super) fn show(&self, text: &str) {
+        self.output.note(&shown_lines(text));
+    }
+
+    /// Goes on only with a yes.
+    pub(super) fn require(&self, question: &str, by_hand: &str) -> Result<(), CommandError> {
+        if self.given {
+            return Ok(());
+        }
+        self.output.note(&format!("{} [yes/no] ", shown(question)));
+        let mut answer = String::new();
+        io::stdin().lock().take(LONGEST).read_line(&mut answer)?;
+        if matches!(answer.trim(), "yes" | "y") {
+            return Ok(());
+        }
+        Err(CommandError::blocked("you did not agree, so that nothing more was done").hint(by_hand))
+    }
+}

@@ -1,0 +1,101 @@
+//! The program of an engine, wherever it is installed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use contract::text::shown;
+use harness::{Engine, Tools, find_engine};
+
+use crate::args::SetupArgs;
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// A program that was found, and the settings that let a run find it too.
+pub(super) struct FoundEngine {
+    pub(super) program: String,
+    pub(super) settings: Vec<(&'static str, String)>,
+    pub(super) by_hand: String,
+}
+
+/// Folders below the operator's home in which installers put programs; `*` stands for every name.
+const USUAL: [&str; 10] = [
+    ".local/bin",
+    ".npm-global/bin",
+    ".bun/bin",
+    ".volta/bin",
+    ".claude/local",
+    "bin",
+    "node_modules/.bin",
+    ".nvm/versions/node/*/bin",
+    ".local/share/fnm/node-versions/*/installation/bin",
+    ".asdf/installs/nodejs/*/bin",
+];
+const SYSTEM: [&str; 3] = ["/usr/local/bin", "/opt/homebrew/bin", "/snap/bin"];
+
+/// Looks on the PATH, then where agents are usually installed. What lies elsewhere is named in the settings.
+pub(super) fn find_program(context: &Context, arguments: &SetupArgs) -> Result<FoundEngine, CommandError> {
+    let Some(mut engine) = context.config.engines.find(&arguments.engine) else {
+        return Err(CommandError::usage("there is no such engine").hint("cto engine list"));
+    };
+    let mut settings = Vec::new();
+    if let Some(bin) = &arguments.bin {
+        let full = fs::canonicalize(bin).map_err(|error| {
+            let name = shown(&bin.display().to_string());
+            CommandError::usage(format!("cannot use {name} as the engine's program: {error}")).hint("--bin FILE")
+        })?;
+        settings.push(("executable", full.display().to_string()));
+        engine.config.executable = Some(full);
+    }
+    let tools = &context.config.tools;
+    let short = match find_engine(&engine, tools) {
+        Ok(program) => return Ok(found(&program, settings)),
+        Err(short) => short,
+    };
+    match find_elsewhere(&mut engine, tools, &mut settings) {
+        Some(program) => Ok(found(&program, settings)),
+        None => Err(CommandError::blocked(shown(&short.text)).hint(short.remedy)),
+    }
+}
+
+fn found(program: &Path, settings: Vec<(&'static str, String)>) -> FoundEngine {
+    let by_hand = match settings.is_empty() {
+        true => "it is on your PATH".to_owned(),
+        false => "it is named in your configuration".to_owned(),
+    };
+    FoundEngine { program: program.display().to_string(), settings, by_hand }
+}
+
+/// Tries with the usual folders behind the PATH. Program and interpreter are both named, because a run looks on the PATH alone.
+fn find_elsewhere(engine: &mut Engine, tools: &Tools, settings: &mut Vec<(&'static str, String)>) -> Option<PathBuf> {
+    let mut wider = tools.clone();
+    wider.operator_path.extend(usual_folders());
+    let program = find_engine(engine, &wider).ok()?;
+    let named = |name: &str| {
+        let place = wider.operator_path.iter().map(|dir| dir.join(name)).find(|file| file.is_file());
+        place.map(|file| file.display().to_string())
+    };
+    if engine.config.executable.is_none() {
+        settings.push(("executable", named(&engine.definition.program)?));
+    }
+    if let Some(interpreter) = engine.definition.interpreter.as_deref().filter(|_| engine.config.interpreter.is_none())
+    {
+        settings.push(("interpreter", named(interpreter)?));
+    }
+    Some(program)
+}
+
+fn usual_folders() -> Vec<PathBuf> {
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    let below = home.iter().flat_map(|home| USUAL.iter().flat_map(|folder| each_folder(home, folder)));
+    below.chain(SYSTEM.iter().map(PathBuf::from)).filter(|folder| folder.is_dir()).collect()
+}
+
+/// The folder, or one for each name that stands in the place of `*`, the newest version first.
+fn each_folder(home: &Path, folder: &str) -> Vec<PathBuf> {
+    let Some((above, below)) = folder.split_once("/*/") else { return vec![home.join(folder)] };
+    let names = fs::read_dir(home.join(above)).into_iter().flatten().filter_map(|entry| entry.ok());
+    let mut found: Vec<PathBuf> = names.map(|entry| entry.path().join(below)).collect();
+    found.sort();
+    found.reverse();
+    found
+}

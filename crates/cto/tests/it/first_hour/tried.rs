@@ -1,0 +1,62 @@
+//! `cto environment suggest --try`: environments are tried by the repository's own tests, and what was tried is said.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{know_operator, text};
+use crate::world;
+
+#[test]
+fn an_environment_is_kept_if_the_tests_run_in_it() {
+    let world = world();
+    know_operator(&world);
+    let files = [
+        ("add.py", "def add(a, b):\n    return a + b\n"),
+        (
+            "test_add.py",
+            "import unittest\nfrom add import add\n\n\nclass Add(unittest.TestCase):\n    def test_adds(self):\n        self.assertEqual(add(1, 1), 2)\n",
+        ),
+    ];
+    let repository = world.repository("python", &files);
+    // Work that is not committed is in nobody's way.
+    fs::write(repository.join("half.py"), "x = \n").unwrap();
+    let words = ["environment", "suggest", text(&repository), "--try"];
+    let document = world.cto(words.iter().copied().chain(["--json"])).expect(0).json();
+    let tried = json!([{"environment": "what every sandbox shows", "tests": 1, "why": null, "works": true}]);
+    assert_eq!(document["tried"], tried);
+    let told = world.cto(words).expect(0);
+    assert!(told.text().contains("# Tried: what every sandbox shows: works, 1 tests ran"), "{}", told.text());
+    // The home has nothing of it.
+    assert!(!world.bundles().exists() || fs::read_dir(world.bundles()).unwrap().next().is_none());
+}
+
+#[test]
+fn the_next_one_is_tried_where_one_does_not_work() {
+    let world = world();
+    know_operator(&world);
+    // A build that cannot work, and a check that needs none.
+    let files =
+        [("CMakeLists.txt", "message(FATAL_ERROR \"no\")\n"), ("Makefile", "test:\n\ttrue\n"), ("src/a.c", "int a;\n")];
+    let repository = world.repository("cmake", &files);
+    let words = ["environment", "suggest", text(&repository), "--try", "--json"];
+    let document = world.cto(words).expect(0).json();
+    let ends: Vec<_> = document["tried"].as_array().unwrap().iter().map(|row| row["works"].clone()).collect();
+    assert_eq!(ends, [json!(false), json!(true)], "{document}");
+    assert!(document["tried"][0]["why"].as_str().unwrap().contains("cmake"), "{document}");
+    assert_eq!(document["draft"]["environment"]["build"], json!(null), "{document}");
+}
+
+#[test]
+fn an_environment_that_nothing_mends_is_told() {
+    let world = world();
+    know_operator(&world);
+    let repository = world.repository("broken", &[("Makefile", "test:\n\tno-such-program-anywhere\n")]);
+    let words = ["environment", "suggest", text(&repository), "--try"];
+    let told = world.cto(words).expect(3);
+    assert!(told.stderr.contains("the tests ran in none of"), "{}", told.stderr);
+
+    // Without tests there is nothing to try it by.
+    let bare = world.repository("bare", &[("Cargo.lock", "")]);
+    let _ = world.cto(["environment", "suggest", text(&bare), "--try"]).expect(3);
+}

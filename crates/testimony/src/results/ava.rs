@@ -1,0 +1,87 @@
+//! AVA's usual report: one line for each test, and numbers at its end.
+
+use super::suites::{indented, without_duration};
+use super::tally::{Names, Reading, counts};
+use super::{Outcome, Runner, text};
+
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    names: Names,
+    summary: Option<Summary>,
+    readings: Option<Reading>,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Summary {
+    passed: Option<u64>,
+    failed: u64,
+}
+
+impl Reader {
+    pub(super) fn hear(&mut self, line: &str) {
+        let (indent, text) = indented(line);
+        if indent != 2 {
+            return;
+        }
+        if let Some((number, word)) = said(text) {
+            let summary = self.summary.get_or_insert_default();
+            match word {
+                "passed" => summary.passed = Some(number),
+                "failed" => summary.failed += number,
+                _ => {}
+            }
+        } else if let Some((name, outcome)) = test(text) {
+            if self.summary.is_some() {
+                self.close();
+            }
+            self.names.add(name, outcome);
+        }
+    }
+
+    /// Others print such signs too; only numbers in AVA's words show that it was AVA.
+    fn close(&mut self) {
+        let names = std::mem::take(&mut self.names);
+        let Some(said) = self.summary.take().filter(|_| names.number() > 0) else { return };
+        let told = names.counts();
+        // Passing tests are not counted where others failed.
+        let passed = said.passed.unwrap_or(told.passed);
+        let said = counts(passed + said.failed.max(told.failed), said.failed, told.skipped);
+        let reading = Reading::settle(Runner::Ava, names, Some(said));
+        self.readings = Reading::all(self.readings.take().into_iter().chain([reading]));
+    }
+
+    pub(super) fn finish(mut self) -> Option<Reading> {
+        self.close();
+        self.readings
+    }
+}
+
+/// `1 test failed`, `3 tests passed`, `1 known failure`, `1 uncaught exception`.
+fn said(text: &str) -> Option<(u64, &'static str)> {
+    let (number, rest) = text::number(text)?;
+    match rest {
+        " test passed" | " tests passed" => Some((number, "passed")),
+        " test failed"
+        | " tests failed"
+        | " uncaught exception"
+        | " uncaught exceptions"
+        | " unhandled rejection"
+        | " unhandled rejections" => Some((number, "failed")),
+        " test skipped" | " tests skipped" | " test todo" | " tests todo" | " known failure" | " known failures" => {
+            Some((number, "other"))
+        }
+        _ => None,
+    }
+}
+
+fn test(text: &str) -> Option<(&str, Outcome)> {
+    if let Some(name) = text.strip_prefix("✔ ") {
+        let name = name.strip_prefix("[expected fail] ").unwrap_or(name);
+        return Some((without_duration(name), Outcome::Passed));
+    }
+    if let Some(name) = text.strip_prefix("✘ [fail]: ") {
+        return Some((without_duration(name), Outcome::Failed));
+    }
+    let name = text.strip_prefix("- [skip] ").or_else(|| text.strip_prefix("- [todo] "))?;
+    Some((name, Outcome::Skipped))
+}

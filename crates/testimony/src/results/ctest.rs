@@ -1,0 +1,68 @@
+//! CTest: `1/2 Test #1: name ....   Passed    0.00 sec`, and a summary.
+
+use super::tally::{Names, Reading, counts};
+use super::{Outcome, Runner, text};
+
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    names: Names,
+    readings: Option<Reading>,
+}
+
+impl Reader {
+    pub(super) fn hear(&mut self, line: &str) {
+        if line.starts_with("Test project ") {
+            self.close(None);
+        } else if let Some((failed, all)) = summary(line) {
+            self.close(Some((failed, all)));
+        } else if let Some((name, outcome)) = test(line) {
+            self.names.add(name, outcome);
+        }
+    }
+
+    fn close(&mut self, said: Option<(u64, u64)>) {
+        let names = std::mem::take(&mut self.names);
+        if names.number() == 0 && said.is_none() {
+            return;
+        }
+        let told = names.counts();
+        let said = said.map(|(failed, all)| {
+            // Disabled tests are no part of the number, skipped ones are.
+            let executed = if told.executed == all { all } else { all.saturating_sub(told.skipped) };
+            counts(executed, failed, told.skipped)
+        });
+        let reading = Reading::settle(Runner::Ctest, names, said);
+        self.readings = Reading::all(self.readings.take().into_iter().chain([reading]));
+    }
+
+    pub(super) fn finish(mut self) -> Option<Reading> {
+        self.close(None);
+        self.readings
+    }
+}
+
+/// `50% tests passed, 1 tests failed out of 2`.
+fn summary(line: &str) -> Option<(u64, u64)> {
+    let (_, rest) = text::number(line)?;
+    let (failed, rest) = text::number(rest.strip_prefix("% tests passed, ")?)?;
+    let (all, _) = text::number(rest.strip_prefix(" tests failed out of ")?)?;
+    Some((failed, all))
+}
+
+/// Name and end of a test. Whatever stands behind asterisks is no pass.
+fn test(line: &str) -> Option<(&str, Outcome)> {
+    let (_, rest) = text::number(line.trim_start())?;
+    let (_, rest) = text::number(rest.strip_prefix('/')?)?;
+    let (_, rest) = text::number(rest.trim_start().strip_prefix("Test")?.trim_start().strip_prefix('#')?)?;
+    let rest = rest.strip_prefix(": ")?;
+    let (name, end) = rest.split_once(" ..").or_else(|| rest.split_once("   ")).or_else(|| rest.split_once("***"))?;
+    let end = end.trim_start_matches(['.', ' ', '*']);
+    let outcome = if end.starts_with("Passed") {
+        Outcome::Passed
+    } else if end.starts_with("Not Run") || end.starts_with("Skipped") {
+        Outcome::Skipped
+    } else {
+        Outcome::Failed
+    };
+    Some((name.trim(), outcome))
+}
