@@ -51,7 +51,14 @@ use values::{speed, work_id};
     propagate_version = true,
     disable_help_subcommand = true,
     arg_required_else_help = true,
-    after_help = "Examples:\n  cto demo                                   the whole story, in a temporary home\n  cto run r1-string-slugify                  a governed run of a built-in case\n  cto run task.yaml --repo ~/src/site        a contract, on a copy of a repository you own\n  cto verify @                               check the last bundle\n\nExit codes: 0 pass, 1 fail, 2 wrong usage or invalid input, 3 blocked, 130 interrupted."
+    after_help = "\
+Examples:
+  cto demo                                   the whole story, in a temporary home
+  cto run r1-string-slugify                  a governed run of a built-in case
+  cto run task.yaml --repo ~/src/site        a contract, on a copy of a repository you own
+  cto verify @                               check the last bundle
+
+Exit codes: 0 pass, 1 fail, 2 wrong usage or invalid input, 3 blocked, 130 interrupted."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -103,9 +110,17 @@ pub(crate) enum Command {
         dir: PathBuf,
     },
     /// Connect an engine: its program, its model, its records, the first rungs
-    #[command(
-        after_help = "Drafts records and settings, shows them, and asks for the yes that makes them count; then the gate is opened and the engine climbs\nstages 1 and 2 with real runs. Each step can be done by hand with the command that is printed beside it.\n\nExamples:\n  cto setup codex --key env:OPENAI_API_KEY --model gpt-5.5\n  cto setup claude --key env:ANTHROPIC_API_KEY --model claude-sonnet-5\n  cto setup pi --endpoint http://127.0.0.1:8000/v1 --model my-model\n  cto setup case --bin /opt/case/dist/ca --endpoint http://127.0.0.1:8000/v1 --model my-model --yes\n\nExit codes: 0 connected, 1 a run failed, 2 wrong usage, 3 something is missing, or you did not agree."
-    )]
+    #[command(after_help = "\
+Drafts records and settings, shows them, and asks for the yes that makes them count; then the gate is opened and the engine climbs
+stages 1 and 2 with real runs. Each step can be done by hand with the command that is printed beside it.
+
+Examples:
+  cto setup codex --key env:OPENAI_API_KEY --model gpt-5.5
+  cto setup claude --key env:ANTHROPIC_API_KEY --model claude-sonnet-5
+  cto setup pi --endpoint http://127.0.0.1:8000/v1 --model my-model
+  cto setup case --bin /opt/case/dist/ca --endpoint http://127.0.0.1:8000/v1 --model my-model --yes
+
+Exit codes: 0 connected, 1 a run failed, 2 wrong usage, 3 something is missing, or you did not agree.")]
     Setup(SetupArgs),
     /// What this machine can do, what is missing and how to get it
     Doctor {
@@ -114,17 +129,29 @@ pub(crate) enum Command {
         paths: bool,
     },
     /// Whether this build does what it says, and Case has earned its stages; for CI
-    #[command(
-        after_help = "The program is tried by real runs in temporary homes, with a stand-in for Case and a model server that answers from a script. That\nCase passes is shown by nothing but the verified bundles of this home. Nothing here counts for a stage.\n\nExamples:\n  cto health\n  cto health --json\n  cto health --only provider_timeout_fail_closed\n\nExit codes: 0 everything holds, 1 something does not, 2 wrong usage, 3 something could not be shown."
-    )]
+    #[command(after_help = "\
+The program is tried by real runs in temporary homes, with a stand-in for Case and a model server that answers from a script. That
+Case passes is shown by nothing but the verified bundles of this home. Nothing here counts for a stage.
+
+Examples:
+  cto health
+  cto health --json
+  cto health --only provider_timeout_fail_closed
+
+Exit codes: 0 everything holds, 1 something does not, 2 wrong usage, 3 something could not be shown.")]
     Health(HealthArgs),
     /// The validators of a stage
     #[command(subcommand)]
     Validate(ValidateCommand),
     /// Any command in the sandbox that engines get
-    #[command(
-        after_help = "The folder is shown as it is and not written to: what the command writes is gone afterwards. There is no terminal inside; what is\npiped in is handed on. The exit code is the command's own.\n\nExamples:\n  cto sandbox -- ls -la / /home/user\n  cto sandbox --contract task.yaml -- npm test\n  echo 'id; mount' | cto sandbox -- sh"
-    )]
+    #[command(after_help = "\
+The folder is shown as it is and not written to: what the command writes is gone afterwards. There is no terminal inside; what is
+piped in is handed on. The exit code is the command's own.
+
+Examples:
+  cto sandbox -- ls -la / /home/user
+  cto sandbox --contract task.yaml -- npm test
+  echo 'id; mount' | cto sandbox -- sh")]
     Sandbox {
         /// The folder that is shown as the workspace
         #[arg(long, value_name = "DIR", default_value = ".")]
@@ -140,17 +167,31 @@ pub(crate) enum Command {
         argv: Vec<String>,
     },
     /// Draft a contract from what lies in a repository
-    #[command(
-        after_help = "Reads languages, lock files, test commands and CI files; runs nothing. The contract is written into the workspace's contracts/, or into\nthe home's, never over a file that is there. On a terminal without --from and --issue it asks what is to be done.\n\nExamples:\n  cto new --from \"fix the crash in parse()\" --repo ~/src/site\n  cto new --issue issue-42.md --allow src/parse/ --out task.yaml\n\nExit codes: 0 written, 2 wrong usage."
-    )]
+    #[command(after_help = "\
+Reads languages, lock files, test commands and CI files; runs nothing. The contract is written into the workspace's contracts/, or into
+the home's, never over a file that is there. On a terminal without --from and --issue it asks what is to be done.
+
+Examples:
+  cto new --from \"fix the crash in parse()\" --repo ~/src/site
+  cto new --issue issue-42.md --allow src/parse/ --out task.yaml
+
+Exit codes: 0 written, 2 wrong usage.")]
     New(NewArgs),
     /// The Eligibility Decision, nothing run; exit 0 eligible, 3 refused
-    #[command(after_help = "Examples:\n  cto decide r1-string-slugify\n  cto decide task.yaml --repo . --json")]
+    #[command(after_help = "\
+Examples:
+  cto decide r1-string-slugify
+  cto decide task.yaml --repo . --json")]
     Decide(Asked),
     /// A governed run, from contract to sealed bundle
-    #[command(
-        after_help = "Examples:\n  cto run r1-string-slugify\n  cto run cases/my-case --keep-workspace\n  cto run task.yaml --repo ~/src/site --json\n  cto run --brief \"fix the crash in parse()\" --allow src/ --repo . --engine codex\n  cto run task.yaml --repo . --at main      go on working meanwhile\n  cto run --continue @ --engine codex"
-    )]
+    #[command(after_help = "\
+Examples:
+  cto run r1-string-slugify
+  cto run cases/my-case --keep-workspace
+  cto run task.yaml --repo ~/src/site --json
+  cto run --brief \"fix the crash in parse()\" --allow src/ --repo . --engine codex
+  cto run task.yaml --repo . --at main      go on working meanwhile
+  cto run --continue @ --engine codex")]
     Run {
         #[command(flatten)]
         asked: Asked,
@@ -171,52 +212,90 @@ pub(crate) enum Command {
         replay_model_traffic: Option<String>,
     },
     /// Put the plan of a run up for approval; nothing runs and nothing is allowed by it
-    #[command(
-        after_help = "Stages 4 and up need an approval. The same request again, for an unchanged plan, gives the same one.\n\nExamples:\n  cto request r1-string-slugify --stage 4\n  cto request task.yaml --stage 5 --target admissions/target/site.yaml --work CTO-WORK-012\n\nExit codes: 0 requested or there already, 2 wrong usage, 3 there is nothing to approve yet."
-    )]
+    #[command(after_help = "\
+Stages 4 and up need an approval. The same request again, for an unchanged plan, gives the same one.
+
+Examples:
+  cto request r1-string-slugify --stage 4
+  cto request task.yaml --stage 5 --target admissions/target/site.yaml --work CTO-WORK-012
+
+Exit codes: 0 requested or there already, 2 wrong usage, 3 there is nothing to approve yet.")]
     Request(RequestArgs),
     /// What is approved, byte for byte, and how the request stands
-    #[command(after_help = "Examples:\n  cto packet req-143\n  cto packet req-143 | mail -s approval op1")]
+    #[command(after_help = "\
+Examples:
+  cto packet req-143
+  cto packet req-143 | mail -s approval op1")]
     Packet {
         /// A request: req-N, apr-N of one of its approvals, or a unique beginning of its digest
         request: String,
     },
     /// Approve a request with its exact sentence, signed, for one run
-    #[command(
-        after_help = "On a terminal the sentence is asked for, up to three times; on a pipe one line is read.\n\nExamples:\n  cto approve req-143\n  cto approve req-143 --ttl 3600 --key ~/.ssh/id_ed25519_sk\n  cto approve req-143 --break-glass --reason \"the site is down\"\n\nExit codes: 0 signed, 2 wrong usage, 3 refused."
-    )]
+    #[command(after_help = "\
+On a terminal the sentence is asked for, up to three times; on a pipe one line is read.
+
+Examples:
+  cto approve req-143
+  cto approve req-143 --ttl 3600 --key ~/.ssh/id_ed25519_sk
+  cto approve req-143 --break-glass --reason \"the site is down\"
+
+Exit codes: 0 signed, 2 wrong usage, 3 refused.")]
     Approve(ApproveArgs),
     /// Deny a request, for good
     #[command(after_help = "Examples:\n  cto deny req-143 --reason \"the contract is too wide\"")]
     Deny(RefuseArgs),
     /// Let a request wait, or wait no longer
-    #[command(
-        after_help = "Examples:\n  cto hold req-143 --reason \"after the release\"\n  cto hold req-143 --release --reason \"released\""
-    )]
+    #[command(after_help = "\
+Examples:
+  cto hold req-143 --reason \"after the release\"
+  cto hold req-143 --release --reason \"released\"")]
     Hold(HoldArgs),
     /// Take back what was approved, for good
     #[command(after_help = "Examples:\n  cto revoke req-143 --reason \"HEAD moved\"")]
     Revoke(RefuseArgs),
     /// Requests with their state and age, newest first
-    #[command(after_help = "Examples:\n  cto approvals --open\n  cto approvals --task CTO-143 --json")]
+    #[command(after_help = "\
+Examples:
+  cto approvals --open
+  cto approvals --task CTO-143 --json")]
     Approvals(ApprovalsArgs),
     /// Every case; a table, JUnit with --junit
-    #[command(after_help = "Examples:\n  cto matrix --jobs 4\n  cto matrix --cheats --junit cases.xml")]
+    #[command(after_help = "\
+Examples:
+  cto matrix --jobs 4
+  cto matrix --cheats --junit cases.xml")]
     Matrix(MatrixArgs),
     /// Lanes side by side: the same contract, one engine each
-    #[command(
-        after_help = "Each lane is a governed run with a bundle of its own; the comparison is one more. A lane that cannot run says why in its row.\n\nExamples:\n  cto race r1-string-slugify --engines fake,codex,pi\n  cto race task.yaml --repo . --engines codex,claude --jobs 2 --json\n\nExit codes: 0 every lane passed, 1 one failed, 3 none failed and one was blocked."
-    )]
+    #[command(after_help = "\
+Each lane is a governed run with a bundle of its own; the comparison is one more. A lane that cannot run says why in its row.
+
+Examples:
+  cto race r1-string-slugify --engines fake,codex,pi
+  cto race task.yaml --repo . --engines codex,claude --jobs 2 --json
+
+Exit codes: 0 every lane passed, 1 one failed, 3 none failed and one was blocked.")]
     Race(RaceArgs),
     /// How often an engine passes: pass^k, an interval, time, cost, false claims
-    #[command(
-        after_help = "pass^k is the chance that k runs all pass, estimated without bias from these. One run is an anecdote.\n\nExamples:\n  cto repeat r1-string-slugify -n 10\n  cto repeat task.yaml --repo . --engine codex -n 8 --jobs 2 --junit repeat.xml\n\nExit codes: 0 every run passed, 1 one failed, 3 none failed and one was blocked."
-    )]
+    #[command(after_help = "\
+pass^k is the chance that k runs all pass, estimated without bias from these. One run is an anecdote.
+
+Examples:
+  cto repeat r1-string-slugify -n 10
+  cto repeat task.yaml --repo . --engine codex -n 8 --jobs 2 --junit repeat.xml
+
+Exit codes: 0 every run passed, 1 one failed, 3 none failed and one was blocked.")]
     Repeat(RepeatArgs),
     /// Any runs side by side: verdict, why, time, requests, tokens, cost, claims
-    #[command(
-        after_help = "With --candidate the comparison is the one that stage 6 asks for: it is made from the verified bundles of this home alone, starts nothing\nand is sealed. It counts once it is accepted with `cto outcome`, and never activates a default.\n\nExamples:\n  cto compare @ @-1\n  cto compare b9tc k7q2 m4xd --json\n  cto compare --candidate codex\n\nExit codes with --candidate: 0 pass, 1 a fact is wrong, 2 wrong usage, 3 something is missing."
-    )]
+    #[command(after_help = "\
+With --candidate the comparison is the one that stage 6 asks for: it is made from the verified bundles of this home alone, starts nothing
+and is sealed. It counts once it is accepted with `cto outcome`, and never activates a default.
+
+Examples:
+  cto compare @ @-1
+  cto compare b9tc k7q2 m4xd --json
+  cto compare --candidate codex
+
+Exit codes with --candidate: 0 pass, 1 a fact is wrong, 2 wrong usage, 3 something is missing.")]
     Compare {
         /// Runs, or paths of bundles
         #[arg(required_unless_present = "candidate", value_name = "RUN|PATH")]
@@ -229,39 +308,79 @@ pub(crate) enum Command {
         model: Option<ModelPair>,
     },
     /// Put a verified patch on a new branch of your own repository
-    #[command(
-        after_help = "From stage 3 on, of runs that passed. The bundle is verified and the result built anew first. Nothing but the new branch and its\nobjects is written; no hook runs. That you took it is signed and recorded.\n\nExamples:\n  cto take @\n  cto take b9tc --branch fix/slugify\n\nExit codes: 0 taken or there already, 1 the bundle does not verify, 2 wrong usage, 3 refused."
-    )]
+    #[command(after_help = "\
+From stage 3 on, of runs that passed. The bundle is verified and the result built anew first. Nothing but the new branch and its
+objects is written; no hook runs. That you took it is signed and recorded.
+
+Examples:
+  cto take @
+  cto take b9tc --branch fix/slugify
+
+Exit codes: 0 taken or there already, 1 the bundle does not verify, 2 wrong usage, 3 refused.")]
     Take(TakeArgs),
     /// Accept or reject what came of a run, signed; a run of stage 5 counts only then
-    #[command(
-        after_help = "The bundle is verified first and never touched: the answer is a signed statement beside it and an entry of the ledger. A rejection\nprints the commands that take the change back.\n\nExamples:\n  cto outcome @ accept --reason \"read and tried\"\n  cto outcome b9tc reject --reason \"slower than before\"\n\nExit codes: 0 recorded, 1 the bundle does not verify, 2 wrong usage, 3 refused."
-    )]
+    #[command(after_help = "\
+The bundle is verified first and never touched: the answer is a signed statement beside it and an entry of the ledger. A rejection
+prints the commands that take the change back.
+
+Examples:
+  cto outcome @ accept --reason \"read and tried\"
+  cto outcome b9tc reject --reason \"slower than before\"
+
+Exit codes: 0 recorded, 1 the bundle does not verify, 2 wrong usage, 3 refused.")]
     Outcome(OutcomeArgs),
     /// Take back what a run landed in its target
-    #[command(
-        after_help = "The branch is deleted if it still names the run's commit. Where somebody built on it, the revert is printed, and made only with\n--revert. The mark of the used approval is never removed.\n\nExamples:\n  cto rollback @ --reason \"slower than before\"\n  cto rollback b9tc --revert --reason \"it was merged already\"\n\nExit codes: 0 taken back, 1 the bundle does not verify, 2 wrong usage, 3 refused."
-    )]
+    #[command(after_help = "\
+The branch is deleted if it still names the run's commit. Where somebody built on it, the revert is printed, and made only with
+--revert. The mark of the used approval is never removed.
+
+Examples:
+  cto rollback @ --reason \"slower than before\"
+  cto rollback b9tc --revert --reason \"it was merged already\"
+
+Exit codes: 0 taken back, 1 the bundle does not verify, 2 wrong usage, 3 refused.")]
     Rollback(RollbackArgs),
     /// One screen: what waits for you, what runs, how far each engine is proven
-    #[command(
-        after_help = "Looks only: nothing is recovered and nothing is sealed.\n\nExamples:\n  cto status\n  cto status --json\n\nExit code: 0, whatever waits."
-    )]
+    #[command(after_help = "\
+Looks only: nothing is recovered and nothing is sealed.
+
+Examples:
+  cto status
+  cto status --json
+
+Exit code: 0, whatever waits.")]
     Status,
     /// How far each engine is proven, computed from verified bundles, and what is missing
-    #[command(
-        after_help = "No rung is stored and none can be set. A later run that did not pass ends a rung until there is a newer pass.\n\nExamples:\n  cto ladder\n  cto ladder --engine codex --json\n  cto ladder explain 3 --engine codex\n  cto ladder --svg ladder.svg\n\nExit code: 0; printing a ladder is not a verdict."
-    )]
+    #[command(after_help = "\
+No rung is stored and none can be set. A later run that did not pass ends a rung until there is a newer pass.
+
+Examples:
+  cto ladder
+  cto ladder --engine codex --json
+  cto ladder explain 3 --engine codex
+  cto ladder --svg ladder.svg
+
+Exit code: 0; printing a ladder is not a verdict.")]
     Ladder(LadderArgs),
     /// Check real stage 5 passes and their targets again, read-only, and seal the result
-    #[command(
-        after_help = "Reads the bundles of accepted passes (two or more, different cases and commits), their signed outcomes and the newest comparison of\nstage 6, and holds each verification on a copy of its target's HEAD. Starts no engine, changes no repository, activates nothing.\n\nExamples:\n  cto refresh\n  cto refresh --engine case --json\n  cto refresh b9tc k7q2\n\nExit codes: 0 everything holds, 1 rejected, 2 wrong usage, 3 something is missing."
-    )]
+    #[command(after_help = "\
+Reads the bundles of accepted passes (two or more, different cases and commits), their signed outcomes and the newest comparison of
+stage 6, and holds each verification on a copy of its target's HEAD. Starts no engine, changes no repository, activates nothing.
+
+Examples:
+  cto refresh
+  cto refresh --engine case --json
+  cto refresh b9tc k7q2
+
+Exit codes: 0 everything holds, 1 rejected, 2 wrong usage, 3 something is missing.")]
     Refresh(RefreshArgs),
     /// The runs in the ledger, newest first
-    #[command(
-        after_help = "Examples:\n  cto runs --status fail --limit 10\n  cto runs --since 2d\n  cto runs --imported\n  cto runs --since today --json"
-    )]
+    #[command(after_help = "\
+Examples:
+  cto runs --status fail --limit 10
+  cto runs --since 2d
+  cto runs --imported
+  cto runs --since today --json")]
     Runs {
         /// Only runs with this status
         #[arg(long, value_name = "STATUS")]
@@ -283,9 +402,12 @@ pub(crate) enum Command {
         limit: u32,
     },
     /// One run: verdict, why, proof
-    #[command(
-        after_help = "Examples:\n  cto show @\n  cto show b9tc -v\n  cto show run.cto.tar.zst\n  cto show @ --markdown --bundle-url https://example.com/b9tc.cto.tar.zst"
-    )]
+    #[command(after_help = "\
+Examples:
+  cto show @
+  cto show b9tc -v
+  cto show run.cto.tar.zst
+  cto show @ --markdown --bundle-url https://example.com/b9tc.cto.tar.zst")]
     Show {
         /// A run by id, prefix, suffix or `@`; or the path of a bundle or an archive
         #[arg(value_name = "RUN|PATH")]
@@ -298,7 +420,10 @@ pub(crate) enum Command {
         bundle_url: Option<String>,
     },
     /// The patch of a run
-    #[command(after_help = "Examples:\n  cto diff @\n  cto diff b9tc | git apply --check")]
+    #[command(after_help = "\
+Examples:
+  cto diff @
+  cto diff b9tc | git apply --check")]
     Diff {
         /// A run by id, prefix, suffix or `@`; or the path of a bundle or an archive
         #[arg(value_name = "RUN|PATH")]
@@ -311,14 +436,23 @@ pub(crate) enum Command {
         outside: bool,
     },
     /// The conversation of a run with its tool calls, times and cost; or another log
-    #[command(
-        after_help = "Without a flag: what the engine said and did, from its own log, with the time of each act and the cost of each request.\n\nExamples:\n  cto logs @\n  cto logs @ --raw\n  cto logs @ --checks\n  cto logs @ --refusals --json\n  cto logs @ --events"
-    )]
+    #[command(after_help = "\
+Without a flag: what the engine said and did, from its own log, with the time of each act and the cost of each request.
+
+Examples:
+  cto logs @
+  cto logs @ --raw
+  cto logs @ --checks
+  cto logs @ --refusals --json
+  cto logs @ --events")]
     Logs(LogsArgs),
     /// Check bundles offline and judge them again
-    #[command(
-        after_help = "Examples:\n  cto verify @\n  cto verify ./bundle --key harness.pub --expect coverage=empty\n\nExit codes: 0 every check holds, 1 one does not, 2 not a bundle."
-    )]
+    #[command(after_help = "\
+Examples:
+  cto verify @
+  cto verify ./bundle --key harness.pub --expect coverage=empty
+
+Exit codes: 0 every check holds, 1 one does not, 2 not a bundle.")]
     Verify {
         /// A run, or the path of a bundle
         #[arg(required = true, value_name = "RUN|PATH")]
@@ -331,18 +465,29 @@ pub(crate) enum Command {
         expect: Vec<Expectation>,
     },
     /// Look for secrets in files, folders or standard input
-    #[command(
-        after_help = "A hit is told by rule, place and the digest of its value, never by the value. Links are not followed.\n\nExamples:\n  cto scan .\n  git diff | cto scan -\n  cto scan src --json\n\nExit codes: 0 nothing found, 1 something found or a file not read, 2 no such path."
-    )]
+    #[command(after_help = "\
+A hit is told by rule, place and the digest of its value, never by the value. Links are not followed.
+
+Examples:
+  cto scan .
+  git diff | cto scan -
+  cto scan src --json
+
+Exit codes: 0 nothing found, 1 something found or a file not read, 2 no such path.")]
     Scan {
         /// Files and folders, or - for standard input
         #[arg(required = true, value_name = "PATH|-")]
         paths: Vec<PathBuf>,
     },
     /// Build baseline and patch anew from a bundle and hold its verification again
-    #[command(
-        after_help = "The bundle is only read. What came of it is a signed statement beside the bundles and a ledger entry.\n\nExamples:\n  cto reverify @\n  cto reverify @ --contract stricter.yaml\n\nExit codes: 0 the verdict holds today, 1 it does not, 3 it cannot be told."
-    )]
+    #[command(after_help = "\
+The bundle is only read. What came of it is a signed statement beside the bundles and a ledger entry.
+
+Examples:
+  cto reverify @
+  cto reverify @ --contract stricter.yaml
+
+Exit codes: 0 the verdict holds today, 1 it does not, 3 it cannot be told.")]
     Reverify {
         /// A run, or the path of a bundle
         #[arg(required = true, value_name = "RUN|PATH")]
@@ -352,17 +497,29 @@ pub(crate) enum Command {
         contract: Option<PathBuf>,
     },
     /// Look at a run that goes on, wherever it was started
-    #[command(
-        after_help = "Only looks: Ctrl-C leaves the run alone. When the run is sealed its result is shown, and the exit code is the run's own.\n\nExamples:\n  cto attach @\n  cto attach b9tc --plain\n\nExit codes: as `cto run`; 130 left before the end."
-    )]
+    #[command(after_help = "\
+Only looks: Ctrl-C leaves the run alone. When the run is sealed its result is shown, and the exit code is the run's own.
+
+Examples:
+  cto attach @
+  cto attach b9tc --plain
+
+Exit codes: as `cto run`; 130 left before the end.")]
     Attach {
         /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
         run: String,
     },
     /// Play a run back as it was shown while it went on
-    #[command(
-        after_help = "The bundle is verified first. On a terminal its steps come as they came then, in three seconds at most unless --speed is said.\nOn a pipe and with --json, stdout is what `cto run` printed.\n\nExamples:\n  cto replay @\n  cto replay b9tc --speed 1\n  cto replay ./bundle --key harness.pub\n\nExit codes: 0 played, 1 the bundle does not verify, 2 not a bundle."
-    )]
+    #[command(after_help = "\
+The bundle is verified first. On a terminal its steps come as they came then, in three seconds at most unless --speed is said.
+On a pipe and with --json, stdout is what `cto run` printed.
+
+Examples:
+  cto replay @
+  cto replay b9tc --speed 1
+  cto replay ./bundle --key harness.pub
+
+Exit codes: 0 played, 1 the bundle does not verify, 2 not a bundle.")]
     Replay {
         /// A run, or the path of a bundle
         #[arg(value_name = "RUN|PATH")]
@@ -375,9 +532,12 @@ pub(crate) enum Command {
         key: Vec<PathBuf>,
     },
     /// One portable archive of a run: its bundle and the signed statements about it
-    #[command(
-        after_help = "Two archives of the same run are the same bytes.\n\nExamples:\n  cto export @\n  cto export b9tc -o /media/stick/b9tc.cto.tar.zst"
-    )]
+    #[command(after_help = "\
+Two archives of the same run are the same bytes.
+
+Examples:
+  cto export @
+  cto export b9tc -o /media/stick/b9tc.cto.tar.zst")]
     Export {
         /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
         run: String,
@@ -389,9 +549,13 @@ pub(crate) enum Command {
         with_baseline: bool,
     },
     /// Check an archive of `cto export` and take its run into this home
-    #[command(
-        after_help = "Everything is checked before anything is kept. The key in the archive is never used: give the sender's, had another way.\n\nExamples:\n  cto import b9tc.cto.tar.zst --key alice.pub\n\nExit codes: 0 taken in or there already, 1 damaged, hostile or by an unknown signer, 2 not an archive."
-    )]
+    #[command(after_help = "\
+Everything is checked before anything is kept. The key in the archive is never used: give the sender's, had another way.
+
+Examples:
+  cto import b9tc.cto.tar.zst --key alice.pub
+
+Exit codes: 0 taken in or there already, 1 damaged, hostile or by an unknown signer, 2 not an archive.")]
     Import {
         /// The archive
         file: PathBuf,
@@ -402,9 +566,13 @@ pub(crate) enum Command {
     /// Seal what was interrupted
     Recover,
     /// Remove old bundles that nothing rests on, old caches and leftovers
-    #[command(
-        after_help = "A bundle stays while it is young, among the latest of its task, the latest pass of its task, engine and stage, spoken of by a\nsigned statement or a ledger entry, in use, or anything but whole. -v says it of each run.\n\nExamples:\n  cto gc --dry-run -v\n  cto gc --older-than 90d --keep 5"
-    )]
+    #[command(after_help = "\
+A bundle stays while it is young, among the latest of its task, the latest pass of its task, engine and stage, spoken of by a
+signed statement or a ledger entry, in use, or anything but whole. -v says it of each run.
+
+Examples:
+  cto gc --dry-run -v
+  cto gc --older-than 90d --keep 5")]
     Gc {
         /// Say what would go and why; remove nothing
         #[arg(long)]
@@ -417,7 +585,10 @@ pub(crate) enum Command {
         keep: u32,
     },
     /// The kill switch: block every new run and stop those that go on
-    #[command(after_help = "Examples:\n  cto halt --reason \"the build machine is moving\"\n  cto resume")]
+    #[command(after_help = "\
+Examples:
+  cto halt --reason \"the build machine is moving\"
+  cto resume")]
     Halt {
         /// Why; every run that it stops says so
         #[arg(long, value_name = "TEXT")]
@@ -462,9 +633,13 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Trust(TrustCommand),
     /// The model bridge on its own, until it is interrupted
-    #[command(
-        after_help = "What crosses it is shown as it happens: a line a request on a pipe, a JSON object a line with --json.\nThe token is what clients present as their key; without one it is made and printed.\n\nExamples:\n  cto bridge --upstream http://127.0.0.1:8000/v1 --admit qwen-local/qwen3\n  cto bridge --upstream https://api.openai.com/v1 --admit openai/gpt-5.5 --credential env:KEY"
-    )]
+    #[command(after_help = "\
+What crosses it is shown as it happens: a line a request on a pipe, a JSON object a line with --json.
+The token is what clients present as their key; without one it is made and printed.
+
+Examples:
+  cto bridge --upstream http://127.0.0.1:8000/v1 --admit qwen-local/qwen3
+  cto bridge --upstream https://api.openai.com/v1 --admit openai/gpt-5.5 --credential env:KEY")]
     Bridge(BridgeArgs),
     /// Every effective setting and where it came from
     Config,
@@ -557,9 +732,14 @@ impl Asked {
 #[derive(Debug, Subcommand)]
 pub(crate) enum AdmitCommand {
     /// Copy an engine and draft the admission of its source, or check one
-    #[command(
-        after_help = "A draft admits nothing: a person fills in who approved it, resolves the licence and sets its status to admitted.\n\nExamples:\n  cto admit source codex\n  cto admit source --check admissions/source/codex.yaml\n\nExit codes: 0 drafted or usable, 1 it cannot be used, 2 wrong usage, 3 the engine cannot be had."
-    )]
+    #[command(after_help = "\
+A draft admits nothing: a person fills in who approved it, resolves the licence and sets its status to admitted.
+
+Examples:
+  cto admit source codex
+  cto admit source --check admissions/source/codex.yaml
+
+Exit codes: 0 drafted or usable, 1 it cannot be used, 2 wrong usage, 3 the engine cannot be had.")]
     Source {
         /// The engine
         #[arg(value_name = "ENGINE", required_unless_present = "check")]
@@ -572,9 +752,15 @@ pub(crate) enum AdmitCommand {
         check: Option<PathBuf>,
     },
     /// Draft the admission of a target repository into the workspace, or check one with --check
-    #[command(
-        after_help = "A draft admits nothing: a person fills in every placeholder, sets admission_status to admitted and signs it.\n\nExamples:\n  cto admit target ~/src/site\n  cto admit target ~/src/site --name site\n  cto admit target --check admissions/target/site.yaml\n\nExit codes: 0 drafted or usable, 1 it cannot be used, 2 wrong usage."
-    )]
+    #[command(after_help = "\
+A draft admits nothing: a person fills in every placeholder, sets admission_status to admitted and signs it.
+
+Examples:
+  cto admit target ~/src/site
+  cto admit target ~/src/site --name site
+  cto admit target --check admissions/target/site.yaml
+
+Exit codes: 0 drafted or usable, 1 it cannot be used, 2 wrong usage.")]
     Target {
         /// The repository
         #[arg(value_name = "REPO", required_unless_present = "check")]
@@ -587,9 +773,14 @@ pub(crate) enum AdmitCommand {
         check: Option<PathBuf>,
     },
     /// Draft the admission of a model into the workspace, or check one with --check
-    #[command(
-        after_help = "A draft admits nothing: a person fills in who approved it and sets its status to admitted.\n\nExamples:\n  cto admit model qwen-local/qwen3.6-35b-a3b --credential-class local-none --network-class local-vllm\n  cto admit model --check admissions/model/qwen.json\n\nExit codes: 0 drafted or usable, 1 it cannot be used, 2 wrong usage."
-    )]
+    #[command(after_help = "\
+A draft admits nothing: a person fills in who approved it and sets its status to admitted.
+
+Examples:
+  cto admit model qwen-local/qwen3.6-35b-a3b --credential-class local-none --network-class local-vllm
+  cto admit model --check admissions/model/qwen.json
+
+Exit codes: 0 drafted or usable, 1 it cannot be used, 2 wrong usage.")]
     Model {
         /// The pair
         #[arg(value_name = "PROVIDER/MODEL", required_unless_present = "check")]

@@ -8,9 +8,14 @@ pub(crate) enum EngineCommand {
     /// The engines that exist here: where their programs are, and whether their gates are open
     List,
     /// Everything that is asked before an engine starts, and nothing started
-    #[command(
-        after_help = "Only where its gate is open: the program is copied into CTO_HOME/engines and asked in a sandbox who it is.\n\nExamples:\n  cto engine probe codex\n  cto engine probe claude --model anthropic/claude-sonnet-5 --json\n\nExit codes: 0 it could start, 3 something is missing."
-    )]
+    #[command(after_help = "\
+Only where its gate is open: the program is copied into CTO_HOME/engines and asked in a sandbox who it is.
+
+Examples:
+  cto engine probe codex
+  cto engine probe claude --model anthropic/claude-sonnet-5 --json
+
+Exit codes: 0 it could start, 3 something is missing.")]
     Probe {
         /// The engine
         engine: String,
@@ -22,9 +27,11 @@ pub(crate) enum EngineCommand {
         model: Option<ModelPair>,
     },
     /// Open the gate of an engine for one stage, in the workspace's harness.yaml
-    #[command(
-        after_help = "An act of the operator, which the ledger remembers. A gate is open for one stage and no other.\n\nExamples:\n  cto engine enable codex --stage 1"
-    )]
+    #[command(after_help = "\
+An act of the operator, which the ledger remembers. A gate is open for one stage and no other.
+
+Examples:
+  cto engine enable codex --stage 1")]
     Enable {
         /// The engine
         engine: String,

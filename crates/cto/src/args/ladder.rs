@@ -20,7 +20,10 @@ pub(crate) struct LadderArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum LadderCommand {
     /// What one rung lacks, every run since it was last lost, and the one command that climbs
-    #[command(after_help = "Examples:\n  cto ladder explain 5 --engine case\n  cto ladder explain 2 --json")]
+    #[command(after_help = "\
+Examples:
+  cto ladder explain 5 --engine case
+  cto ladder explain 2 --json")]
     Explain {
         /// The stage, 1 to 6
         #[arg(value_name = "STAGE", value_parser = clap::value_parser!(u8).range(1..=6))]

@@ -27,19 +27,30 @@ pub(crate) enum CaseCommand {
 #[derive(Debug, Subcommand)]
 pub(crate) enum LedgerCommand {
     /// Check the chain of entries, and what they say of the bundles that are here
-    #[command(
-        after_help = "Examples:\n  cto ledger verify --json\n\nExit codes: 0 everything holds, 1 something does not."
-    )]
+    #[command(after_help = "\
+Examples:
+  cto ledger verify --json
+
+Exit codes: 0 everything holds, 1 something does not.")]
     Verify,
     /// Make the rows that lists and rungs are found by again, from the entries alone
-    #[command(
-        after_help = "For a ledger of which `cto ledger verify` says that a row is not what the entries say. Entries, bundles and leases are not touched, and a chain that does not hold is refused.\n\nExamples:\n  cto ledger rebuild\n\nExit codes: 0 made again, 3 the chain does not hold."
-    )]
+    #[command(after_help = "\
+For a ledger of which `cto ledger verify` says that a row is not what the entries say. Entries, bundles and leases are not touched, and a chain that does not hold is refused.
+
+Examples:
+  cto ledger rebuild
+
+Exit codes: 0 made again, 3 the chain does not hold.")]
     Rebuild,
     /// Vouch for a copied or restored home, or for a wrong clock
-    #[command(
-        after_help = "Make sure first that no other copy of this home is in use: an approval could be used in each.\n\nExamples:\n  cto ledger continue --reason \"moved to the new machine; the old one is gone\"\n  cto ledger continue --time-went-back --reason \"the clock was a year ahead\"\n\nExit codes: 0 recorded, 3 not recorded: see the message."
-    )]
+    #[command(after_help = "\
+Make sure first that no other copy of this home is in use: an approval could be used in each.
+
+Examples:
+  cto ledger continue --reason \"moved to the new machine; the old one is gone\"
+  cto ledger continue --time-went-back --reason \"the clock was a year ahead\"
+
+Exit codes: 0 recorded, 3 not recorded: see the message.")]
     Continue {
         /// The clock was ahead and is right now: count time from here; what is open or approved needs a new request
         #[arg(long)]
@@ -53,9 +64,16 @@ pub(crate) enum LedgerCommand {
 #[derive(Debug, Subcommand)]
 pub(crate) enum EnvironmentCommand {
     /// Draft a contract's environment from what lies in a repository
-    #[command(
-        after_help = "Prints the block with the reason for each part; nothing is written, and nothing is run without --try.\n\nExamples:\n  cto environment suggest ~/src/site\n  cto environment suggest ~/src/site >> task.yaml\n  cto environment suggest --json\n  cto environment suggest --try\n\nExit codes: 0 drafted, 3 nothing was found that it knows."
-    )]
+    #[command(after_help = "\
+Prints the block with the reason for each part; nothing is written, and nothing is run without --try.
+
+Examples:
+  cto environment suggest ~/src/site
+  cto environment suggest ~/src/site >> task.yaml
+  cto environment suggest --json
+  cto environment suggest --try
+
+Exit codes: 0 drafted, 3 nothing was found that it knows.")]
     Suggest {
         /// The repository
         #[arg(value_name = "DIR", default_value = ".")]

@@ -9,7 +9,13 @@ pub(crate) enum TrustCommand {
     /// Workspaces whose cases, settings and records count
     #[command(
         args_conflicts_with_subcommands = true,
-        after_help = "Examples:\n  cto trust workspace ~/work/shop\n  cto trust workspace list\n  cto trust workspace remove ~/work/shop\n\nExit codes: 0 done, 2 wrong usage, 3 the home cannot be changed."
+        after_help = "\
+Examples:
+  cto trust workspace ~/work/shop
+  cto trust workspace list
+  cto trust workspace remove ~/work/shop
+
+Exit codes: 0 done, 2 wrong usage, 3 the home cannot be changed."
     )]
     Workspace(TrustWorkspaceArgs),
     /// Keys of people that may sign records, requests, approvals and outcomes
@@ -40,9 +46,15 @@ pub(crate) enum TrustWorkspaceCommand {
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrustKeyCommand {
     /// Let a key sign
-    #[command(
-        after_help = "The key counts from now on, unless --from says otherwise, for records, requests, approvals and outcomes, unless --namespaces says otherwise.\n\nExamples:\n  cto trust key add ~/.ssh/id_ed25519.pub --name alice\n  cto trust key add 'ssh-ed25519 AAAAC3...' --name bob --namespaces cto-record@v1\n  cto trust key add alice-harness.pub --bundles --name alice-laptop\n\nExit codes: 0 done, 2 it is no key that counts, 3 the home cannot be changed or the key is compromised."
-    )]
+    #[command(after_help = "\
+The key counts from now on, unless --from says otherwise, for records, requests, approvals and outcomes, unless --namespaces says otherwise.
+
+Examples:
+  cto trust key add ~/.ssh/id_ed25519.pub --name alice
+  cto trust key add 'ssh-ed25519 AAAAC3...' --name bob --namespaces cto-record@v1
+  cto trust key add alice-harness.pub --bundles --name alice-laptop
+
+Exit codes: 0 done, 2 it is no key that counts, 3 the home cannot be changed or the key is compromised.")]
     Add {
         /// A file of the key, or the line of its public half
         #[arg(value_name = "FILE|LINE")]
@@ -68,7 +80,14 @@ pub(crate) enum TrustKeyCommand {
     /// Let a key sign no longer; what it signed before stays good
     #[command(
         visible_alias = "remove",
-        after_help = "KEY is the beginning of a fingerprint, a name or a file.\n\nExamples:\n  cto trust key retire alice\n  cto trust key retire SHA256:Xk3 --at 2026-12-31\n\nExit codes: 0 done, 2 there is no such key."
+        after_help = "\
+KEY is the beginning of a fingerprint, a name or a file.
+
+Examples:
+  cto trust key retire alice
+  cto trust key retire SHA256:Xk3 --at 2026-12-31
+
+Exit codes: 0 done, 2 there is no such key."
     )]
     Retire {
         /// The key
@@ -78,9 +97,14 @@ pub(crate) enum TrustKeyCommand {
         at: Option<String>,
     },
     /// Say that somebody else has had a key, and list what rested on it since
-    #[command(
-        after_help = "Nothing that the key signed at that time or later counts. KEY is the beginning of a fingerprint, a name or a file.\n\nExamples:\n  cto trust key compromised alice --since 2026-11-01\n  cto trust key compromised SHA256:Xk3 --since 2026-11-01T08:00:00Z --reason 'laptop stolen'\n\nExit codes: 0 nothing rested on it, 2 there is no such key, 3 runs rested on it."
-    )]
+    #[command(after_help = "\
+Nothing that the key signed at that time or later counts. KEY is the beginning of a fingerprint, a name or a file.
+
+Examples:
+  cto trust key compromised alice --since 2026-11-01
+  cto trust key compromised SHA256:Xk3 --since 2026-11-01T08:00:00Z --reason 'laptop stolen'
+
+Exit codes: 0 nothing rested on it, 2 there is no such key, 3 runs rested on it.")]
     Compromised {
         /// The key
         key: String,
@@ -96,9 +120,14 @@ pub(crate) enum TrustKeyCommand {
 #[derive(Debug, Subcommand)]
 pub(crate) enum RecordCommand {
     /// Sign a record with the operator's key
-    #[command(
-        after_help = "Writes FILE.sig with ssh-keygen, so that agents, passphrases and security keys work. A record with placeholders, problems or anything secret-shaped is refused.\n\nExamples:\n  cto record sign admissions/target/site.yaml\n  cto record sign admissions/target/site.yaml --key ~/.ssh/id_ed25519_sk\n\nExit codes: 0 signed, 1 the record cannot be signed, 2 wrong usage, 3 no key, or one that may not sign."
-    )]
+    #[command(after_help = "\
+Writes FILE.sig with ssh-keygen, so that agents, passphrases and security keys work. A record with placeholders, problems or anything secret-shaped is refused.
+
+Examples:
+  cto record sign admissions/target/site.yaml
+  cto record sign admissions/target/site.yaml --key ~/.ssh/id_ed25519_sk
+
+Exit codes: 0 signed, 1 the record cannot be signed, 2 wrong usage, 3 no key, or one that may not sign.")]
     Sign {
         /// The record
         file: PathBuf,
@@ -110,9 +139,11 @@ pub(crate) enum RecordCommand {
         replace: bool,
     },
     /// Check a record: usable or not, its signer, the stages it is good for
-    #[command(
-        after_help = "Examples:\n  cto record check admissions/target/site.yaml\n\nExit codes: 0 usable, 1 it counts at no stage, 2 it is no record."
-    )]
+    #[command(after_help = "\
+Examples:
+  cto record check admissions/target/site.yaml
+
+Exit codes: 0 usable, 1 it counts at no stage, 2 it is no record.")]
     Check {
         /// The record
         file: PathBuf,

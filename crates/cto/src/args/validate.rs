@@ -12,9 +12,15 @@ pub(crate) struct HealthArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ValidateCommand {
     /// One stage and every stage below it: gates, a pass, each failure class, nothing changed
-    #[command(
-        after_help = "The harness is tried by real runs of `fake` in a temporary home; no engine is started and nothing counts for a stage. With --engine\nthat engine's passes are looked for as well, among the verified bundles of this home.\n\nExamples:\n  cto validate stage 3\n  cto validate stage 5 --engine case --json\n\nExit codes: 0 everything holds, 1 something does not, 2 wrong usage, 3 something could not be shown."
-    )]
+    #[command(after_help = "\
+The harness is tried by real runs of `fake` in a temporary home; no engine is started and nothing counts for a stage. With --engine
+that engine's passes are looked for as well, among the verified bundles of this home.
+
+Examples:
+  cto validate stage 3
+  cto validate stage 5 --engine case --json
+
+Exit codes: 0 everything holds, 1 something does not, 2 wrong usage, 3 something could not be shown.")]
     Stage {
         /// The stage, 1 to 6
         #[arg(value_name = "STAGE", value_parser = clap::value_parser!(u8).range(1..=6))]
