@@ -20,6 +20,7 @@ mod progress;
 mod run_view;
 mod seek;
 mod signing;
+mod workspace_scene;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

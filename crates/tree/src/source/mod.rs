@@ -2,6 +2,7 @@
 
 mod baseline;
 mod blame;
+mod commits;
 mod digest;
 mod fetch;
 mod head;
@@ -21,6 +22,7 @@ use untrusted_fs::own_files;
 
 pub use self::baseline::SourceBaseline;
 use self::blame::Reading as _;
+pub use self::commits::ListedWorktree;
 pub use self::digest::{SourceDigest, folder_digest};
 pub(crate) use self::head::packed_rows;
 pub use self::settings::{Settings, operator_settings};
