@@ -75,6 +75,9 @@ pub struct BoardItem {
     pub claims_execution: bool,
     /// Every other key, as written.
     pub other: serde_json::Map<String, serde_json::Value>,
+    /// True if a piece of evidence has another shape, which is told as a problem of the board.
+    #[serde(skip)]
+    pub(crate) has_broken_evidence: bool,
     #[serde(skip)]
     pub(crate) spans: ItemSpans,
 }
@@ -196,7 +199,9 @@ impl Workboard {
         let (blocked_by, blocked_spans) = self.read_list(&id, node, "blocked_by");
         let (artifacts, artifact_spans) = self.read_list(&id, node, "artifacts");
         let (acceptance, _) = self.read_list(&id, node, "acceptance");
+        let known = self.problems.len();
         let evidence = self.read_evidence(&id, node);
+        let has_broken_evidence = self.problems.len() > known;
         let claims_execution = claims_execution(node, &evidence);
         let spans = ItemSpans {
             item: span,
@@ -216,6 +221,7 @@ impl Workboard {
             acceptance,
             claims_execution,
             other,
+            has_broken_evidence,
             spans,
         }
     }

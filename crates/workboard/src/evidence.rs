@@ -67,6 +67,9 @@ pub(crate) fn check_evidence(
     found: &mut Vec<Finding>,
 ) {
     let place = (item.spans.status.line, item.spans.status.column);
+    if item.evidence.is_empty() && item.has_broken_evidence {
+        return;
+    }
     if item.evidence.is_empty() {
         let message = format!("{} is validated and names no evidence", item.id);
         let remedy = format!("cto work status {} validated --evidence KIND:REF", item.id);

@@ -21,7 +21,7 @@ const BUILT_IN: [(&str, &str); 2] = [
 #[serde(deny_unknown_fields, default)]
 #[schemars(title = "RuleFile")]
 pub struct RuleFile {
-    /// Patterns that make a sentence honest where they stand before the end of a match.
+    /// Patterns that make a sentence honest where they stand before a match.
     pub honest_before: Vec<String>,
     /// Patterns that make a sentence honest where they stand behind a match.
     pub honest_after: Vec<String>,
@@ -149,7 +149,7 @@ impl ForbidRule {
 
     fn is_honest(&self, sentence: &[u8], claim: std::ops::Range<usize>) -> bool {
         let from = sentence[..claim.start].iter().rposition(|byte| *byte == b';').map_or(0, |at| at + 1);
-        let (before, after) = (&sentence[from..claim.end], &sentence[claim.end..]);
+        let (before, after) = (&sentence[from..claim.start], &sentence[claim.end..]);
         self.honest_before.iter().any(|pattern| pattern.is_match(before))
             || self.honest_after.iter().any(|pattern| pattern.is_match(after))
     }

@@ -218,9 +218,9 @@ fn try_pack(context: &Context, root: &Path) -> Result<Option<String>, CommandErr
     let scratch = tempfile::tempdir()?;
     let file = scratch.path().join("audit.cto-pack.tar.zst");
     let place = harness::HomePlace::from(scratch.path().join("home"));
+    let packed = harness::pack(&home, root, &file);
     let keys = trusted(context, &[])?.keys;
-    let done = harness::pack(&home, root, &file)
-        .and_then(|_| harness::unpack(&file, &place, &scratch.path().join("workspace"), &keys));
+    let done = packed.and_then(|_| harness::unpack(&file, &place, &scratch.path().join("workspace"), &keys));
     Ok(done.err().map(|error| format!("a pack does not verify: {error}")))
 }
 

@@ -93,7 +93,7 @@ fn document(packet: &DecisionPacket, day: &str) -> String {
         let _ = writeln!(out, "- {work}: {} sha256 {}", evidence.bundle, evidence.attestation_sha256);
     }
     out.push_str("\n## Before any route\n\n");
-    packet.core_route_requirements.iter().for_each(|text| drop(writeln!(out, "- A Core route must {text}.")));
+    packet.core_route_requirements.iter().for_each(|text| out.push_str(&format!("- A Core route must {text}.\n")));
     packet.blockers_before_promotion.iter().for_each(|text| out.push_str(&format!("- Blocker: {}.\n", shown(text))));
     out.push_str("\nRuntime default activation remains false. Do not activate Case as default backend. No Core promotion occurs. This document authorises no further run.\n");
     out
