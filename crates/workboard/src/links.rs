@@ -38,7 +38,11 @@ impl<'a> LinkTargets<'a> {
             let message = format!("the link leads to {id}, which is not on the board");
             // A board without one readable item is told once, not by every link to it.
             let is_judged = !(self.board.items().is_empty() && !self.board.problems.is_empty());
-            return (is_judged && self.board.item(id).is_none()).then_some(("link_work", message, "name an item of the board"));
+            return (is_judged && self.board.item(id).is_none()).then_some((
+                "link_work",
+                message,
+                "name an item of the board",
+            ));
         }
         if let Some(run) = target.strip_prefix("bundle:") {
             return self.judge_bundle(run);

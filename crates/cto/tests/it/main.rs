@@ -46,6 +46,7 @@ mod targets;
 mod traced;
 mod trust;
 mod validated;
+mod workspace_records;
 
 use testkit::World;
 
