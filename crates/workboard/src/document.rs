@@ -138,11 +138,17 @@ impl<'t> PlanningDocument<'t> {
 
     /// Work item that the document closes or belongs to, as it says itself.
     pub fn work_item(&self) -> Option<String> {
-        self.prose().find_map(|line| {
+        let listed = || {
+            let bullets =
+                self.section("Workboard")?.iter().filter(|line| line.text.trim_start().starts_with(['-', '*']));
+            bullets.flat_map(|line| crate::items::find_work_ids(line.text)).next().map(|(id, _)| id.to_owned())
+        };
+        let said = self.prose().find_map(|line| {
             let bare = line.text.trim().trim_start_matches(['-', '*', ' ']);
             let after = ["This evidence closes", "Work item:"].iter().find_map(|label| bare.strip_prefix(label))?;
             crate::items::find_work_ids(after).into_iter().next().map(|(id, _)| id.to_owned())
-        })
+        });
+        said.or_else(listed)
     }
 
     /// Lines that are neither code nor front matter.

@@ -1,6 +1,7 @@
 //! `cto validate workspace`: every check over every record, in time linear in their size.
 
 mod board_checks;
+mod decision_checks;
 mod document_checks;
 
 use contract::source::{self, Kind};
@@ -75,6 +76,7 @@ pub fn validate_workspace(files: &WorkspaceFiles, source: &dyn EvidenceSource, t
         check_links(document, &targets, &mut found);
     }
     check_phrases(&documents, |document| document_checks::is_older(document, day.as_deref()), &mut found);
+    decision_checks::check_decisions(files, &documents, &mut found);
     check_secrets(files, &mut found);
     let mut check = WorkspaceCheck { checked: files.texts().count(), findings: Vec::new() };
     check.add_findings(found);

@@ -5,6 +5,7 @@ mod bridge;
 mod exam;
 mod ladder;
 mod ledger;
+mod records;
 mod recover;
 mod rounds;
 mod run;
@@ -30,6 +31,7 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
         "verify" => verify::measure,
         "ladder" => ladder::measure,
         "ledger" => ledger::measure,
+        "records" => records::measure,
         "recover" => recover::measure,
         "sandbox" => sandbox::measure,
         "secrets" => secrets::measure,
@@ -38,7 +40,7 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
         "workspace" => workspace::measure,
         _ => {
             return Err(format!(
-                "there is no bench {name:?}: run, stage5, exam, verify, ladder, ledger, recover, sandbox, secrets, packages, workspace or bridge"
+                "there is no bench {name:?}: run, stage5, exam, verify, ladder, ledger, records, recover, sandbox, secrets, packages, workspace or bridge"
             ));
         }
     };

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use contract::Status;
+use contract::core_route::CorePromotionDecision;
 use contract::text::shown;
 use cortex::{RecordRow, check_model_admission, check_target_admission, list_records};
 use harness::{Look, look_around};
@@ -17,6 +18,7 @@ use crate::error::CommandError;
 use crate::output::{Output, count};
 use crate::workspace_scene::WorkspaceScene;
 
+const DECISION: &str = "decisions/core-promotion.yaml";
 /// Time that an external validator may take.
 const LONGEST_VALIDATOR: Duration = Duration::from_secs(300);
 
@@ -112,7 +114,13 @@ fn check_records(context: &Context, scene: &WorkspaceScene) -> Result<Vec<Findin
             false => check_model_admission(places, &file, scene.now),
         });
     }
-    Ok(rows.iter().filter_map(|row| describe_row(&scene.root, row)).collect())
+    let decision = scene.files.text(DECISION).and_then(|text| {
+        let problems = contract::source::load::<CorePromotionDecision>(DECISION, text.as_bytes()).err()?;
+        let problem = problems.problems.into_iter().next()?;
+        let remedy = "cto schema core-promotion-decision     every field";
+        Some(Finding::at(DECISION, (problem.line, problem.column), "record_invalid", problem.message, remedy))
+    });
+    Ok(rows.iter().filter_map(|row| describe_row(&scene.root, row)).chain(decision).collect())
 }
 
 fn describe_row(root: &Path, row: &RecordRow) -> Option<Finding> {

@@ -138,5 +138,9 @@ fn the_published_example_validates() {
     let _ = world.cto(["init", "site"]).expect(0);
     let found = world.cto(["--workspace", "site", "validate", "workspace", "--json"]).expect(0).json();
     assert_eq!((&found["errors"], &found["advice"]), (&json!([]), &json!([])));
-    assert!(before.iter().all(|(path, digest)| testkit::contents(&world.here().join("site"), &[]).get(path) == Some(digest)));
+    assert!(
+        before
+            .iter()
+            .all(|(path, digest)| testkit::contents(&world.here().join("site"), &[]).get(path) == Some(digest))
+    );
 }

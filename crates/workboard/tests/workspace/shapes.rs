@@ -103,6 +103,10 @@ fn kinds_and_work_items_of_documents() {
         read("A-DECISION-RECORD.md", "Work item: DEMO-WORK-008"),
         (Some(DocumentKind::Record), Some("DEMO-WORK-008".to_owned()))
     );
+    assert_eq!(
+        read("A-PACKET.md", "## Workboard\n\n- `DEMO-WORK-009`: open"),
+        (Some(DocumentKind::Packet), Some("DEMO-WORK-009".to_owned()))
+    );
     assert_eq!(read("notes.md", "Nothing."), (None, None));
     for kind in DocumentKind::ALL {
         assert_eq!(DocumentKind::of_path(&format!("x/A-B-{}.md", kind.suffix())), Some(*kind));
@@ -129,4 +133,16 @@ fn old_fashioned_is_advice_and_a_broken_paste_a_finding() {
     assert!(with(&one_line).contains(&format!("error front_matter_pasted {file}:1:1")));
     let barred: String = document("").lines().map(|line| format!("| {line} |\n")).collect();
     assert!(with(&barred).contains(&format!("error front_matter_pasted {file}:1:1")));
+}
+
+#[test]
+fn a_decision_in_markdown_that_differs_from_the_record_is_advice() {
+    let path = ".sot/03-PROTOCOLS/CORE-DECISION-RECORD.md";
+    let with = |status: &str| {
+        let mut texts = fresh_texts();
+        texts.push((path.to_owned(), document(&format!("- Decision status: `{status}`."))));
+        told(&check(&texts))
+    };
+    assert_eq!(with("not_decided"), Vec::<String>::new());
+    assert_eq!(with("core_promotion_requested"), [format!("advice decision_differs {path}:15:1")]);
 }
