@@ -144,3 +144,43 @@ fn the_published_example_validates() {
             .all(|(path, digest)| testkit::contents(&world.here().join("site"), &[]).get(path) == Some(digest))
     );
 }
+
+#[test]
+fn every_document_obeys_its_schema() {
+    let world = workspace();
+    let core = world.repository("core", &[("a.txt", "one\n")]);
+    let obeys = |schema: &str, document: &Value| {
+        let schema = world.cto(["schema", schema]).expect(0).json();
+        assert!(schema["$id"].is_string());
+        let validator = jsonschema::draft202012::new(&schema).unwrap();
+        assert!(validator.is_valid(document), "{document:#}");
+        assert!(!validator.is_valid(&json!({})), "the control");
+    };
+    obeys("audit", &world.cto(["audit", "--json"]).expect(3).json());
+    obeys("decision-packet", &world.cto(["packet", "promotion", "--json"]).expect(0).json());
+    obeys("guard", &world.cto(["guard", "--json", "--core", core.to_str().unwrap()]).expect(0).json());
+    obeys("workspace-validation", &world.cto(["validate", "workspace", "--json"]).expect(0).json());
+    let board = contract::source::read("b.yaml", &format!("items:\n{}", item("DEMO-WORK-001", "draft"))).node.unwrap();
+    obeys("workboard", &board.to_value());
+    let decision = fs::read_to_string(world.here().join("decisions/core-promotion.yaml")).unwrap();
+    obeys("core-promotion-decision", &contract::source::read("d.yaml", &decision).node.unwrap().to_value());
+}
+
+#[test]
+fn a_packet_copies_the_decision_and_nothing_is_promoted() {
+    let world = workspace();
+    world.write("decisions/core-promotion.yaml", "decision_status: core_promotion_deferred\nresolver: ada\n");
+    let packet = world.cto(["packet", "promotion", "--json"]).expect(0).json();
+    assert_eq!((&packet["decision_status"], &packet["resolver"]), (&json!("core_promotion_deferred"), &json!("ada")));
+    assert_eq!(
+        (&packet["ready_for_core_review"], &packet["core_promotion_status"]),
+        (&json!(false), &json!("not-promoted"))
+    );
+    assert_eq!(packet["allowed_decision_states"], json!(["not_decided", "core_promotion_deferred"]));
+    let text = world.cto(["packet", "promotion", "--markdown"]).expect(0).text();
+    world.write(".sot/03-PROTOCOLS/CORE-PROMOTION-PACKET.md", text);
+    assert_eq!(errors(&world, 0), Vec::<String>::new(), "what it writes passes its own rules");
+    world.write("decisions/core-promotion.yaml", "decision_status: promoted\n");
+    assert_eq!(errors(&world, 1), ["record_invalid"]);
+    let _ = world.cto(["packet", "promotion"]).expect(2);
+}
