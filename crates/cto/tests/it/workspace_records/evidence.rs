@@ -55,7 +55,7 @@ fn validated_needs_evidence_that_holds() {
     assert_eq!(errors(&world, 0), Vec::<String>::new(), "a closeout passes its own rules");
     let _ = world.cto(["work", "closeout", FIRST, "--write"]).expect(3);
     fs::remove_dir_all(world.bundles().join(&run)).unwrap();
-    assert_eq!(errors(&world, 1), ["evidence_unknown", "execution_without_bundle"], "gone afterwards");
+    assert_eq!(errors(&world, 1), ["execution_without_bundle", "evidence_unknown"], "gone afterwards");
 }
 
 #[test]
