@@ -59,6 +59,7 @@ fn lean(printed: &BTreeMap<String, String>) -> Outcome<Vec<(PathBuf, String)>> {
 fn without_words(schema: &mut Value) {
     match schema {
         Value::Object(entries) => {
+            entries.shift_remove("$id");
             entries.retain(|key, value| !(["description", "title"].contains(&key.as_str()) && value.is_string()));
             entries.values_mut().for_each(without_words);
         }

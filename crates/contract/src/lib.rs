@@ -10,6 +10,7 @@ mod canonical;
 pub mod case;
 pub mod claim;
 pub mod collection;
+pub mod core_route;
 pub mod coverage;
 pub mod decision;
 pub mod digest;

@@ -63,6 +63,10 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::approval::Revocation>("revocation", "an approval that was taken back"),
     published::<crate::approval::OutcomeStatement>("outcome", "the operator's answer to a run"),
     published::<crate::approval::RollbackStatement>("rollback", "a run whose change was taken back"),
+    published::<crate::core_route::CorePromotionDecision>("core-promotion-decision", "decisions/core-promotion.yaml"),
+    published::<crate::core_route::DecisionPacket>("decision-packet", "`cto packet promotion`"),
+    published::<crate::core_route::GuardReport>("guard", "`cto guard`"),
+    published::<crate::core_route::EndgoalAudit>("audit", "`cto audit`"),
     published::<crate::approval::ApprovalPolicy>("approval-policy", "how requests are to be approved"),
 ];
 

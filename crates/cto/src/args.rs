@@ -9,6 +9,7 @@ mod logs;
 mod new;
 mod nouns;
 mod outcome;
+mod records;
 mod refresh;
 mod setup;
 mod take;
@@ -34,6 +35,7 @@ pub(crate) use logs::LogsArgs;
 pub(crate) use new::NewArgs;
 pub(crate) use nouns::{CaseCommand, EnvironmentCommand, KeyCommand, LedgerCommand};
 pub(crate) use outcome::{OutcomeArgs, OutcomeWord, RollbackArgs};
+pub(crate) use records::{RecordsArgs, RecordsCommand, UnpackArgs, ValidateWorkspaceArgs, WorkCommand};
 pub(crate) use refresh::RefreshArgs;
 pub(crate) use setup::{KeySource, SetupArgs, key_source};
 pub(crate) use take::TakeArgs;
@@ -223,12 +225,18 @@ Exit codes: 0 requested or there already, 2 wrong usage, 3 there is nothing to a
     Request(RequestArgs),
     /// What is approved, byte for byte, and how the request stands
     #[command(after_help = "\
+`cto packet promotion` is the decision packet about Core: how far the evidence goes, computed; requesting is never promoting.
+
 Examples:
   cto packet req-143
-  cto packet req-143 | mail -s approval op1")]
+  cto packet req-143 | mail -s approval op1
+  cto packet promotion --markdown")]
     Packet {
-        /// A request: req-N, apr-N of one of its approvals, or a unique beginning of its digest
+        /// A request: req-N, apr-N of one of its approvals, or a unique beginning of its digest; or the word promotion
         request: String,
+        /// The decision packet as a document with front matter
+        #[arg(long)]
+        markdown: bool,
     },
     /// Approve a request with its exact sentence, signed, for one run
     #[command(after_help = "\
@@ -625,7 +633,52 @@ Examples:
     #[command(subcommand)]
     Admit(AdmitCommand),
     /// The records of the workspace: what they are for, and whether they can be used
-    Records,
+    Records(RecordsArgs),
+    /// The workboard: what there is to do, what can be done now, what it rests on
+    #[command(subcommand)]
+    Work(WorkCommand),
+    /// Read-only checks on the Core workspace before anybody may ask for a route
+    #[command(after_help = "\
+Reserves, writes and stops nothing.
+
+Examples:
+  cto guard --core ~/src/core
+  cto guard --json
+
+Exit codes: 0 passed, 2 wrong usage, 3 blocked.")]
+    Guard {
+        /// The Core workspace; that of harness.yaml unless said
+        #[arg(long, value_name = "DIR")]
+        core: Option<PathBuf>,
+    },
+    /// The ten requirements of the end goal, each proven by evidence or not, computed
+    #[command(after_help = "\
+Nothing is asserted: what cannot be shown is not proven, and its gap is printed as a draft work item.
+
+Examples:
+  cto audit
+  cto audit --json
+
+Exit codes: 0 complete, 3 incomplete.")]
+    Audit,
+    /// One file with the workspace, the ledger and the bundles, for another machine
+    #[command(after_help = "\
+Two packs of the same state are the same bytes.
+
+Examples:
+  cto pack -o team.cto-pack.tar.zst")]
+    Pack {
+        /// Where to; NAME.cto-pack.tar.zst in the current directory unless said
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Take a pack into a fresh home and folder; everything is verified before anything is kept
+    #[command(after_help = "\
+Examples:
+  cto --home ~/.local/share/cto-new unpack team.cto-pack.tar.zst ~/team --key alice.pub
+
+Exit codes: 0 unpacked, 1 damaged, hostile or by an unknown signer, 2 wrong usage.")]
+    Unpack(UnpackArgs),
     /// One record: sign it, check it
     #[command(subcommand)]
     Record(RecordCommand),

@@ -1,6 +1,7 @@
 //! Settings: built-in, then /etc, then the user's file, then the workspace's, then the environment, then flags. The one
 //! place that reads the environment.
 
+mod core;
 mod engines;
 mod models;
 mod store;
@@ -30,6 +31,7 @@ use crate::credential_source::CredentialSource;
 use crate::error::CommandError;
 use crate::output::{Output, Paint};
 
+pub(crate) use self::core::{CoreFile, ValidatorFile};
 use engines::EngineFile;
 pub(crate) use engines::gate_in;
 use models::ModelFile;
@@ -66,6 +68,10 @@ pub(crate) struct ConfigFile {
     /// The workspace that counts where neither a flag, nor the environment, nor the current folder names one. It has to be trusted by
     /// the home. Only in the user's own file.
     pub(crate) workspace: Option<PathBuf>,
+    /// The Core workspace that `cto guard` looks at.
+    pub(crate) core: CoreFile,
+    /// Programs that `cto validate workspace` runs. Only in a workspace's file.
+    pub(crate) validators: Vec<ValidatorFile>,
 }
 
 /// More than anybody waits for.
@@ -97,6 +103,8 @@ pub(crate) struct Config {
     pub(crate) passes_required: u32,
     /// Key that the operator signs with, where it is not the home's own.
     pub(crate) signing_key: Option<PathBuf>,
+    pub(crate) core: CoreFile,
+    pub(crate) validators: Vec<ValidatorFile>,
     pub(crate) settings: Vec<Setting>,
 }
 
@@ -142,6 +150,8 @@ impl Config {
             store,
             passes_required,
             signing_key,
+            core: self::core::resolve_core(&layers),
+            validators: self::core::resolve_validators(&layers)?,
             settings,
         })
     }
@@ -161,6 +171,8 @@ impl Config {
             store: StoreSettings::default(),
             passes_required: 1,
             signing_key: None,
+            core: CoreFile::default(),
+            validators: Vec::new(),
             settings: Vec::new(),
         }
     }

@@ -23,6 +23,7 @@ mod run_view;
 mod seek;
 mod settings_file;
 mod signing;
+mod workspace_scene;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

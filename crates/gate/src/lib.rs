@@ -7,6 +7,7 @@
 pub mod approval;
 mod baseline_exam;
 pub mod conduct;
+pub mod core_route;
 pub mod engine;
 pub mod model;
 mod outcome;

@@ -23,6 +23,13 @@ impl Ledger {
         Ok(Self { store: Store::Sqlite(SqliteStore::open_existing_read_only(path)?) })
     }
 
+    /// Writes a whole copy of the ledger, whoever writes to it meanwhile. The file must not exist.
+    pub fn copy_to(&self, path: &Path) -> Result<(), crate::ReadLedgerError> {
+        match &self.store {
+            Store::Sqlite(store) => Ok(store.copy_to(path)?),
+        }
+    }
+
     /// The random name this ledger got when it was made: 32 hex digits.
     pub fn ledger_id(&self) -> &str {
         self.store.ledger_id()

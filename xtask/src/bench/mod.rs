@@ -6,6 +6,7 @@ mod draft;
 mod exam;
 mod ladder;
 mod ledger;
+mod records;
 mod recover;
 mod rounds;
 mod run;
@@ -32,6 +33,7 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
         "verify" => verify::measure,
         "ladder" => ladder::measure,
         "ledger" => ledger::measure,
+        "records" => records::measure,
         "recover" => recover::measure,
         "sandbox" => sandbox::measure,
         "secrets" => secrets::measure,
@@ -40,7 +42,7 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
         "workspace" => workspace::measure,
         _ => {
             return Err(format!(
-                "there is no bench {name:?}: run, new, stage5, exam, verify, ladder, ledger, recover, sandbox, secrets, packages, workspace or bridge"
+                "there is no bench {name:?}: run, new, stage5, exam, verify, ladder, ledger, records, recover, sandbox, secrets, packages, workspace or bridge"
             ));
         }
     };

@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand};
 
+use super::ValidateWorkspaceArgs;
+
 #[derive(Debug, Args)]
 pub(crate) struct HealthArgs {
     /// Only this group or named check; may be given several times
@@ -11,6 +13,17 @@ pub(crate) struct HealthArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ValidateCommand {
+    /// Every record of the workspace: documents, board, evidence, links, words
+    #[command(after_help = "\
+Every finding has its file, line, column, rule and remedy. Advice does not make a workspace invalid.
+
+Examples:
+  cto validate workspace
+  cto validate workspace --fix
+  cto validate workspace --sarif > findings.sarif
+
+Exit codes: 0 valid, 1 something does not hold, 2 wrong usage.")]
+    Workspace(ValidateWorkspaceArgs),
     /// One stage and every stage below it: gates, a pass, each failure class, nothing changed
     #[command(after_help = "\
 The harness is tried by real runs of `fake` in a temporary home; no engine is started and nothing counts for a stage. With --engine

@@ -4,33 +4,13 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use harness::RunClock;
 use serde_json::json;
+use workboard::{InitFile, WORKSPACE_FOLDERS, workspace_files};
 
 use crate::context::Context;
 use crate::error::CommandError;
-
-const HARNESS_YAML: &str = "# Settings of this workspace. They can make the configuration stricter, never wider.\n# cto schema config     every key\n";
-const CONTEXT_MD: &str = "# Terms\n\nThe words of this workspace: contract, case, engine, gate, admission, approval, outcome, stage, ladder, run, bundle, event,\nblocker, ledger, bridge, sandbox, record, packet, guard.\n";
-const IGNORE: &str = ".env\nledger.db*\nscratch/\n";
-const EXAMPLE: &str = r#"# A task contract. Run it on a copy of a repository you own:
-#   cto run contracts/example.yaml --repo PATH
-schema_version: "1"
-task_id: example
-title: fix the greeting
-brief: |
-  Say here what is to be done. This is what the engine gets to read.
-risk_class: low
-source_owner: your name
-source_classification: owned_local
-allowed_paths:
-  - src/
-forbidden_paths:
-  - .github/
-mutation_mode: copied-fixture
-verification_commands:
-  - argv: [make, test]
-    timeout_seconds: 300
-"#;
+use crate::workspace_scene::day_of;
 
 pub(crate) fn init(context: &Context, dir: &Path) -> Result<u8, CommandError> {
     let MadeWorkspace { path, files } = make_workspace(context, dir)?;
@@ -57,17 +37,12 @@ pub(super) fn make_workspace(context: &Context, dir: &Path) -> Result<MadeWorksp
         CommandError::usage(format!("cannot make a workspace in {}: {error}", dir.display()))
             .hint("name a directory you can write: cto init DIR")
     };
-    let texts = [
-        ("harness.yaml", HARNESS_YAML),
-        ("CONTEXT.md", CONTEXT_MD),
-        (".gitignore", IGNORE),
-        ("contracts/example.yaml", EXAMPLE),
-    ];
-    for folder in ["contracts", "cases"] {
+    for folder in WORKSPACE_FOLDERS {
         fs::create_dir_all(dir.join(folder)).map_err(failed)?;
     }
+    let today = day_of(RunClock::start().map_err(CommandError::blocked)?.started());
     let mut files = Vec::new();
-    for (name, text) in texts {
+    for InitFile { path: name, text } in workspace_files(&today, "the operator") {
         // What a person already has is never overwritten.
         match fs::OpenOptions::new().write(true).create_new(true).open(dir.join(name)) {
             Ok(mut file) => {

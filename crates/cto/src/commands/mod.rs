@@ -5,6 +5,7 @@ mod approvals;
 mod approve;
 mod approve_first;
 mod attach;
+mod audit;
 mod bridge;
 mod candidate;
 mod case;
@@ -23,6 +24,7 @@ mod environment_try;
 mod explain;
 mod export;
 mod gc;
+mod guard;
 mod halt;
 mod health;
 mod hold;
@@ -35,8 +37,10 @@ mod logs;
 mod matrix;
 pub(crate) mod new;
 mod outcome;
+mod pack;
 mod packet;
 mod plumbing;
+mod promotion;
 mod race;
 mod record;
 mod records;
@@ -61,7 +65,9 @@ mod status;
 mod take;
 mod trust;
 mod validate;
+mod validate_workspace;
 mod verify;
+mod work;
 
 use std::ffi::OsString;
 use std::io;
@@ -134,7 +140,8 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
             run::run(&context()?, &asked, &how, &traffic)
         }
         Command::Request(arguments) => request::request(&context()?, &arguments),
-        Command::Packet { request } => packet::packet(&context()?, &request),
+        Command::Packet { request, markdown } if request == "promotion" => promotion::packet(&context()?, markdown),
+        Command::Packet { request, .. } => packet::packet(&context()?, &request),
         Command::Approve(arguments) => approve::approve(&context()?, &arguments),
         Command::Deny(arguments) => deny::deny(&context()?, &arguments),
         Command::Hold(arguments) => hold::hold(&context()?, &arguments),
@@ -181,7 +188,12 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Explain { reason } => explain::explain(output, reason.as_deref()),
         Command::Engine(command) => engine::engine(&context()?, &command),
         Command::Admit(command) => admit::admit(&context()?, &command),
-        Command::Records => records::records(&context()?),
+        Command::Records(arguments) => records::records(&context()?, &arguments),
+        Command::Work(command) => work::work(&context()?, &command),
+        Command::Guard { core } => guard::guard(&context()?, core.as_deref()),
+        Command::Audit => audit::audit(&context()?),
+        Command::Pack { output } => pack::pack(&context()?, output.as_deref()),
+        Command::Unpack(arguments) => pack::unpack(&context()?, &arguments),
         Command::Record(command) => record::record(&context()?, &command),
         Command::Trust(command) => trust::trust(&context()?, &command),
         Command::Bridge(arguments) => bridge::bridge(&context()?, &arguments),

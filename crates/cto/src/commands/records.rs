@@ -1,16 +1,23 @@
 //! `cto records`: the records of the workspace.
 
+use std::path::Path;
+
 use contract::Stamp;
 use contract::text::shown;
 use cortex::{RecordRow, list_records};
 use harness::RunClock;
 use serde_json::{Value, json};
+use workboard::list_facts;
 
+use crate::args::{RecordsArgs, RecordsCommand};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
 
-pub(crate) fn records(context: &Context) -> Result<u8, CommandError> {
+pub(crate) fn records(context: &Context, arguments: &RecordsArgs) -> Result<u8, CommandError> {
+    if let Some(RecordsCommand::Draft { file }) = &arguments.command {
+        return draft_decision(context.output, file);
+    }
     let output = context.output;
     let Some(workspace) = &context.config.workspace else {
         return Err(CommandError::usage("records lie in a workspace, and there is none here").hint("cto init DIR"));
@@ -24,6 +31,26 @@ pub(crate) fn records(context: &Context) -> Result<u8, CommandError> {
         rows.iter().for_each(|row| output.print(&line(output, row)));
     }
     Ok(u8::from(rows.iter().any(|row| row.problem.is_some())))
+}
+
+/// The bullets of a decision record in Markdown as the YAML that counts. Nothing is written.
+fn draft_decision(output: Output, file: &Path) -> Result<u8, CommandError> {
+    let name = shown(&file.display().to_string());
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| CommandError::usage(format!("cannot read {name}: {error}")).hint("name a Markdown record"))?;
+    let facts = list_facts(&text);
+    if facts.is_empty() {
+        let message = format!("{name} has no facts such as `- decision_status: not_decided`");
+        return Err(CommandError::usage(message).hint("write the decision as bullets, or as YAML under decisions/"));
+    }
+    if output.json {
+        let facts: serde_json::Map<String, Value> = facts.into_iter().map(|(key, value)| (key, value.into())).collect();
+        output.print_json(&facts)?;
+    } else {
+        output.print(&format!("# From {name}. Review it, put it under decisions/ and sign it.\n"));
+        facts.iter().for_each(|(key, value)| output.print(&format!("{key}: {}\n", Value::from(value.as_str()))));
+    }
+    Ok(0)
 }
 
 /// When signatures are looked at.

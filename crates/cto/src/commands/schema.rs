@@ -16,8 +16,29 @@ fn all() -> Vec<Published> {
     all.push(published::<harness::Repetition>("repeat", "repeat.json: one task again and again"));
     all.push(published::<cortex::CompromisedKeys>("compromised-keys", "trust/compromised.json of the home"));
     all.push(published::<crate::config::ConfigFile>("config", "config.yaml and a workspace's harness.yaml"));
+    all.push(published::<workboard::RuleFile>(
+        "rules",
+        "rules/*.yaml of a workspace: sentences that are forbidden or demanded",
+    ));
+    all.push(published::<workboard::BoardFile>("workboard", "WORKBOARD.yaml"));
+    all.push(published::<workboard::FrontMatterFile>("front-matter", "the front matter of a planning document"));
+    all.push(published::<super::validate_workspace::WorkspaceValidation>(
+        "workspace-validation",
+        "`cto validate workspace --json`",
+    ));
+    all.push(published::<harness::PackManifest>("pack", "pack.json: the first file of a pack"));
     all.sort_by_key(|schema| schema.name);
     all
+}
+
+/// The schema with the name by which editors and other schemas refer to it.
+fn identified(schema: &Published) -> serde_json::Value {
+    let mut document = serde_json::Map::new();
+    document.insert("$id".to_owned(), format!("urn:cto:schema:{}", schema.name).into());
+    if let serde_json::Value::Object(members) = schema.schema() {
+        document.extend(members);
+    }
+    document.into()
 }
 
 pub(crate) fn schema(output: Output, name: Option<&str>) -> Result<u8, CommandError> {
@@ -43,7 +64,7 @@ pub(crate) fn schema(output: Output, name: Option<&str>) -> Result<u8, CommandEr
         return Err(CommandError::usage(format!("there is no schema `{}`{meant}", contract::text::shown(name)))
             .hint(format!("one of: {}", known.join(", "))));
     };
-    let mut text = serde_json::to_string_pretty(&schema.schema())?;
+    let mut text = serde_json::to_string_pretty(&identified(schema))?;
     text.push('\n');
     output.print(&text);
     Ok(0)

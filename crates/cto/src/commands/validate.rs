@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::INTERRUPTED;
 use super::stage_checks::{NamedCheck, ProofRow, ReportRow, StageFindings, TrialStop, check_stage, worst};
+use super::validate_workspace::validate_workspace;
 use crate::args::ValidateCommand;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -74,7 +75,10 @@ fn describe_error(stage: Stage, (name, check): &NamedCheck) -> Option<Validation
 }
 
 pub(crate) fn validate(context: &Context, command: &ValidateCommand) -> Result<u8, CommandError> {
-    let ValidateCommand::Stage { stage, engine } = command;
+    let (stage, engine) = match command {
+        ValidateCommand::Workspace(arguments) => return validate_workspace(context, arguments),
+        ValidateCommand::Stage { stage, engine } => (stage, engine),
+    };
     let stage = Stage::try_from(*stage).map_err(CommandError::usage)?;
     let engine = engine.as_deref();
     if let Some(engine) = engine {

@@ -58,6 +58,7 @@ fn every_command_is_explained_and_built() {
     doctor
     health
     validate
+    validate workspace
     validate stage
     sandbox
     decide
@@ -119,6 +120,18 @@ fn every_command_is_explained_and_built() {
     admit target
     admit model
     records
+    records draft
+    work
+    work list
+    work show
+    work next
+    work status
+    work graph
+    work closeout
+    guard
+    audit
+    pack
+    unpack
     record
     record sign
     record check
@@ -334,7 +347,7 @@ fn a_sandbox_setting_only_gets_stricter() {
 fn a_workspace_and_a_case_of_its_own() {
     let world = world();
     let made = world.cto(["init", "site"]).expect(0).text();
-    assert_eq!(made.lines().filter(|line| line.starts_with("made ")).count(), 4, "{made}");
+    assert_eq!(made.lines().filter(|line| line.starts_with("made ")).count(), 8, "{made}");
     let site = world.here().join("site");
     fs::write(site.join("harness.yaml"), "# mine\n").unwrap();
     let again = world.cto(["init", "site", "--json"]).expect(0).json();

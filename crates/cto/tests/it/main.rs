@@ -52,6 +52,7 @@ mod traced;
 mod transcript;
 mod trust;
 mod validated;
+mod workspace_records;
 
 use testkit::World;
 

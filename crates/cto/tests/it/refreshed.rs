@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
+mod audited;
 mod forged;
 mod rows;
 mod scene;
@@ -37,6 +38,7 @@ fn real_passes_are_looked_at_again_and_nothing_is_changed() {
     passes(&scene, &first, &second);
     waits_for_the_comparison_alone(&scene);
     rows::each_damage_is_refused(&scene, &first, &second);
+    audited::each_requirement_rests_on_its_evidence(&scene, &first);
 }
 
 fn lacks_everything(scene: &Scene) {

@@ -5,6 +5,7 @@ pub(crate) mod audit;
 pub(crate) mod collection;
 pub(crate) mod gc;
 pub(crate) mod lanes;
+pub(crate) mod pack;
 pub(crate) mod person_statements;
 pub(crate) mod recover;
 pub(crate) mod reverify;

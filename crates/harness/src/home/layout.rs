@@ -90,7 +90,11 @@ const PRIVATE: &[(&str, Privacy)] = &[
     ("trust/compromised.json", Privacy::OwnFile),
     ("trust/approval-policy.yaml", Privacy::OwnFile),
     ("trust/continuity.json", Privacy::OwnFile),
+    (UNPACKED_KEYS, Privacy::OwnFile),
 ];
+
+/// Public keys of the harnesses whose packs a home was made of, an OpenSSH line each.
+const UNPACKED_KEYS: &str = "trust/harness_keys";
 /// The ledger's files, by what follows its name.
 const LEDGER_FILES: &[&str] = &["", "-wal", "-shm"];
 
@@ -282,9 +286,30 @@ impl Home {
     /// The public halves this home trusts bundles of.
     pub fn trusted_keys(&self) -> Result<Vec<PublicKey>, OpenHomeError> {
         match HarnessKey::open(&self.harness_key_path()) {
-            Ok(key) => Ok(vec![key.public()]),
-            Err(ReadKeyError::Io(_, error)) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Ok(key) => Ok(std::iter::once(key.public()).chain(self.unpacked_keys()).collect()),
+            Err(ReadKeyError::Io(_, error)) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(self.unpacked_keys().collect())
+            }
             Err(error) => Err(OpenHomeError::of_key(error)),
         }
+    }
+
+    /// Keys of the harnesses whose packs this home was made of.
+    pub(crate) fn unpacked_keys(&self) -> impl Iterator<Item = PublicKey> + use<> {
+        let text = own_files::read_to_string(self.root.join(UNPACKED_KEYS)).unwrap_or_default();
+        text.lines().filter_map(PublicKey::parse).collect::<Vec<_>>().into_iter()
+    }
+
+    /// Trusts the key of the harness whose pack this home is made of.
+    pub(crate) fn trust_harness_key(&self, key: &PublicKey) -> Result<(), OpenHomeError> {
+        let path = self.root.join(UNPACKED_KEYS);
+        let mut text = own_files::read_to_string(&path).unwrap_or_default();
+        if self.unpacked_keys().all(|known| known.key_id() != key.key_id()) {
+            text.push_str(key.openssh("cto-harness").trim_end());
+            text.push('\n');
+        }
+        own_files::write(&path, text).map_err(|error| self.failed(error))?;
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        own_files::set_permissions(&path, private).map_err(|error| self.failed(error))
     }
 }

@@ -28,6 +28,15 @@ impl SqliteStore {
         &self.id
     }
 
+    /// Writes a compact copy of the whole database, as it is at this moment.
+    pub(crate) fn copy_to(&self, path: &std::path::Path) -> Result<(), StoreFault> {
+        let place = path
+            .to_str()
+            .ok_or_else(|| StoreFault { kind: FaultKind::Other, cause: "the path is not UTF-8".into() })?;
+        self.connection.execute("VACUUM INTO ?1", [place])?;
+        Ok(())
+    }
+
     /// An immediate transaction takes the one lock for writing before anything is read, and waits for it. So no change loses its
     /// turn half-way, and `work` is done once.
     pub(crate) fn change<T, E: From<StoreFault>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {

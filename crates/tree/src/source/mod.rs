@@ -3,6 +3,7 @@
 mod at;
 mod baseline;
 mod blame;
+mod commits;
 mod digest;
 mod fetch;
 mod head;
@@ -22,6 +23,7 @@ use untrusted_fs::own_files;
 
 pub use self::baseline::SourceBaseline;
 use self::blame::Reading as _;
+pub use self::commits::ListedWorktree;
 pub use self::digest::{SourceDigest, folder_digest};
 pub(crate) use self::head::packed_rows;
 pub use self::references::{References, digest_references};

@@ -1,0 +1,103 @@
+//! Arguments of the records: the workboard, packets, guard, packing.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use workboard::{EvidenceKind, WorkStatus};
+
+#[derive(Debug, Args)]
+pub(crate) struct ValidateWorkspaceArgs {
+    /// One SARIF 2.1.0 document on stdout, for editors and code hosts
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) sarif: bool,
+    /// Make the edits that are the only right ones, then check again
+    #[arg(long)]
+    pub(crate) fix: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkCommand {
+    /// The items of the board
+    List {
+        /// Only items with this status
+        #[arg(long, value_name = "STATUS", value_parser = work_status)]
+        status: Option<WorkStatus>,
+    },
+    /// One item with its evidence and its documents
+    Show {
+        /// The item, such as DEMO-WORK-007
+        id: String,
+    },
+    /// Items that can be done now: AFK without a person, HITL with a human decision
+    Next,
+    /// Move an item to another status, with the evidence for it
+    #[command(after_help = "\
+The board keeps every other byte. `validated` needs evidence that holds; a bundle is verified first.
+
+Examples:
+  cto work status DEMO-WORK-007 candidate
+  cto work status DEMO-WORK-007 validated --evidence bundle:b9tc --evidence document:.sot/03-PROTOCOLS/DEMO-WORK-007-EVIDENCE.md
+
+Exit codes: 0 moved, 2 wrong usage, 3 refused: see the message.")]
+    Status {
+        /// The item
+        id: String,
+        /// draft, candidate, validated or blocked
+        #[arg(value_parser = work_status)]
+        status: WorkStatus,
+        /// KIND:REF; the kinds are bundle, document, commit, work, validator and external
+        #[arg(long, value_name = "KIND:REF", value_parser = evidence_piece)]
+        evidence: Vec<(EvidenceKind, String)>,
+    },
+    /// The graph of what waits for what; cycles as a path
+    Graph {
+        /// In the DOT language
+        #[arg(long)]
+        dot: bool,
+    },
+    /// The closeout of an item, from what is known of it
+    Closeout {
+        /// The item
+        id: String,
+        /// Write it below .sot/03-PROTOCOLS; one that is there is never overwritten
+        #[arg(long)]
+        write: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecordsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<RecordsCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RecordsCommand {
+    /// The YAML of a decision record that was kept as Markdown
+    Draft {
+        /// The Markdown record
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UnpackArgs {
+    /// The pack
+    pub(crate) file: PathBuf,
+    /// Folder for the workspace; it must not exist or be empty
+    pub(crate) dir: PathBuf,
+    /// Public key of the sender's harness, had another way
+    #[arg(long, value_name = "FILE", required = true)]
+    pub(crate) key: Vec<PathBuf>,
+}
+
+fn work_status(word: &str) -> Result<WorkStatus, String> {
+    WorkStatus::of_word(word).ok_or_else(|| "draft, candidate, validated or blocked".to_owned())
+}
+
+fn evidence_piece(text: &str) -> Result<(EvidenceKind, String), String> {
+    let refused = || "KIND:REF, with bundle, document, commit, work, validator or external as KIND".to_owned();
+    let (kind, reference) = text.split_once(':').ok_or_else(refused)?;
+    let kind = EvidenceKind::of_word(kind).ok_or_else(refused)?;
+    if reference.trim().is_empty() { Err(refused()) } else { Ok((kind, reference.trim().to_owned())) }
+}

@@ -1,0 +1,84 @@
+//! `cto pack` and `cto unpack`: a workspace with its ledger and bundles, moved to another machine.
+
+use std::path::{Path, PathBuf};
+
+use contract::text::shown;
+use harness::{Home, PackError};
+use serde_json::json;
+
+use crate::args::UnpackArgs;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::output::bytes;
+use crate::seek::trusted;
+use crate::workspace_scene::workspace_root;
+
+pub(crate) fn pack(context: &Context, to: Option<&Path>) -> Result<u8, CommandError> {
+    let root = workspace_root(context)?;
+    // Runs that were interrupted are sealed first, so that the pack holds whole bundles alone.
+    context.recover_interrupted()?;
+    let home = Home::existing(&context.config.place())?;
+    let name = root.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let to = to.map_or_else(|| PathBuf::from(format!("{name}.cto-pack.tar.zst")), Path::to_owned);
+    let packed = harness::pack(&home, &root, &to).map_err(refused)?;
+    let output = context.output;
+    if output.json {
+        let path = packed.path.display().to_string();
+        output.print_json(
+            &json!({"archive_bytes": packed.archive_bytes, "bytes": packed.bytes, "file": path, "files": packed.files}),
+        )?;
+    } else {
+        let path = shown(&packed.path.display().to_string());
+        output.print(&format!("packed {path} {} files, {}\n", packed.files, bytes(packed.archive_bytes)));
+    }
+    Ok(0)
+}
+
+pub(crate) fn unpack(context: &Context, arguments: &UnpackArgs) -> Result<u8, CommandError> {
+    let keys = trusted(context, &arguments.key)?.keys;
+    let dir = std::path::absolute(&arguments.dir)?;
+    let unpacked = harness::unpack(&arguments.file, &context.config.place(), &dir, &keys).map_err(refused)?;
+    let full = std::fs::canonicalize(&dir)?;
+    super::trust::trust_workspace(context, &full)?;
+    let output = context.output;
+    if output.json {
+        output.print_json(&json!({
+            "bundles": unpacked.bundles,
+            "files": unpacked.files,
+            "ledger_id": unpacked.ledger_id,
+            "signer": unpacked.signer,
+            "workspace": full.display().to_string(),
+        }))?;
+    } else {
+        let (files, bundles) = (unpacked.files, unpacked.bundles);
+        output.print(&format!(
+            "unpacked {} {files} files, {bundles} bundles verified\n",
+            shown(&full.display().to_string())
+        ));
+        output.print(&format!(
+            "{}  {}\n",
+            output.paint.dim("next"),
+            output.paint.command("cto ledger continue --reason \"moved to this machine\"")
+        ));
+    }
+    Ok(0)
+}
+
+fn refused(error: PackError) -> CommandError {
+    match &error {
+        PackError::Read(..)
+        | PackError::Write(..)
+        | PackError::Encode(_)
+        | PackError::Failed(_)
+        | PackError::Home(_) => CommandError::blocked(error).hint("cto doctor"),
+        PackError::Unfit { .. } => CommandError::blocked(error).hint("move it out of the workspace"),
+        PackError::NotAPack(..) => CommandError::usage(error).hint("give a file that `cto pack` wrote"),
+        PackError::Occupied(_) => CommandError::usage(error).hint("name a place where nothing is"),
+        PackError::OtherKey => {
+            CommandError::fail(error).hint("ask the sender for the output of `cto key show`, over another way")
+        }
+        PackError::Refused { .. } | PackError::DoesNotVerify(..) => {
+            CommandError::fail(error).hint("ask the sender to pack again")
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The records of a workspace through the real binary: validation, the board, the guard, packs.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+
+mod evidence;
+mod guarded;
+mod packed;
+mod sized;
+
+use std::fs;
+
+use serde_json::{Value, json};
+use testkit::World;
+
+use crate::world;
+
+/// A world whose folder is a workspace.
+fn workspace() -> World {
+    let world = world();
+    let _ = world.cto(["init", "."]).expect(0);
+    world
+}
+
+/// Rules of the errors that `cto validate workspace` finds.
+fn errors(world: &World, code: i32) -> Vec<String> {
+    let found = world.cto(["validate", "workspace", "--json"]).expect(code).json();
+    let rule = |error: &Value| error["rule"].as_str().unwrap().to_owned();
+    found["errors"].as_array().unwrap().iter().map(rule).collect()
+}
+
+fn item(id: &str, status: &str) -> String {
+    format!("  - id: {id}   # kept\n    title: item {id}\n    type: AFK\n    status: {status}\n")
+}
+
+#[test]
+fn a_fresh_workspace_validates_and_is_made_once() {
+    let world = workspace();
+    let found = world.cto(["validate", "workspace", "--json"]).expect(0).json();
+    assert_eq!((&found["ok"], &found["errors"], &found["advice"]), (&json!(true), &json!([]), &json!([])));
+    let before = testkit::contents(&world.here(), &[]);
+    let again = world.cto(["init", ".", "--json"]).expect(0).json();
+    assert_eq!(again["files"], json!([]));
+    assert_eq!(testkit::contents(&world.here(), &[]), before, "nothing is overwritten");
+}
+
+#[test]
+fn findings_have_places_in_every_form_and_a_fix_keeps_the_rest() {
+    let world = workspace();
+    let path = ".sot/03-PROTOCOLS/WORKSPACE-INTENT.md";
+    let text = fs::read_to_string(world.here().join(path)).unwrap();
+    let broken = text.replace("status: draft", "status: Draft.").replace("core_promotion_status: not-promoted\n", "");
+    world.write(path, broken);
+    assert_eq!(errors(&world, 1), ["document_status", "front_matter_key"]);
+    let plain = world.cto(["validate", "workspace"]).expect(1).text();
+    assert!(plain.contains(&format!("{path}:3:9: error: [document_status] ")), "{plain}");
+    let sarif = world.cto(["validate", "workspace", "--sarif"]).expect(1).json();
+    assert_eq!(sarif["version"], "2.1.0");
+    let region = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"];
+    assert_eq!(region, &json!({"startColumn": 9, "startLine": 3}));
+    let fixed = world.cto(["validate", "workspace", "--fix", "--json"]).expect(0).json();
+    assert_eq!(fixed["fixed"], json!([path]));
+    let mended = fs::read_to_string(world.here().join(path)).unwrap();
+    let sorted = |text: &str| {
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.sort_unstable();
+        lines.join("\n")
+    };
+    assert_eq!(sorted(&mended), sorted(&text), "only these lines were mended");
+}
+
+#[test]
+fn rules_of_the_workspace_add_and_broken_ones_are_told() {
+    let world = workspace();
+    let rule = "rules:\n  - id: no_friday\n    sentence: Deploy on Friday.\n    pattern: '(?i)deploy on friday'\n    remedy: wait\n    must_match: [Deploy on Friday.]\n    must_not_match: [Deploy on Monday.]\n";
+    world.write("rules/own.yaml", rule);
+    assert_eq!(errors(&world, 0), Vec::<String>::new());
+    let context = fs::read_to_string(world.here().join("CONTEXT.md")).unwrap();
+    world.write("CONTEXT.md", format!("{context}\nWe deploy on Friday.\n"));
+    assert_eq!(errors(&world, 1), ["no_friday"]);
+    world.write("rules/own.yaml", rule.replace("Deploy on Monday.", "We deploy on Friday."));
+    assert_eq!(errors(&world, 1), ["rule_file"], "a rule that breaks its own example is not used");
+}
+
+#[test]
+fn an_external_validator_is_judged_by_its_exit_code_and_changes_nothing() {
+    let world = workspace();
+    let validator = |script: &str| {
+        world.write("harness.yaml", format!("validators:\n  - name: own\n    argv: [sh, -c, \"{script}\"]\n"));
+    };
+    validator("test -f WORKBOARD.yaml && echo x > made-by-it; true");
+    assert_eq!(errors(&world, 0), Vec::<String>::new());
+    assert!(!world.here().join("made-by-it").exists());
+    validator("exit 3");
+    assert_eq!(errors(&world, 1), ["validator_failed"]);
+}
+
+#[test]
+fn the_board_is_shown_and_what_can_be_done_is_told_apart() {
+    let world = workspace();
+    let board = format!(
+        "items:\n{}{}{}    blocked_by: [DEMO-WORK-001]\n",
+        item("DEMO-WORK-001", "draft"),
+        item("DEMO-WORK-002", "candidate").replace("AFK", "HITL"),
+        item("DEMO-WORK-003", "draft")
+    );
+    world.write("WORKBOARD.yaml", &board);
+    let next = world.cto(["work", "next", "--json"]).expect(0).json();
+    assert_eq!((&next["afk"][0]["id"], &next["hitl"][0]["id"]), (&json!("DEMO-WORK-001"), &json!("DEMO-WORK-002")));
+    assert_eq!(next["afk"].as_array().unwrap().len(), 1, "the third waits");
+    let graph = world.cto(["work", "graph", "--json"]).expect(0).json();
+    assert_eq!(graph["nodes"][2]["waits_for"], json!(["DEMO-WORK-001"]));
+    assert!(world.cto(["work", "graph", "--dot"]).expect(0).text().contains("\"DEMO-WORK-001\" -> \"DEMO-WORK-003\""));
+    assert_eq!(world.cto(["work", "list", "--json"]).expect(0).json().as_array().unwrap().len(), 3);
+    let _ = world.cto(["work", "show", "DEMO-WORK-009"]).expect(2);
+    let _ = world.cto(["work", "status", "DEMO-WORK-001", "candidate"]).expect(0);
+    let after = fs::read_to_string(world.here().join("WORKBOARD.yaml")).unwrap();
+    assert_eq!(after, board.replacen("status: draft", "status: candidate", 1), "every other byte is kept");
+}
+
+#[test]
+fn a_decision_in_markdown_becomes_yaml() {
+    let world = workspace();
+    world.write("OLD-DECISION-RECORD.md", "# Decision\n\n- Decision status: `not_decided`.\n- resolver: ada\n");
+    let drafted = world.cto(["records", "draft", "OLD-DECISION-RECORD.md", "--json"]).expect(0).json();
+    assert_eq!(drafted, json!({"decision_status": "not_decided", "resolver": "ada"}));
+    world.write("EMPTY.md", "# Nothing\n");
+    let _ = world.cto(["records", "draft", "EMPTY.md"]).expect(2);
+}
+
+/// The example of the documentation, as it is published.
+#[test]
+fn the_published_example_validates() {
+    let world = world();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/workspace");
+    let copied = testkit::program("cp", &world.here()).args(["-a", example, "site"]).status().unwrap();
+    assert!(copied.success());
+    let before = testkit::contents(&world.here().join("site"), &[]);
+    let _ = world.cto(["init", "site"]).expect(0);
+    let found = world.cto(["--workspace", "site", "validate", "workspace", "--json"]).expect(0).json();
+    assert_eq!((&found["errors"], &found["advice"]), (&json!([]), &json!([])));
+    assert!(
+        before
+            .iter()
+            .all(|(path, digest)| testkit::contents(&world.here().join("site"), &[]).get(path) == Some(digest))
+    );
+}
+
+#[test]
+fn every_document_obeys_its_schema() {
+    let world = workspace();
+    let core = world.repository("core", &[("a.txt", "one\n")]);
+    let obeys = |schema: &str, document: &Value| {
+        let schema = world.cto(["schema", schema]).expect(0).json();
+        assert!(schema["$id"].is_string());
+        let validator = jsonschema::draft202012::new(&schema).unwrap();
+        assert!(validator.is_valid(document), "{document:#}");
+        assert!(!validator.is_valid(&json!({})), "the control");
+    };
+    obeys("audit", &world.cto(["audit", "--json"]).expect(3).json());
+    obeys("decision-packet", &world.cto(["packet", "promotion", "--json"]).expect(0).json());
+    obeys("guard", &world.cto(["guard", "--json", "--core", core.to_str().unwrap()]).expect(0).json());
+    obeys("workspace-validation", &world.cto(["validate", "workspace", "--json"]).expect(0).json());
+    let board = contract::source::read("b.yaml", &format!("items:\n{}", item("DEMO-WORK-001", "draft"))).node.unwrap();
+    obeys("workboard", &board.to_value());
+    let decision = fs::read_to_string(world.here().join("decisions/core-promotion.yaml")).unwrap();
+    obeys("core-promotion-decision", &contract::source::read("d.yaml", &decision).node.unwrap().to_value());
+}
+
+#[test]
+fn a_packet_copies_the_decision_and_nothing_is_promoted() {
+    let world = workspace();
+    world.write("decisions/core-promotion.yaml", "decision_status: core_promotion_deferred\nresolver: ada\n");
+    let packet = world.cto(["packet", "promotion", "--json"]).expect(0).json();
+    assert_eq!((&packet["decision_status"], &packet["resolver"]), (&json!("core_promotion_deferred"), &json!("ada")));
+    assert_eq!(
+        (&packet["ready_for_core_review"], &packet["core_promotion_status"]),
+        (&json!(false), &json!("not-promoted"))
+    );
+    assert_eq!(packet["allowed_decision_states"], json!(["not_decided", "core_promotion_deferred"]));
+    let text = world.cto(["packet", "promotion", "--markdown"]).expect(0).text();
+    world.write(".sot/03-PROTOCOLS/CORE-PROMOTION-PACKET.md", text);
+    assert_eq!(errors(&world, 0), Vec::<String>::new(), "what it writes passes its own rules");
+    world.write("decisions/core-promotion.yaml", "decision_status: promoted\n");
+    assert_eq!(errors(&world, 1), ["record_invalid"]);
+    let _ = world.cto(["packet", "promotion"]).expect(2);
+}

@@ -1,0 +1,266 @@
+//! The audit: each requirement is proven by facts that were verified, or has a gap.
+
+use contract::Stage;
+use contract::core_route::{
+    AuditGap, AuditRequirement, AuditStatus, CompletionStatus, EndgoalAudit, RequirementStatus,
+};
+use contract::status::NotPromoted;
+
+use super::VERSION;
+
+/// A rung of the engine's ladder, as it was computed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RungAuditFact {
+    pub stage: Stage,
+    pub is_validated: bool,
+    /// Bundles that prove it.
+    pub bundles: Vec<String>,
+    pub missing: Option<String>,
+    pub remedy: Option<String>,
+}
+
+/// A verified pass of stage 5 that counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnedPassFact {
+    pub run_id: String,
+    /// Digest of the signed approval that it used up.
+    pub approval_digest: Option<String>,
+    pub target_commit: Option<String>,
+    pub changed_files: usize,
+    /// Allowed and forbidden paths and actions held, as its proof says.
+    pub is_bounded: bool,
+    /// The target began and ended clean, and no protected tree changed.
+    pub target_kept: bool,
+}
+
+/// The newest sealed refresh that verifies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefreshFact {
+    pub run_id: String,
+    pub has_passed: bool,
+    pub repeatability_count: u64,
+    pub repeatability_required: u64,
+    pub is_eligible: bool,
+    pub targets_unchanged: bool,
+}
+
+/// Facts about moving the stack.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TransportFacts {
+    /// Reasons why it cannot be moved as it is; empty where it can.
+    pub problems: Vec<String>,
+    pub evidence: Vec<String>,
+}
+
+/// Everything that the audit is judged by.
+#[derive(Debug, Clone)]
+pub struct AuditFacts {
+    pub engine: String,
+    /// Errors of `cto validate workspace`.
+    pub workspace_errors: usize,
+    /// Digests of usable, signed admissions of sources and targets, with their files.
+    pub source_admissions: Vec<String>,
+    pub target_admissions: Vec<String>,
+    /// Lowest stage first.
+    pub rungs: Vec<RungAuditFact>,
+    pub owned_passes: Vec<OwnedPassFact>,
+    pub refresh: Option<RefreshFact>,
+    pub transport: TransportFacts,
+}
+
+/// Evidence, or a gap with its remedy.
+type Judged = Result<Vec<String>, (String, String)>;
+
+/// Judges the end goal.
+pub fn judge_endgoal(facts: &AuditFacts) -> EndgoalAudit {
+    let requirements: Vec<RequirementStatus> =
+        AuditRequirement::ALL.iter().map(|requirement| describe(*requirement, judge(*requirement, facts))).collect();
+    let is_complete = requirements.iter().all(|requirement| requirement.status == AuditStatus::Proven);
+    EndgoalAudit {
+        schema_version: VERSION.to_owned(),
+        completion_status: if is_complete { CompletionStatus::Complete } else { CompletionStatus::Incomplete },
+        engine: facts.engine.clone(),
+        requirements,
+        runtime_default_activation: false,
+        core_promotion_status: NotPromoted::NotPromoted,
+    }
+}
+
+fn describe(requirement: AuditRequirement, judged: Judged) -> RequirementStatus {
+    let title = requirement.title().to_owned();
+    match judged {
+        Ok(evidence) => RequirementStatus { requirement, title, status: AuditStatus::Proven, evidence, gap: None },
+        Err((text, remedy)) => {
+            let draft_item = draft_item(requirement, &text);
+            let gap = Some(AuditGap { text, remedy, draft_item });
+            RequirementStatus { requirement, title, status: AuditStatus::NotProven, evidence: Vec::new(), gap }
+        }
+    }
+}
+
+/// An item for the board that would close the gap.
+fn draft_item(requirement: AuditRequirement, gap: &str) -> String {
+    let number = AuditRequirement::ALL.iter().position(|one| *one == requirement).unwrap_or_default() + 1;
+    let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "'").replace('\n', " "));
+    format!(
+        "- id: ENDGOAL-WORK-{number:03}\n  title: {}\n  type: AFK\n  status: draft\n  what_to_build: {}\n",
+        quoted(&format!("Prove: {}", requirement.title())),
+        quoted(gap)
+    )
+}
+
+fn judge(requirement: AuditRequirement, facts: &AuditFacts) -> Judged {
+    let gap = |text: &str, remedy: &str| Err((text.to_owned(), remedy.to_owned()));
+    match requirement {
+        AuditRequirement::CortexGoverns => match (facts.workspace_errors, facts.source_admissions.as_slice()) {
+            (0, []) => gap("no admission of an engine's source is usable and signed", "cto admit source ENGINE"),
+            (0, admitted) => Ok(admitted.to_vec()),
+            (errors, _) => Err((format!("the workspace has {errors} errors"), "cto validate workspace".to_owned())),
+        },
+        AuditRequirement::HermesControls => {
+            let approvals: Option<Vec<String>> = facts
+                .owned_passes
+                .iter()
+                .map(|pass| pass.approval_digest.as_ref().map(|digest| format!("{} approval {digest}", pass.run_id)))
+                .collect();
+            match approvals {
+                Some(approvals) if !approvals.is_empty() => Ok(approvals),
+                _ => gap(
+                    "no pass of stage 5 used up a signed approval",
+                    "cto request TASK --stage 5, then cto approve REQUEST",
+                ),
+            }
+        }
+        AuditRequirement::CtoRoutes => rungs_up_to(facts, 1),
+        AuditRequirement::HarnessProves => rungs_up_to(facts, 4),
+        AuditRequirement::CaseExecutesOnlyAfterProof => rungs_up_to(facts, 5),
+        AuditRequirement::BoundedCodeChangesWithEvidence => {
+            let is_good =
+                |pass: &&OwnedPassFact| pass.is_bounded && pass.changed_files > 0 && pass.target_commit.is_some();
+            let good: Vec<&OwnedPassFact> = facts.owned_passes.iter().filter(is_good).collect();
+            match good.is_empty() || good.len() < facts.owned_passes.len() {
+                true => gap(
+                    "no pass of stage 5 shows a commit inside of its allowed paths, or one does not",
+                    "cto run TASK --stage 5",
+                ),
+                false => Ok(good
+                    .iter()
+                    .map(|pass| format!("{} commit {}", pass.run_id, pass.target_commit.as_deref().unwrap_or_default()))
+                    .collect()),
+            }
+        }
+        AuditRequirement::TargetReposStayOwnedAndProtected => {
+            let kept = facts.owned_passes.iter().all(|pass| pass.target_kept) && !facts.owned_passes.is_empty();
+            match (kept, facts.target_admissions.as_slice()) {
+                (_, []) => gap("no admission of a target is usable and signed", "cto admit target REPO"),
+                (false, _) => gap(
+                    "no pass of stage 5 shows that its target stayed clean and protected trees unchanged",
+                    "cto run TASK --stage 5",
+                ),
+                (true, admitted) => Ok(admitted.to_vec()),
+            }
+        }
+        AuditRequirement::DefaultStatusIsEarnedNotAssumed => rungs_up_to(facts, 6),
+        AuditRequirement::CandidateDefaultEvidence => match &facts.refresh {
+            Some(refresh) if refresh.has_passed && refresh.is_eligible && refresh.targets_unchanged => {
+                let RefreshFact { run_id, repeatability_count, repeatability_required, .. } = refresh;
+                Ok(vec![format!("{run_id} repeatability {repeatability_count} of {repeatability_required}")])
+            }
+            Some(_) => gap("the newest refresh does not pass", "cto refresh"),
+            None => gap("there is no sealed refresh that verifies", "cto refresh"),
+        },
+        AuditRequirement::TransportableStack => match facts.transport.problems.as_slice() {
+            [] => Ok(facts.transport.evidence.clone()),
+            problems => Err((problems.join("; "), "commit and push the workspace, then cto pack".to_owned())),
+        },
+    }
+}
+
+/// Every rung up to a stage has to be validated.
+fn rungs_up_to(facts: &AuditFacts, highest: u8) -> Judged {
+    let mut bundles = Vec::new();
+    for number in 1..=highest {
+        let Some(rung) = facts.rungs.iter().find(|rung| rung.stage.number() == number) else {
+            return Err((format!("stage {number} is not known"), "cto ladder".to_owned()));
+        };
+        if !rung.is_validated || rung.bundles.is_empty() {
+            let missing = rung.missing.clone().unwrap_or_else(|| "no bundle proves it".to_owned());
+            let remedy = rung.remedy.clone().unwrap_or_else(|| format!("cto ladder explain {number}"));
+            return Err((format!("stage {number} is not validated: {missing}"), remedy));
+        }
+        bundles.extend(rung.bundles.iter().map(|bundle| format!("stage {number} {bundle}")));
+    }
+    Ok(bundles)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole() -> AuditFacts {
+        let rung = |number: u8| RungAuditFact {
+            stage: Stage::try_from(number).unwrap(),
+            is_validated: true,
+            bundles: vec![format!("run-{number}")],
+            missing: None,
+            remedy: None,
+        };
+        let pass = OwnedPassFact {
+            run_id: "r".to_owned(),
+            approval_digest: Some("d".to_owned()),
+            target_commit: Some("c".to_owned()),
+            changed_files: 1,
+            is_bounded: true,
+            target_kept: true,
+        };
+        let refresh = RefreshFact {
+            run_id: "f".to_owned(),
+            has_passed: true,
+            repeatability_count: 2,
+            repeatability_required: 2,
+            is_eligible: true,
+            targets_unchanged: true,
+        };
+        AuditFacts {
+            engine: "case".to_owned(),
+            workspace_errors: 0,
+            source_admissions: vec!["s".to_owned()],
+            target_admissions: vec!["t".to_owned()],
+            rungs: (1..=6).map(rung).collect(),
+            owned_passes: vec![pass],
+            refresh: Some(refresh),
+            transport: TransportFacts::default(),
+        }
+    }
+
+    /// Requirements that are not proven after something was taken away.
+    fn unproven(take: fn(&mut AuditFacts)) -> Vec<AuditRequirement> {
+        let mut facts = whole();
+        take(&mut facts);
+        let audit = judge_endgoal(&facts);
+        let missing = audit.requirements.iter().filter(|one| one.status == AuditStatus::NotProven);
+        let missing: Vec<AuditRequirement> = missing.map(|one| one.requirement).collect();
+        assert_eq!(audit.completion_status == CompletionStatus::Complete, missing.is_empty());
+        missing
+    }
+
+    #[test]
+    fn each_requirement_falls_with_its_own_evidence_and_no_other() {
+        use AuditRequirement as R;
+        assert_eq!(unproven(|_| {}), []);
+        assert_eq!(unproven(|facts| facts.workspace_errors = 1), [R::CortexGoverns]);
+        assert_eq!(unproven(|facts| facts.source_admissions.clear()), [R::CortexGoverns]);
+        assert_eq!(unproven(|facts| facts.owned_passes[0].approval_digest = None), [R::HermesControls]);
+        assert_eq!(unproven(|facts| facts.rungs[5].is_validated = false), [R::DefaultStatusIsEarnedNotAssumed]);
+        assert_eq!(
+            unproven(|facts| facts.rungs[4].is_validated = false),
+            [R::CaseExecutesOnlyAfterProof, R::DefaultStatusIsEarnedNotAssumed]
+        );
+        assert_eq!(unproven(|facts| facts.rungs[0].bundles.clear()).len(), 4);
+        assert_eq!(unproven(|facts| facts.owned_passes[0].is_bounded = false), [R::BoundedCodeChangesWithEvidence]);
+        assert_eq!(unproven(|facts| facts.owned_passes[0].target_kept = false), [R::TargetReposStayOwnedAndProtected]);
+        assert_eq!(unproven(|facts| facts.target_admissions.clear()), [R::TargetReposStayOwnedAndProtected]);
+        assert_eq!(unproven(|facts| facts.refresh = None), [R::CandidateDefaultEvidence]);
+        assert_eq!(unproven(|facts| facts.transport.problems.push("dirty".to_owned())), [R::TransportableStack]);
+    }
+}

@@ -1,0 +1,191 @@
+//! Writing a pack: listed, digested, signed, written aside, put in place whole.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use contract::{Digest, canonical_bytes};
+use evidence::tarball::{TarForm, TarKind, TarWriter};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
+use zstd::stream::write::Encoder;
+
+use super::{
+    FORMAT, MANIFEST, MOST_FILES, PackError, PackManifest, PackedFile, SIGNATURE, VERSION, name_problem, signed_bytes,
+};
+use crate::home::layout::Home;
+
+const LEVEL: i32 = 9;
+/// Parts of a home that travel beside the ledger.
+const HOME_PARTS: [&str; 9] = [
+    "harness-runs",
+    "imported",
+    "statements",
+    "late",
+    "requests",
+    "trust/allowed_signers",
+    "trust/compromised.json",
+    "trust/approval-policy.yaml",
+    "trust/harness_keys",
+];
+/// Parts of a workspace that stay: hooks and settings of git would act on another machine.
+const LEFT_OUT: [&str; 8] = [
+    ".git/hooks",
+    ".git/config",
+    ".git/worktrees",
+    ".env",
+    "node_modules",
+    "__pycache__",
+    ".cto-sandbox",
+    ".sandcastle",
+];
+
+/// A pack that was written.
+#[derive(Debug)]
+pub struct Packed {
+    pub path: PathBuf,
+    pub files: usize,
+    pub bytes: u64,
+    pub archive_bytes: u64,
+}
+
+/// A file with its place and its bits.
+struct FoundFile {
+    path: PathBuf,
+    size: u64,
+    executable: bool,
+}
+
+/// Packs a workspace with the home's ledger and bundles.
+pub fn pack(home: &Home, workspace: &Path, to: &Path) -> Result<Packed, PackError> {
+    if own_files::symlink_metadata(to).is_ok() {
+        return Err(PackError::Occupied(to.to_owned()));
+    }
+    let scratch = tempfile_beside(to)?;
+    let done = pack_into(home, workspace, to, &scratch);
+    let _ = fs::remove_dir_all(&scratch);
+    done
+}
+
+fn tempfile_beside(to: &Path) -> Result<PathBuf, PackError> {
+    let name = to.file_name().unwrap_or_default().to_string_lossy();
+    let scratch = to.with_file_name(format!(".{name}.part-{}", std::process::id()));
+    fs::create_dir(&scratch).map_err(|error| PackError::Write(scratch.clone(), error))?;
+    Ok(scratch)
+}
+
+fn pack_into(home: &Home, workspace: &Path, to: &Path, scratch: &Path) -> Result<Packed, PackError> {
+    let mut files = BTreeMap::new();
+    list_tree(workspace, "workspace", &mut files)?;
+    for part in HOME_PARTS {
+        let path = home.root().join(part);
+        if path.own_is_dir() {
+            list_tree(&path, &format!("home/{part}"), &mut files)?;
+        } else if path.own_is_file() {
+            add_file(path, format!("home/{part}"), &mut files)?;
+        }
+    }
+    let ledger_id = copy_ledger(home, scratch, &mut files)?;
+    let manifest = PackManifest {
+        format: FORMAT.to_owned(),
+        schema_version: VERSION.to_owned(),
+        ledger_id,
+        files: files.iter().map(|(name, file)| describe_file(name, file)).collect::<Result<_, _>>()?,
+    };
+    let manifest_bytes = canonical_bytes(&manifest).map_err(PackError::Encode)?;
+    let signature = home.harness_key()?.sign(&signed_bytes(&manifest_bytes));
+    let draft = scratch.join("pack");
+    let archive_bytes = write_archive(&draft, &manifest_bytes, &signature, &files, to)?;
+    renameat_with(CWD, &draft, CWD, to, RenameFlags::NOREPLACE)
+        .map_err(|error| PackError::Write(to.to_owned(), error.into()))?;
+    let bytes = manifest.files.iter().map(|file| file.size).sum();
+    Ok(Packed { path: to.to_owned(), files: files.len(), bytes, archive_bytes })
+}
+
+/// A consistent copy of the ledger, whoever writes to it meanwhile.
+fn copy_ledger(
+    home: &Home,
+    scratch: &Path,
+    files: &mut BTreeMap<String, FoundFile>,
+) -> Result<Option<String>, PackError> {
+    let Some(ledger) = home.ledger_to_read()? else { return Ok(None) };
+    let copy = scratch.join("ledger.db");
+    ledger.copy_to(&copy).map_err(|error| PackError::Failed(error.into()))?;
+    add_file(copy, "home/ledger.db".to_owned(), files)?;
+    Ok(Some(ledger.ledger_id().to_owned()))
+}
+
+fn list_tree(dir: &Path, below: &str, files: &mut BTreeMap<String, FoundFile>) -> Result<(), PackError> {
+    let failed = |error| PackError::Read(dir.to_owned(), error);
+    for entry in own_files::read_dir(dir).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = format!("{below}/{}", entry.file_name().to_string_lossy());
+        if let Some(inner) = name.strip_prefix("workspace/")
+            && LEFT_OUT.contains(&inner)
+        {
+            continue;
+        }
+        let kind = entry.file_type().map_err(failed)?;
+        if kind.is_dir() {
+            list_tree(&entry.path(), &name, files)?;
+        } else if kind.is_file() {
+            add_file(entry.path(), name, files)?;
+        } else {
+            return Err(PackError::Unfit { name, why: "it is neither a file nor a folder" });
+        }
+    }
+    Ok(())
+}
+
+fn add_file(path: PathBuf, name: String, files: &mut BTreeMap<String, FoundFile>) -> Result<(), PackError> {
+    if let Some(why) = name_problem(&name) {
+        return Err(PackError::Unfit { name, why });
+    }
+    if files.len() >= MOST_FILES {
+        return Err(PackError::Unfit { name, why: "it is one file too many" });
+    }
+    let stat = own_files::metadata(&path).map_err(|error| PackError::Read(path.clone(), error))?;
+    let executable = stat.permissions().mode() & 0o100 != 0;
+    files.insert(name, FoundFile { path, size: stat.len(), executable });
+    Ok(())
+}
+
+fn describe_file(name: &str, file: &FoundFile) -> Result<PackedFile, PackError> {
+    let failed = |error| PackError::Read(file.path.clone(), error);
+    let mut bytes = Vec::new();
+    own_files::open(&file.path).map_err(failed)?.take(file.size + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 != file.size {
+        return Err(failed(io::Error::other("it changed while it was read")));
+    }
+    Ok(PackedFile { name: name.to_owned(), size: file.size, sha256: Digest::of(&bytes), executable: file.executable })
+}
+
+fn write_archive(
+    draft: &Path,
+    manifest: &[u8],
+    signature: &[u8],
+    files: &BTreeMap<String, FoundFile>,
+    to: &Path,
+) -> Result<u64, PackError> {
+    let place = |error| PackError::Write(to.to_owned(), error);
+    let file = OpenOptions::new().write(true).create_new(true).own_open(draft).map_err(place)?;
+    let mut out = Encoder::new(io::BufWriter::new(file), LEVEL).map_err(place)?;
+    out.include_checksum(true).map_err(place)?;
+    let mut tar = TarWriter::new(TarForm::Archive, out);
+    tar.add(MANIFEST.as_bytes(), TarKind::File, manifest).map_err(place)?;
+    tar.add(SIGNATURE.as_bytes(), TarKind::File, signature).map_err(place)?;
+    for (name, found) in files {
+        let failed = |error| PackError::Read(found.path.clone(), error);
+        let file = own_files::open(&found.path).map_err(failed)?;
+        let is_whole = tar.add_from(name.as_bytes(), TarKind::File, found.size, file).map_err(place)?;
+        is_whole.then_some(()).ok_or_else(|| failed(io::Error::other("it changed while it was read")))?;
+    }
+    let file = tar
+        .finish()
+        .and_then(Encoder::finish)
+        .and_then(|buffer| buffer.into_inner().map_err(io::Error::from))
+        .map_err(place)?;
+    file.sync_all().and_then(|()| file.metadata()).map(|stat| stat.len()).map_err(place)
+}

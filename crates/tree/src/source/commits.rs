@@ -1,0 +1,100 @@
+//! Questions about commits, worktrees and remote-tracking references of a source, answered from its files alone.
+
+use std::fs;
+use std::os::fd::AsFd as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use untrusted_fs::{own_files, some_names};
+
+use super::blame::Reading as _;
+use super::{Source, packed_rows};
+use crate::error::{Doing as _, TreeError};
+use crate::oid::Oid;
+use crate::store::git::{Call, Git, alternates_value};
+use crate::worktree::fsdir::{open_dir, read_beneath};
+
+const SMALL: u64 = 4096;
+const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
+/// More linked worktrees than anybody has.
+const MOST_WORKTREES: usize = 10_000;
+
+/// A linked worktree as the repository lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedWorktree {
+    pub name: String,
+    /// Its folder; `None` where the repository does not say.
+    pub path: Option<PathBuf>,
+    /// True if somebody locked it against removal.
+    pub is_locked: bool,
+}
+
+impl Source {
+    /// The linked worktrees that the repository lists, sorted by name.
+    pub fn list_worktrees(&self) -> Result<Vec<ListedWorktree>, TreeError> {
+        let folder = match open_dir(self.common(), b"worktrees") {
+            Err(rustix::io::Errno::NOENT) => return Ok(Vec::new()),
+            opened => opened.reading(self.root(), b"worktrees")?,
+        };
+        let mut names = some_names(&folder, MOST_WORKTREES).reading(self.root(), b"worktrees")?;
+        names.sort_unstable();
+        names.iter().map(|name| self.read_worktree(name)).collect()
+    }
+
+    fn read_worktree(&self, name: &[u8]) -> Result<ListedWorktree, TreeError> {
+        let file = |file: &[u8]| {
+            let path = [b"worktrees/", name, b"/", file].concat();
+            read_beneath(self.common().as_fd(), &path, SMALL).reading(self.root(), &path)
+        };
+        let place = file(b"gitdir")?.map(|text| PathBuf::from(std::ffi::OsStr::from_bytes(text.trim_ascii_end())));
+        let path = place.and_then(|place| place.parent().map(Path::to_owned));
+        let is_locked = file(b"locked")?.is_some();
+        Ok(ListedWorktree { name: String::from_utf8_lossy(name).into_owned(), path, is_locked })
+    }
+
+    /// The commit of a reference such as `refs/remotes/origin/main`, loose or packed.
+    pub fn read_reference(&self, name: &str) -> Result<Option<Oid>, TreeError> {
+        let is_plain = name.starts_with("refs/") && name.split('/').all(|part| !matches!(part, "" | "." | ".."));
+        if !is_plain {
+            return Ok(None);
+        }
+        let loose =
+            read_beneath(self.common().as_fd(), name.as_bytes(), SMALL).reading(self.root(), name.as_bytes())?;
+        if let Some(value) = loose {
+            return Ok(Oid::from_hex(value.trim_ascii()));
+        }
+        let packed = self.packed_refs()?;
+        let found = packed_rows(&packed).filter_map(Result::ok).find(|(_, found)| *found == name.as_bytes());
+        Ok(found.and_then(|(value, _)| Oid::from_hex(value)))
+    }
+
+    /// True if the repository has a commit whose id begins so. Runs git on its objects alone, none of its configuration.
+    pub fn has_commit(&self, git: &Git, scratch: &Path, beginning: &str) -> Result<bool, TreeError> {
+        if beginning.len() < 4 || !beginning.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Ok(false);
+        }
+        let git_dir = self.bare_git_dir(scratch)?;
+        let name = format!("{beginning}^{{commit}}");
+        let mut call = Call::new(
+            "looking for a commit",
+            &git_dir,
+            &["rev-parse", "--quiet", "--verify", "--end-of-options", &name],
+        );
+        call.env = vec![("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternates_value(&self.common_path().join("objects")))];
+        Ok(git.run(call).is_ok())
+    }
+
+    /// A git directory of ours that only borrows the source's objects; made once in a scratch folder.
+    fn bare_git_dir(&self, scratch: &Path) -> Result<PathBuf, TreeError> {
+        let git_dir = std::path::absolute(scratch).doing("resolving", scratch)?.join("commits.git");
+        for part in ["", "objects", "refs"] {
+            let path = git_dir.join(part);
+            fs::create_dir_all(&path).doing("creating directory", &path)?;
+        }
+        let head = git_dir.join("HEAD");
+        own_files::write(&head, format!("{}\n", self.head_commit())).doing("writing", &head)?;
+        let config = git_dir.join("config");
+        own_files::write(&config, CONFIG).doing("writing", &config)?;
+        Ok(git_dir)
+    }
+}

@@ -1,0 +1,220 @@
+//! One Markdown document: its kind, front matter, headings, and the lines that are text and not code.
+
+use serde::Serialize;
+
+use crate::front_matter::FrontMatter;
+use crate::items::{DocumentItem, read_items};
+use crate::locate::LineIndex;
+
+/// The sentence that every planning document carries.
+pub(crate) const DISCLAIMER: &str = "Local planning SOT only. Not a Core Protocol. Not active Core authority.";
+const NOTICE_HEADING: &str = "Non-Authority Notice";
+
+macro_rules! document_kinds {
+    ($($kind:ident $suffix:literal,)*) => {
+        /// Kind of a document, by the end of its file's name.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum DocumentKind { $($kind,)* }
+
+        impl DocumentKind {
+            pub const ALL: &[Self] = &[$(Self::$kind,)*];
+
+            /// Word that a file's name ends with.
+            pub const fn suffix(self) -> &'static str {
+                match self { $(Self::$kind => $suffix,)* }
+            }
+        }
+    };
+}
+
+document_kinds! {
+    Prd "PRD",
+    Issues "ISSUES",
+    Evidence "EVIDENCE",
+    Closeout "CLOSEOUT",
+    Record "RECORD",
+    Contract "CONTRACT",
+    Matrix "MATRIX",
+    Gates "GATES",
+    Template "TEMPLATE",
+    Packet "PACKET",
+    Guard "GUARD",
+    Brief "BRIEF",
+    Attempt "ATTEMPT",
+}
+
+impl DocumentKind {
+    /// Kind by the name of a file.
+    pub fn of_path(path: &str) -> Option<Self> {
+        let stem = file_stem(path).to_ascii_uppercase();
+        Self::ALL.iter().copied().find(|kind| {
+            stem.strip_suffix(kind.suffix()).is_some_and(|before| before.is_empty() || before.ends_with(['-', '_']))
+        })
+    }
+
+    /// Kind by its word in a rule file.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.suffix().eq_ignore_ascii_case(word))
+    }
+}
+
+/// Name of a file without folders and ending.
+pub(crate) fn file_stem(path: &str) -> &str {
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// A heading outside of code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Heading {
+    pub(crate) level: usize,
+    pub(crate) text: String,
+    pub(crate) line: usize,
+}
+
+/// A line with what it is part of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TextLine<'t> {
+    pub(crate) number: usize,
+    pub(crate) text: &'t str,
+    /// Byte at which the line begins.
+    pub(crate) start: usize,
+    pub(crate) is_code: bool,
+    /// True of the lines of the front matter, its dashes included.
+    pub(crate) is_front: bool,
+}
+
+/// A document, read.
+#[derive(Debug, Clone)]
+pub struct PlanningDocument<'t> {
+    pub(crate) path: &'t str,
+    pub(crate) text: &'t str,
+    pub(crate) index: LineIndex,
+    pub(crate) kind: Option<DocumentKind>,
+    pub(crate) front: FrontMatter,
+    pub(crate) lines: Vec<TextLine<'t>>,
+    pub(crate) headings: Vec<Heading>,
+    items: Vec<DocumentItem>,
+}
+
+impl<'t> PlanningDocument<'t> {
+    pub fn read_document(path: &'t str, text: &'t str) -> Self {
+        let index = LineIndex::index_lines(text);
+        let front = FrontMatter::parse_front(text, &index);
+        let lines = mark_lines(text, &front, &index);
+        let headings = lines.iter().filter(|line| !line.is_code && !line.is_front).filter_map(read_heading).collect();
+        let kind = DocumentKind::of_path(path);
+        let mut document = Self { path, text, index, kind, front, lines, headings, items: Vec::new() };
+        document.items = read_items(&document);
+        document
+    }
+
+    pub fn path(&self) -> &'t str {
+        self.path
+    }
+
+    pub fn kind(&self) -> Option<DocumentKind> {
+        self.kind
+    }
+
+    /// Name or title of the front matter.
+    pub fn name(&self) -> Option<&str> {
+        self.front.value("name").or_else(|| self.front.value("title"))
+    }
+
+    pub fn status(&self) -> Option<&str> {
+        self.front.value("status")
+    }
+
+    pub fn owner(&self) -> Option<&str> {
+        self.front.value("owner")
+    }
+
+    /// Items that the document speaks of under a heading of their own.
+    pub fn items(&self) -> &[DocumentItem] {
+        &self.items
+    }
+
+    /// Work item that the document closes or belongs to, as it says itself.
+    pub fn work_item(&self) -> Option<String> {
+        let listed = || {
+            let bullets =
+                self.section("Workboard")?.iter().filter(|line| line.text.trim_start().starts_with(['-', '*']));
+            bullets.flat_map(|line| crate::items::find_work_ids(line.text)).next().map(|(id, _)| id.to_owned())
+        };
+        let said = self.prose().find_map(|line| {
+            let bare = line.text.trim().trim_start_matches(['-', '*', ' ']);
+            let after = ["This evidence closes", "Work item:"].iter().find_map(|label| bare.strip_prefix(label))?;
+            crate::items::find_work_ids(after).into_iter().next().map(|(id, _)| id.to_owned())
+        });
+        said.or_else(listed)
+    }
+
+    /// Lines that are neither code nor front matter.
+    pub(crate) fn prose(&self) -> impl Iterator<Item = &TextLine<'t>> {
+        self.lines.iter().filter(|line| !line.is_code && !line.is_front)
+    }
+
+    /// Lines of the section under a heading, up to the next heading of its level or above.
+    pub(crate) fn section(&self, title: &str) -> Option<&[TextLine<'t>]> {
+        let (index, heading) =
+            self.headings.iter().enumerate().find(|(_, heading)| heading.text.eq_ignore_ascii_case(title))?;
+        let end = self.headings[index + 1..].iter().find(|next| next.level <= heading.level);
+        let last = end.map_or(self.lines.len(), |next| next.line - 1);
+        self.lines.get(heading.line..last)
+    }
+
+    /// True if the disclaimer follows the first heading, at most one subtitle between, or has a section of its own.
+    pub(crate) fn has_disclaimer(&self) -> bool {
+        if let Some(section) = self.section(NOTICE_HEADING)
+            && joined_text(section).contains(DISCLAIMER)
+        {
+            return true;
+        }
+        let Some(first) = self.headings.first() else { return false };
+        let after: Vec<TextLine<'_>> = self.lines[first.line..].iter().copied().filter(|line| !line.is_code).collect();
+        let paragraphs = after.split(|line| line.text.trim().is_empty()).filter(|lines| !lines.is_empty());
+        paragraphs.take(2).any(|lines| joined_text(lines).contains(DISCLAIMER))
+    }
+}
+
+/// Lines joined by single spaces, quote marks and emphasis at their edges taken off.
+pub(crate) fn joined_text(lines: &[TextLine<'_>]) -> String {
+    let trimmed = lines.iter().map(|line| line.text.trim().trim_start_matches(['>', ' ']).trim_matches(['*', '_']));
+    trimmed.collect::<Vec<_>>().join(" ")
+}
+
+fn mark_lines<'t>(text: &'t str, front: &FrontMatter, index: &LineIndex) -> Vec<TextLine<'t>> {
+    let mut fence: Option<&str> = None;
+    let mut marked = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let number = at + 1;
+        let is_front = number <= front.last_line;
+        let mark = if is_front { None } else { fence_mark(line) };
+        let is_code = fence.is_some() || mark.is_some();
+        match (fence, mark) {
+            (None, Some(mark)) => fence = Some(mark),
+            (Some(open), Some(mark)) if mark.starts_with(open) && line.trim() == mark => fence = None,
+            _ => {}
+        }
+        marked.push(TextLine { number, text: line, start: index.start_of(text, number), is_code, is_front });
+    }
+    marked
+}
+
+/// The backticks or tildes of a fence.
+fn fence_mark(line: &str) -> Option<&str> {
+    let bare = line.trim_start();
+    let first = bare.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let length = bare.chars().take_while(|c| *c == first).count();
+    (length >= 3).then(|| &bare[..length])
+}
+
+fn read_heading(line: &TextLine<'_>) -> Option<Heading> {
+    let level = line.text.bytes().take_while(|byte| *byte == b'#').count();
+    let rest = line.text.get(level..)?;
+    let is_heading = (1..=6).contains(&level) && rest.starts_with([' ', '\t']);
+    let text = rest.trim().trim_end_matches('#').trim_end().to_owned();
+    is_heading.then_some(Heading { level, text, line: line.number })
+}

@@ -1,0 +1,97 @@
+//! A finding: one place in one file, the rule that it breaks, and the way to mend it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Weight of a finding: an error makes the workspace invalid, advice does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    Error,
+    Advice,
+}
+
+impl Severity {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Advice => "advice",
+        }
+    }
+}
+
+/// The one right edit for a finding: bytes from `start` to `end` become `text`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextFix {
+    pub start: usize,
+    pub end: usize,
+    pub text: String,
+}
+
+/// Something that does not hold, or is only old-fashioned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Finding {
+    /// Path below the workspace, with `/`.
+    pub file: String,
+    /// Line and column count from 1, columns in characters.
+    pub line: usize,
+    pub column: usize,
+    pub rule: String,
+    pub severity: Severity,
+    pub message: String,
+    /// What a person does about it.
+    pub remedy: String,
+    /// True if `--fix` can make the edit.
+    pub fixable: bool,
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub fix: Option<TextFix>,
+}
+
+impl Finding {
+    /// A finding about a whole file.
+    pub fn about_file(file: &str, rule: &str, message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::at(file, (1, 1), rule, message, remedy)
+    }
+
+    /// A finding at a line and column.
+    pub fn at(
+        file: &str,
+        (line, column): (usize, usize),
+        rule: &str,
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self {
+            file: file.to_owned(),
+            line,
+            column,
+            rule: rule.to_owned(),
+            severity: Severity::Error,
+            message: message.into(),
+            remedy: remedy.into(),
+            fixable: false,
+            fix: None,
+        }
+    }
+
+    /// The same, as advice.
+    #[must_use]
+    pub fn as_advice(self) -> Self {
+        Self { severity: Severity::Advice, ..self }
+    }
+
+    /// The same with the edit that mends it.
+    #[must_use]
+    pub fn with_fix(self, fix: TextFix) -> Self {
+        Self { fixable: true, fix: Some(fix), ..self }
+    }
+
+    /// `file:line:column: severity: [rule] message; remedy`, which editors and CI read.
+    pub fn plain_line(&self) -> String {
+        let Self { line, column, rule, message, remedy, .. } = self;
+        let (file, severity) = (contract::text::shown(&self.file), self.severity.as_str());
+        let (message, remedy) = (contract::text::shown(message), contract::text::shown(remedy));
+        format!("{file}:{line}:{column}: {severity}: [{rule}] {message}; {remedy}")
+    }
+}

@@ -1,0 +1,187 @@
+//! The graph of `blocked_by`: cycles as a path, the order, and what can be done next.
+
+use serde::Serialize;
+
+use crate::board::{BoardItem, WorkStatus, WorkType, Workboard};
+
+/// An item as `work graph` and `work next` show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WorkNode {
+    pub id: String,
+    pub title: String,
+    #[serde(rename = "type")]
+    pub work_type: Option<WorkType>,
+    pub status: Option<WorkStatus>,
+    pub blocked_by: Vec<String>,
+    /// Items of `blocked_by` that are not validated yet.
+    pub waits_for: Vec<String>,
+    /// Longest way from an item that nothing blocks; `None` in a cycle.
+    pub depth: Option<usize>,
+}
+
+/// The board as a graph. Edges to ids that are not on the board are left out of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct WorkGraph {
+    pub nodes: Vec<WorkNode>,
+    /// Each cycle as the path around it, its first id again at the end.
+    pub cycles: Vec<Vec<String>>,
+}
+
+impl WorkGraph {
+    /// The graph of a board, in time linear in items and edges.
+    pub fn of_board(board: &Workboard) -> Self {
+        let edges: Vec<Vec<usize>> = board.items().iter().map(|item| blockers(board, item)).collect();
+        let mut walk = Walk {
+            edges: &edges,
+            state: vec![Seen::Not; edges.len()],
+            depth: vec![None; edges.len()],
+            cycles: Vec::new(),
+        };
+        (0..edges.len()).for_each(|start| walk.visit_from(start));
+        let names = |cycle: &Vec<usize>| cycle.iter().map(|index| board.items()[*index].id.clone()).collect();
+        let cycles = walk.cycles.iter().map(names).collect();
+        let depth = walk.depth;
+        let nodes = board.items().iter().zip(depth).map(|(item, depth)| describe_node(board, item, depth)).collect();
+        Self { nodes, cycles }
+    }
+
+    /// Items that can be worked on now, those without a person first; a blocked or waiting item is none.
+    pub fn ready_items(&self) -> Vec<&WorkNode> {
+        let is_open = |node: &&WorkNode| {
+            matches!(node.status, Some(WorkStatus::Draft | WorkStatus::Candidate)) && node.waits_for.is_empty()
+        };
+        let mut ready: Vec<&WorkNode> = self.nodes.iter().filter(is_open).filter(|node| node.depth.is_some()).collect();
+        ready.sort_by_key(|node| (node.work_type != Some(WorkType::Afk), node.depth));
+        ready
+    }
+
+    /// The graph in the DOT language.
+    pub fn dot_text(&self) -> String {
+        let mut out = "digraph workboard {\n  rankdir=LR;\n  node [shape=box];\n".to_owned();
+        for node in &self.nodes {
+            let status = node.status.map_or("unknown", WorkStatus::as_str);
+            let label = format!("{}\\n{}\\n{status}", node.id, contract::text::shown(&node.title).replace('"', "'"));
+            out.push_str(&format!("  \"{}\" [label=\"{}\"];\n", node.id, label.replace('\\', "\\").replace('\n', " ")));
+        }
+        for node in &self.nodes {
+            node.blocked_by.iter().for_each(|from| out.push_str(&format!("  \"{from}\" -> \"{}\";\n", node.id)));
+        }
+        out.push_str("}\n");
+        out
+    }
+}
+
+fn blockers(board: &Workboard, item: &BoardItem) -> Vec<usize> {
+    item.blocked_by.iter().filter_map(|id| board.index_of(id)).collect()
+}
+
+fn describe_node(board: &Workboard, item: &BoardItem, depth: Option<usize>) -> WorkNode {
+    let is_open = |id: &&String| board.item(id).is_none_or(|other| other.status != Some(WorkStatus::Validated));
+    WorkNode {
+        id: item.id.clone(),
+        title: item.title.clone(),
+        work_type: item.work_type,
+        status: item.status,
+        blocked_by: item.blocked_by.clone(),
+        waits_for: item.blocked_by.iter().filter(is_open).cloned().collect(),
+        depth,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Not,
+    OnPath,
+    Done,
+}
+
+/// Depth-first walk without recursion, so that a chain of any length is walked.
+struct Walk<'e> {
+    edges: &'e [Vec<usize>],
+    state: Vec<Seen>,
+    depth: Vec<Option<usize>>,
+    cycles: Vec<Vec<usize>>,
+}
+
+impl Walk<'_> {
+    fn visit_from(&mut self, start: usize) {
+        if self.state[start] != Seen::Not {
+            return;
+        }
+        let mut path = vec![(start, 0)];
+        self.state[start] = Seen::OnPath;
+        while let Some((here, next)) = path.last_mut() {
+            let (here, edge) = (*here, self.edges[*here].get(*next).copied());
+            *next += 1;
+            match edge.map(|to| (to, self.state[to])) {
+                Some((to, Seen::Not)) => {
+                    self.state[to] = Seen::OnPath;
+                    path.push((to, 0));
+                }
+                Some((to, Seen::OnPath)) => self.keep_cycle(&path, to),
+                Some((_, Seen::Done)) => {}
+                None => {
+                    self.state[here] = Seen::Done;
+                    self.depth[here] = self.depth_of(here);
+                    path.pop();
+                }
+            }
+        }
+    }
+
+    fn keep_cycle(&mut self, path: &[(usize, usize)], to: usize) {
+        let from = path.iter().position(|(index, _)| *index == to).unwrap_or_default();
+        let mut cycle: Vec<usize> = path[from..].iter().map(|(index, _)| *index).collect();
+        cycle.push(to);
+        self.cycles.push(cycle);
+    }
+
+    /// None for an item of a cycle, or behind one.
+    fn depth_of(&self, here: usize) -> Option<usize> {
+        let below =
+            self.edges[here].iter().map(|to| (self.state[*to] == Seen::Done).then_some(self.depth[*to]).flatten());
+        below.collect::<Option<Vec<usize>>>().map(|depths| depths.into_iter().max().map_or(0, |deepest| deepest + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn board_of(edges: &[(&str, &str)]) -> Workboard {
+        let mut text = "items:\n".to_owned();
+        for (id, blocked_by) in edges {
+            text += &format!(
+                "  - id: {id}\n    title: t\n    type: AFK\n    status: draft\n    blocked_by: [{blocked_by}]\n"
+            );
+        }
+        Workboard::read_board(&text)
+    }
+
+    #[test]
+    fn a_cycle_is_told_as_a_path_and_leaves_the_rest_alone() {
+        let board = board_of(&[
+            ("A-WORK-001", "A-WORK-002"),
+            ("A-WORK-002", "A-WORK-003"),
+            ("A-WORK-003", "A-WORK-001"),
+            ("A-WORK-004", ""),
+        ]);
+        let graph = WorkGraph::of_board(&board);
+        assert_eq!(graph.cycles, [["A-WORK-001", "A-WORK-002", "A-WORK-003", "A-WORK-001"]]);
+        let ready: Vec<&str> = graph.ready_items().iter().map(|node| node.id.as_str()).collect();
+        assert_eq!(ready, ["A-WORK-004"]);
+    }
+
+    #[test]
+    fn a_long_chain_is_walked_and_has_its_depth() {
+        let ids: Vec<String> = (0..20_000).map(|number| format!("A-WORK-{number:05}")).collect();
+        let edges: Vec<(&str, &str)> = ids
+            .iter()
+            .enumerate()
+            .map(|(at, id)| (id.as_str(), at.checked_sub(1).map_or("", |at| ids[at].as_str())))
+            .collect();
+        let graph = WorkGraph::of_board(&board_of(&edges));
+        assert_eq!(graph.nodes.last().and_then(|node| node.depth), Some(19_999));
+        assert_eq!(graph.cycles.len(), 0);
+    }
+}

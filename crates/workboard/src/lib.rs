@@ -1,0 +1,40 @@
+//! Planning records of a workspace: documents with front matter, the workboard, the rules that hold for their words, and
+//! findings with file, line, column and remedy.
+//!
+//! Nothing in here is authority: a document refers to records, bundles and commits, and whoever asks for findings answers
+//! whether those hold (`EvidenceSource`). Days are given. Writes nothing but one edit of a file, under the workspace's lock.
+
+mod board;
+mod closeout;
+mod document;
+mod edit;
+mod evidence;
+mod files;
+mod finding;
+mod front_matter;
+mod graph;
+mod items;
+mod links;
+mod locate;
+mod required;
+mod rules;
+mod sarif;
+mod shapes;
+mod templates;
+mod validate;
+mod wording;
+
+pub use board::{BoardEvidence, BoardItem, EvidenceKind, ReadBoardError, WorkStatus, WorkType, Workboard};
+pub use closeout::{CloseoutBundle, CloseoutFacts, closeout_path, render_closeout};
+pub use document::{DocumentKind, PlanningDocument};
+pub use edit::{BoardChange, EditBoardError, apply_fixes, change_board, create_document};
+pub use evidence::{BundleFact, CommitFact, EvidenceSource, NoEvidenceSource};
+pub use files::{ReadWorkspaceError, WorkspaceFiles};
+pub use finding::{Finding, Severity, TextFix};
+pub use graph::{WorkGraph, WorkNode};
+pub use items::{DocumentItem, list_facts};
+pub use rules::{LoadRulesError, RuleBook, RuleFile};
+pub use sarif::sarif_document;
+pub use shapes::{BoardFile, BoardFileEvidence, BoardFileItem, FrontMatterFile};
+pub use templates::{InitFile, PROTOCOLS, WORKSPACE_FOLDERS, workspace_files};
+pub use validate::{WorkspaceCheck, validate_workspace};

@@ -1,0 +1,185 @@
+//! Links of documents: files, anchors, work items and bundles have to be there.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::board::Workboard;
+use crate::document::{DocumentKind, PlanningDocument, TextLine};
+use crate::evidence::{BundleFact, EvidenceSource};
+use crate::files::WorkspaceFiles;
+use crate::finding::Finding;
+
+/// Everything that a link can lead to.
+pub(crate) struct LinkTargets<'a> {
+    pub(crate) files: &'a WorkspaceFiles,
+    pub(crate) board: &'a Workboard,
+    pub(crate) source: &'a dyn EvidenceSource,
+    /// Anchors of each document, by path.
+    pub(crate) anchors: HashMap<&'a str, HashSet<String>>,
+}
+
+impl<'a> LinkTargets<'a> {
+    pub(crate) fn list_targets(
+        files: &'a WorkspaceFiles,
+        board: &'a Workboard,
+        source: &'a dyn EvidenceSource,
+        documents: &'a [PlanningDocument<'_>],
+    ) -> Self {
+        let anchors = documents.iter().map(|document| (document.path, list_anchors(document))).collect();
+        Self { files, board, source, anchors }
+    }
+
+    /// Problem of a link, as rule, message and remedy.
+    fn judge_link(
+        &self,
+        document: &PlanningDocument<'_>,
+        target: &str,
+    ) -> Option<(&'static str, String, &'static str)> {
+        if let Some(id) = target.strip_prefix("work:").or_else(|| is_work_id(target).then_some(target)) {
+            let message = format!("the link leads to {id}, which is not on the board");
+            // A board without one readable item is told once, not by every link to it.
+            let is_judged = !(self.board.items().is_empty() && !self.board.problems.is_empty());
+            return (is_judged && self.board.item(id).is_none()).then_some((
+                "link_work",
+                message,
+                "name an item of the board",
+            ));
+        }
+        if let Some(run) = target.strip_prefix("bundle:") {
+            return self.judge_bundle(run);
+        }
+        let (path, anchor) = target.split_once('#').map_or((target, None), |(path, anchor)| (path, Some(anchor)));
+        let file = if path.is_empty() { Some(document.path.to_owned()) } else { resolve_path(document.path, path) };
+        let Some(file) = file.filter(|file| file.is_empty() || self.files.has_path(file)) else {
+            let message = format!("the link leads to a file that is not there: {path}");
+            return Some(("link_file", message, "name a file of this workspace, relative to this document"));
+        };
+        let (anchors, anchor) = (self.anchors.get(file.as_str())?, anchor.filter(|anchor| !anchor.is_empty())?);
+        let message = format!("{file} has no heading for the anchor #{anchor}");
+        (!anchors.contains(&anchor.to_lowercase())).then_some(("link_anchor", message, "name a heading that is there"))
+    }
+
+    fn judge_bundle(&self, run: &str) -> Option<(&'static str, String, &'static str)> {
+        let why = match self.source.find_bundle(run) {
+            BundleFact::Verified { .. } | BundleFact::Legacy(None) => return None,
+            BundleFact::NotVerified(why) | BundleFact::Collected(why) | BundleFact::Unknown(why) => why,
+            BundleFact::Legacy(Some(why)) => why,
+        };
+        Some((
+            "link_bundle",
+            format!("the link leads to a bundle that does not hold: {why}"),
+            "name a bundle that verifies",
+        ))
+    }
+}
+
+/// Checks every link of a document; of evidence and closeouts also paths in code font, as advice.
+pub(crate) fn check_links(document: &PlanningDocument<'_>, targets: &LinkTargets<'_>, found: &mut Vec<Finding>) {
+    for line in document.prose() {
+        for (target, at) in list_links(line.text) {
+            if is_external(target) {
+                continue;
+            }
+            if let Some((rule, message, remedy)) = targets.judge_link(document, target) {
+                let column = line.text[..at].chars().count() + 1;
+                found.push(Finding::at(document.path, (line.number, column), rule, message, remedy));
+            }
+        }
+    }
+    if matches!(document.kind, Some(DocumentKind::Evidence | DocumentKind::Closeout)) {
+        check_named_paths(document, targets.files, found);
+    }
+}
+
+fn is_work_id(text: &str) -> bool {
+    contract::WorkId::try_from(text.to_owned()).is_ok()
+}
+
+/// An address, or a path outside of the workspace.
+fn is_external(target: &str) -> bool {
+    target.contains("://") || target.starts_with("mailto:") || target.starts_with('/')
+}
+
+/// Targets of `[text](target)` in a line with their bytes, code font left out.
+fn list_links(line: &str) -> Vec<(&str, usize)> {
+    let mut links = Vec::new();
+    let mut from = 0;
+    while let Some(at) = line[from..].find("](").map(|at| from + at + 2) {
+        let Some(length) = line[at..].find(')') else { break };
+        let inner = &line[at..at + length];
+        let target = inner.split_whitespace().next().unwrap_or_default().trim_matches(['<', '>']);
+        let is_code = line[..at].matches('`').count() % 2 == 1;
+        if !target.is_empty() && !is_code {
+            links.push((target, at + (inner.len() - inner.trim_start().len())));
+        }
+        from = at + length;
+    }
+    links
+}
+
+/// Path below the workspace that a relative link means; `None` if it leads out of it.
+fn resolve_path(document: &str, link: &str) -> Option<String> {
+    let folder = document.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in link.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/").replace("%20", " "))
+}
+
+/// Anchors of the headings, as Markdown renderers make them.
+fn list_anchors(document: &PlanningDocument<'_>) -> HashSet<String> {
+    let mut anchors = HashSet::new();
+    for heading in &document.headings {
+        let kept = heading.text.to_lowercase();
+        let kept = kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        let slug: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
+        let again = (1..).map(|number| format!("{slug}-{number}"));
+        let free = std::iter::once(slug.clone()).chain(again).find(|slug| !anchors.contains(slug));
+        anchors.extend(free);
+    }
+    anchors
+}
+
+fn check_named_paths(document: &PlanningDocument<'_>, files: &WorkspaceFiles, found: &mut Vec<Finding>) {
+    for line in document.lines.iter().filter(|line| !line.is_front) {
+        for (path, at) in list_named_paths(line) {
+            let is_there =
+                files.has_path(path) || resolve_path(document.path, path).is_some_and(|path| files.has_path(&path));
+            if !is_there {
+                let place = (line.number, line.text[..at].chars().count() + 1);
+                let message = format!("the path {path} is not in this workspace");
+                let remedy = "name a file that is kept, or give its place as an absolute path";
+                found.push(Finding::at(document.path, place, "path_missing", message, remedy).as_advice());
+            }
+        }
+    }
+}
+
+/// Relative paths in code font, or alone on a line of a fence.
+fn list_named_paths<'t>(line: &TextLine<'t>) -> Vec<(&'t str, usize)> {
+    let text: &'t str = line.text;
+    let bare = text.trim();
+    if line.is_code {
+        let at = text.len() - text.trim_start().len();
+        return if is_named_path(bare) { vec![(bare, at)] } else { Vec::new() };
+    }
+    let mut paths = Vec::new();
+    let mut at = 0;
+    for (index, part) in text.split('`').enumerate() {
+        if index % 2 == 1 && is_named_path(part) {
+            paths.push((part, at));
+        }
+        at += part.len() + 1;
+    }
+    paths
+}
+
+fn is_named_path(text: &str) -> bool {
+    const ENDINGS: [&str; 8] = [".md", ".json", ".jsonl", ".yaml", ".yml", ".diff", ".log", ".sig"];
+    let is_path = text.contains('/') && !text.contains(char::is_whitespace) && !is_external(text);
+    is_path && !text.contains(['*', '<', '{', '$']) && ENDINGS.iter().any(|ending| text.ends_with(ending))
+}

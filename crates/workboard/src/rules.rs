@@ -1,0 +1,227 @@
+//! Rules about words as data: what they forbid or demand, the sentence they protect against, and their own examples, which are
+//! tried when a rule is loaded.
+
+use contract::source::{self, Problems};
+use regex_automata::Input;
+use regex_automata::meta::{BuildError, Regex};
+use regex_automata::util::syntax::Config as SyntaxConfig;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::document::DocumentKind;
+use crate::wording::quoted_blanked;
+
+const BUILT_IN: [(&str, &str); 2] = [
+    ("wording.yaml", include_str!("../rules/wording.yaml")),
+    ("required.yaml", include_str!("../rules/required.yaml")),
+];
+
+/// A file of rules: the built-in ones, and `rules/*.yaml` of a workspace, which can only add.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(title = "RuleFile")]
+pub struct RuleFile {
+    /// Patterns that make a sentence honest where they stand before a match.
+    pub honest_before: Vec<String>,
+    /// Patterns that make a sentence honest where they stand behind a match.
+    pub honest_after: Vec<String>,
+    /// Patterns that are read as if they were not there.
+    pub neutral: Vec<String>,
+    pub rules: Vec<WordRule>,
+}
+
+/// One rule. With `kinds` it demands that such documents match; without, it forbids that any sentence does.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WordRule {
+    pub id: String,
+    /// The sentence that it protects against, or that has to be kept.
+    pub sentence: String,
+    /// A regular expression without look-around.
+    pub pattern: String,
+    /// Kinds of documents that have to match, such as `closeout`.
+    #[serde(default)]
+    pub kinds: Vec<String>,
+    /// Sentence that `--fix` adds at the end of a document that lacks it.
+    #[serde(default)]
+    pub insert: Option<String>,
+    pub remedy: String,
+    pub must_match: Vec<String>,
+    pub must_not_match: Vec<String>,
+}
+
+/// Reason why a file of rules is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadRulesError {
+    #[error("{0}")]
+    Shape(#[source] Box<Problems>),
+    #[error("the pattern of `{rule}` cannot be used: {source}")]
+    Pattern { rule: String, source: Box<BuildError> },
+    #[error("`{rule}` names `{kind}`, which is no kind of document")]
+    Kind { rule: String, kind: String },
+    #[error("`{rule}` has no example that must match, or none that must not")]
+    NoExamples { rule: String },
+    #[error("`{rule}` should match its own example, and does not: {example}")]
+    Unmatched { rule: String, example: String },
+    #[error("`{rule}` should not match its own example, and does: {example}")]
+    Matched { rule: String, example: String },
+}
+
+/// A rule that forbids, ready to be asked.
+#[derive(Debug, Clone)]
+pub(crate) struct ForbidRule {
+    pub(crate) rule: WordRule,
+    pattern: Regex,
+    honest_before: Vec<Regex>,
+    honest_after: Vec<Regex>,
+    neutral: Vec<Regex>,
+}
+
+/// A rule that demands, ready to be asked.
+#[derive(Debug, Clone)]
+pub(crate) struct DemandRule {
+    pub(crate) rule: WordRule,
+    pub(crate) kinds: Vec<DocumentKind>,
+    pattern: Regex,
+}
+
+/// All rules about words that hold for a workspace.
+#[derive(Debug, Clone, Default)]
+pub struct RuleBook {
+    pub(crate) forbids: Vec<ForbidRule>,
+    pub(crate) demands: Vec<DemandRule>,
+}
+
+impl RuleBook {
+    /// The built-in rules.
+    pub fn built_in() -> Result<Self, LoadRulesError> {
+        let mut book = Self::default();
+        for (name, text) in BUILT_IN {
+            book.add_file(name, text)?;
+        }
+        Ok(book)
+    }
+
+    /// Adds the rules of a file after trying their examples.
+    pub fn add_file(&mut self, name: &str, text: &str) -> Result<(), LoadRulesError> {
+        let loaded = source::load::<RuleFile>(name, text.as_bytes());
+        let RuleFile { honest_before, honest_after, neutral, rules } =
+            loaded.map_err(|found| LoadRulesError::Shape(Box::new(found)))?.value;
+        for rule in rules {
+            let build = |patterns: &[String]| -> Result<Vec<Regex>, LoadRulesError> {
+                patterns.iter().map(|pattern| build_pattern(&rule.id, pattern)).collect()
+            };
+            let pattern = build_pattern(&rule.id, &rule.pattern)?;
+            if rule.kinds.is_empty() {
+                let (honest_before, honest_after, neutral) =
+                    (build(&honest_before)?, build(&honest_after)?, build(&neutral)?);
+                let forbid = ForbidRule { pattern, honest_before, honest_after, neutral, rule };
+                try_examples(&forbid.rule, |text| forbid.find_claim(text).is_some())?;
+                self.forbids.push(forbid);
+            } else {
+                let kinds = read_kinds(&rule)?;
+                let demand = DemandRule { kinds, pattern, rule };
+                try_examples(&demand.rule, |text| demand.is_kept(text))?;
+                self.demands.push(demand);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ids of all rules.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        let forbids = self.forbids.iter().map(|rule| rule.rule.id.as_str());
+        forbids.chain(self.demands.iter().map(|rule| rule.rule.id.as_str()))
+    }
+}
+
+impl ForbidRule {
+    /// Byte at which a sentence claims what the rule forbids.
+    pub(crate) fn find_claim(&self, sentence: &str) -> Option<usize> {
+        let mut sentence = quoted_blanked(sentence).into_bytes();
+        self.pattern.find(Input::new(&sentence))?;
+        for neutral in &self.neutral {
+            blank_matches(&mut sentence, neutral);
+        }
+        let mut claims = self.pattern.find_iter(Input::new(&sentence));
+        claims.find(|found| !self.is_honest(&sentence, found.range())).map(|found| found.start())
+    }
+
+    fn is_honest(&self, sentence: &[u8], claim: std::ops::Range<usize>) -> bool {
+        let from = sentence[..claim.start].iter().rposition(|byte| *byte == b';').map_or(0, |at| at + 1);
+        let (before, after) = (&sentence[from..claim.start], &sentence[claim.end..]);
+        self.honest_before.iter().any(|pattern| pattern.is_match(before))
+            || self.honest_after.iter().any(|pattern| pattern.is_match(after))
+    }
+}
+
+impl DemandRule {
+    /// True if a text keeps the sentence.
+    pub(crate) fn is_kept(&self, text: &str) -> bool {
+        self.pattern.is_match(text)
+    }
+}
+
+fn blank_matches(text: &mut [u8], pattern: &Regex) {
+    let ranges: Vec<_> = pattern.find_iter(Input::new(&*text)).map(|found| found.range()).collect();
+    ranges.into_iter().for_each(|range| text[range].fill(b' '));
+}
+
+fn build_pattern(rule: &str, pattern: &str) -> Result<Regex, LoadRulesError> {
+    // Bytes and not characters: the tables of Unicode would cost more than rules about English sentences gain.
+    let syntax = SyntaxConfig::new().unicode(false).utf8(false);
+    let built = Regex::builder().syntax(syntax).configure(Regex::config().utf8_empty(false)).build(pattern);
+    built.map_err(|source| LoadRulesError::Pattern { rule: rule.to_owned(), source: Box::new(source) })
+}
+
+fn read_kinds(rule: &WordRule) -> Result<Vec<DocumentKind>, LoadRulesError> {
+    let read = |kind: &String| {
+        DocumentKind::of_word(kind).ok_or_else(|| LoadRulesError::Kind { rule: rule.id.clone(), kind: kind.clone() })
+    };
+    rule.kinds.iter().map(read).collect()
+}
+
+fn try_examples(rule: &WordRule, matches: impl Fn(&str) -> bool) -> Result<(), LoadRulesError> {
+    if rule.must_match.is_empty() || rule.must_not_match.is_empty() {
+        return Err(LoadRulesError::NoExamples { rule: rule.id.clone() });
+    }
+    if let Some(example) = rule.must_match.iter().find(|example| !matches(example)) {
+        return Err(LoadRulesError::Unmatched { rule: rule.id.clone(), example: example.clone() });
+    }
+    match rule.must_not_match.iter().find(|example| matches(example)) {
+        Some(example) => Err(LoadRulesError::Matched { rule: rule.id.clone(), example: example.clone() }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_rules_hold_for_their_own_examples_and_have_ten_of_each() {
+        let book = RuleBook::built_in().unwrap_or_else(|error| panic!("{error}"));
+        for ForbidRule { rule, .. } in &book.forbids {
+            assert!(rule.must_match.len() >= 10 && rule.must_not_match.len() >= 10, "{}", rule.id);
+        }
+        assert_eq!((book.forbids.len(), book.demands.len()), (3, 4));
+    }
+
+    #[test]
+    fn a_rule_that_breaks_its_own_examples_is_refused() {
+        let rule = |example: &str| {
+            format!(
+                "rules:\n  - id: r\n    sentence: s\n    pattern: 'bad'\n    remedy: m\n    must_match: [bad]\n    must_not_match: [{example}]\n"
+            )
+        };
+        let add = |text: &str| RuleBook::default().add_file("r.yaml", text).map_err(|error| error.to_string());
+        assert_eq!(add(&rule("good")), Ok(()));
+        assert_eq!(
+            add(&rule("a bad one")),
+            Err("`r` should not match its own example, and does: a bad one".to_owned())
+        );
+        let unmatched = rule("good").replace("[bad]", "[fine]");
+        assert_eq!(add(&unmatched), Err("`r` should match its own example, and does not: fine".to_owned()));
+        assert!(add(&rule("good").replace("'bad'", "'('")).unwrap_err().contains("cannot be used"));
+    }
+}

@@ -1,0 +1,42 @@
+//! Decision records in Markdown beside the YAML that counts: a difference is advice.
+
+use contract::source::{self, Kind};
+
+use crate::board::node_text;
+use crate::document::{PlanningDocument, file_stem};
+use crate::files::WorkspaceFiles;
+use crate::finding::Finding;
+use crate::items::read_fact;
+
+/// Compares the facts of each `*-DECISION-RECORD.md` with the decision that it is about.
+pub(super) fn check_decisions(files: &WorkspaceFiles, documents: &[PlanningDocument<'_>], found: &mut Vec<Finding>) {
+    for document in documents {
+        let stem = file_stem(document.path).to_ascii_uppercase();
+        if !stem.ends_with("DECISION-RECORD") {
+            continue;
+        }
+        let record =
+            if stem.contains("PROVIDER") { "decisions/provider.yaml" } else { "decisions/core-promotion.yaml" };
+        compare_decision(files, document, record, found);
+    }
+}
+
+fn compare_decision(files: &WorkspaceFiles, document: &PlanningDocument<'_>, record: &str, found: &mut Vec<Finding>) {
+    let Some(node) = files.text(record).and_then(|text| source::read(record, text).node) else { return };
+    if !matches!(node.kind, Kind::Map(_)) {
+        return;
+    }
+    for line in document.prose() {
+        let Some((name, said)) = read_fact(line.text) else { continue };
+        let Some(counts) = node.get(&name).and_then(node_text) else { continue };
+        if counts.trim().to_ascii_lowercase() != said {
+            let message =
+                format!("{record} says that {name} is {counts:?}, this document says {said:?}; the record counts");
+            let place = (line.number, line.text.len() - line.text.trim_start().len() + 1);
+            found.push(
+                Finding::at(document.path, place, "decision_differs", message, "say here what the record says")
+                    .as_advice(),
+            );
+        }
+    }
+}

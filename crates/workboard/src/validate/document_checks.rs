@@ -1,0 +1,218 @@
+//! Checks of one document: front matter, disclaimer, constants; and of the items in documents against the board.
+
+use std::collections::HashMap;
+
+use crate::board::{WorkStatus, Workboard};
+use crate::document::{DISCLAIMER, PlanningDocument};
+use crate::finding::{Finding, TextFix};
+use crate::front_matter::{FrontField, FrontProblem};
+use crate::items::read_fact;
+
+const REQUIRED_KEYS: [&str; 6] =
+    ["status", "owner", "created", "last_reviewed", "lifecycle_classification", "core_promotion_status"];
+const NOT_PROMOTED: &str = "not-promoted";
+
+pub(super) fn check_document(document: &PlanningDocument<'_>, today: &str, found: &mut Vec<Finding>) {
+    let is_read = document.front.last_line > 0;
+    document.front.problems.iter().for_each(|problem| found.push(describe_problem(document, problem)));
+    if is_read {
+        check_keys(document, found);
+        check_values(document, today, found);
+    }
+    if !document.has_disclaimer() {
+        found.push(missing_disclaimer(document));
+    }
+}
+
+fn describe_problem(document: &PlanningDocument<'_>, problem: &FrontProblem) -> Finding {
+    let remedy = "begin the document with a line `---`, one `key: value` a line, and a line `---`";
+    let at = |line: usize, rule: &str, message: String| Finding::at(document.path, (line, 1), rule, message, remedy);
+    match problem {
+        FrontProblem::Missing => at(1, "front_matter_missing", "the document has no front matter".to_owned()),
+        FrontProblem::Unclosed => at(1, "front_matter_unclosed", "the front matter has no closing `---`".to_owned()),
+        FrontProblem::Pasted { form, line } => {
+            at(*line, "front_matter_pasted", format!("the front matter was pasted: {form}"))
+        }
+        FrontProblem::Stray { line } => {
+            at(*line, "front_matter_line", "a line of the front matter is no `key: value`".to_owned())
+        }
+        FrontProblem::Repeated { key, line } => {
+            at(*line, "front_matter_key_twice", format!("the front matter has `{key}` twice"))
+        }
+    }
+}
+
+fn check_keys(document: &PlanningDocument<'_>, found: &mut Vec<Finding>) {
+    let is_missing = |key: &&str| document.front.value(key).is_none_or(|value| value.trim().is_empty());
+    let place = (document.front.last_line, 1);
+    if is_missing(&"name") && is_missing(&"title") {
+        let message = "the front matter has no `name` and no `title`";
+        found.push(Finding::at(document.path, place, "front_matter_key", message, "add `name:` or `title:`"));
+    }
+    for key in REQUIRED_KEYS.iter().filter(|key| is_missing(key)) {
+        let message = format!("the front matter has no `{key}`");
+        let finding = Finding::at(document.path, place, "front_matter_key", message, format!("add `{key}:`"));
+        // The only key with one possible value.
+        let start = document.index.start_of(document.text, document.front.last_line);
+        let is_absent = document.front.field(key).is_none();
+        found.push(match *key == "core_promotion_status" && is_absent {
+            true => finding.with_fix(TextFix { start, end: start, text: format!("{key}: {NOT_PROMOTED}\n") }),
+            false => finding,
+        });
+    }
+}
+
+fn check_values(document: &PlanningDocument<'_>, today: &str, found: &mut Vec<Finding>) {
+    let at = |field: &FrontField, rule: &str, message: String, remedy: &str| {
+        Finding::at(document.path, (field.line, field.column), rule, message, remedy)
+    };
+    if let Some(field) = document.front.field("status").filter(|field| !field.value.is_empty())
+        && WorkStatus::of_word(&field.value).is_none()
+    {
+        let remedy = "write draft, candidate, validated or blocked";
+        let finding = at(field, "document_status", "the status is none of the four".to_owned(), remedy);
+        let meant = WorkStatus::of_word(&field.value.trim_end_matches('.').to_ascii_lowercase());
+        found.push(match meant {
+            Some(meant) => finding.with_fix(replace_value(field, meant.as_str())),
+            None => finding,
+        });
+    }
+    if let Some(field) = document.front.field("lifecycle_classification").filter(|field| !field.value.is_empty())
+        && !["planning", "sot"].contains(&field.value.as_str())
+    {
+        let message = "the lifecycle classification is neither planning nor sot".to_owned();
+        found.push(at(field, "lifecycle_classification", message, "write planning or sot"));
+    }
+    if let Some(field) = document.front.field("core_promotion_status").filter(|field| !field.value.is_empty())
+        && field.value != NOT_PROMOTED
+    {
+        let message = "core_promotion_status is a constant: not-promoted".to_owned();
+        let finding = at(field, "core_promotion_status", message, "write not-promoted");
+        found.push(finding.with_fix(replace_value(field, NOT_PROMOTED)));
+    }
+    check_days(document, today, found);
+}
+
+fn check_days(document: &PlanningDocument<'_>, today: &str, found: &mut Vec<Finding>) {
+    let day = |key: &str| document.front.field(key).filter(|field| !field.value.is_empty());
+    for field in ["created", "last_reviewed"].into_iter().filter_map(day) {
+        let place = (field.line, field.column);
+        if !is_day(&field.value) {
+            let message = format!("`{}` is no day", field.key);
+            found.push(Finding::at(document.path, place, "document_day", message, "write it as yyyy-mm-dd"));
+        } else if field.value.as_str() > today {
+            let message = format!("`{}` lies in the future", field.key);
+            found.push(Finding::at(
+                document.path,
+                place,
+                "document_stale",
+                message,
+                "write the day on which it was so",
+            ));
+        }
+    }
+    if let (Some(created), Some(reviewed)) = (day("created"), day("last_reviewed"))
+        && is_day(&created.value)
+        && is_day(&reviewed.value)
+        && reviewed.value < created.value
+    {
+        let message = "the document was last reviewed before it was created";
+        let place = (reviewed.line, reviewed.column);
+        found.push(Finding::at(document.path, place, "document_stale", message, "review it, and write that day"));
+    }
+}
+
+fn replace_value(field: &FrontField, text: &str) -> TextFix {
+    TextFix { start: field.span.0, end: field.span.1, text: text.to_owned() }
+}
+
+/// A day as `yyyy-mm-dd` that exists in the calendar.
+pub(super) fn is_day(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let [year, month, day] = parts.as_slice() else { return false };
+    let number = |part: &str, digits: usize| {
+        (part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit()))
+            .then(|| part.parse::<u32>().ok())
+            .flatten()
+    };
+    let (Some(year), Some(month), Some(day)) = (number(year, 4), number(month, 2), number(day, 2)) else {
+        return false;
+    };
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        2 => 28 + u32::from(is_leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return false,
+    };
+    (1..=days).contains(&day)
+}
+
+/// True of a document that was created before the workspace's first `cto init`.
+pub(super) fn is_older(document: &PlanningDocument<'_>, first_day: Option<&str>) -> bool {
+    let created = document.front.value("created").filter(|day| is_day(day));
+    matches!((created, first_day), (Some(created), Some(first_day)) if created < first_day)
+}
+
+fn missing_disclaimer(document: &PlanningDocument<'_>) -> Finding {
+    let line = document.headings.first().map_or(document.front.last_line + 1, |heading| heading.line);
+    let remedy = format!("write after the first heading: {DISCLAIMER}");
+    let finding =
+        Finding::at(document.path, (line, 1), "disclaimer_missing", "the document lacks the disclaimer", remedy);
+    let Some(heading) = document.headings.first() else { return finding };
+    let start = document.index.start_of(document.text, heading.line + 1);
+    let gap = if start == document.text.len() && !document.text.ends_with('\n') { "\n" } else { "" };
+    finding.with_fix(TextFix { start, end: start, text: format!("{gap}\n{DISCLAIMER}\n") })
+}
+
+/// Facts in lists whose value is a constant everywhere.
+pub(super) fn check_constants(document: &PlanningDocument<'_>, found: &mut Vec<Finding>) {
+    for line in document.prose() {
+        let Some((name, value)) = read_fact(line.text) else { continue };
+        let constant = match name.as_str() {
+            "runtime_default_activation" => "false",
+            "core_promotion_status" => NOT_PROMOTED,
+            _ => continue,
+        };
+        if value.replace('_', "-") != constant && !value.starts_with(&format!("{constant} ")) {
+            let column = line.text.len() - line.text.trim_start().len() + 1;
+            let message = format!("`{name}` is a constant: {constant}");
+            let place = (line.number, column);
+            found.push(Finding::at(document.path, place, "constant_changed", message, format!("write {constant}")));
+        }
+    }
+}
+
+/// Items in documents: the board wins, so that every difference is advice.
+pub(super) fn check_items(board: &Workboard, documents: &[PlanningDocument<'_>], found: &mut Vec<Finding>) {
+    let mut first: HashMap<(&str, &str), usize> = HashMap::new();
+    for document in documents {
+        for item in document.items() {
+            let place = (item.line, 1);
+            let mut advise = |rule: &str, message: String, remedy: &str| {
+                found.push(Finding::at(document.path, place, rule, message, remedy).as_advice());
+            };
+            if let Some(line) = first.insert((document.path, &item.id), item.line) {
+                advise("item_twice", format!("{} has a heading at line {line} too", item.id), "keep one of the two");
+            }
+            match board.item(&item.id) {
+                None => {
+                    advise("item_not_on_board", format!("{} is not on the board", item.id), "add it to WORKBOARD.yaml")
+                }
+                Some(listed) if item.status.is_some() && listed.status.is_some() && item.status != listed.status => {
+                    advise(
+                        "item_status_differs",
+                        format!(
+                            "the board says that {} is {}, this document says {}; the board counts",
+                            item.id,
+                            listed.status.map_or("", WorkStatus::as_str),
+                            item.status.map_or("", WorkStatus::as_str)
+                        ),
+                        "say here what the board says",
+                    )
+                }
+                Some(_) => {}
+            }
+        }
+    }
+}

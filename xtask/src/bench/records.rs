@@ -1,0 +1,94 @@
+//! `cto validate workspace` beside check-jsonschema (the board by its schema) and markdownlint-cli2 (the documents), over the same files:
+//! 30, 300 and 3,000 documents.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::rounds::{Candidate, in_turns};
+use super::world::World;
+use super::{Bench, table};
+use crate::Outcome;
+use crate::process::{output, program};
+use crate::tools::fill_venv;
+
+const ROUNDS: usize = 10;
+const NAMES: [[&str; 2]; 3] = [
+    ["`cto validate workspace`, 30 documents", "cto, 30"],
+    ["`cto validate workspace`, 300 documents", "cto, 300"],
+    ["`cto validate workspace`, 3,000 documents", "cto, 3,000"],
+];
+const SIZES: [usize; 3] = [30, 300, 3_000];
+const PEERS: [&str; 2] = ["check-jsonschema and markdownlint-cli2, 3,000 documents", "both, 3,000"];
+
+pub(super) fn measure(bench: &Bench) -> Outcome<String> {
+    let world = World::new(&bench.place, "records")?;
+    let peers = Peers::install(&world)?;
+    let places: Vec<PathBuf> = SIZES.iter().map(|size| fill_workspace(bench, &world, *size)).collect::<Outcome<_>>()?;
+    let mut candidates = Vec::new();
+    for (place, [name, short]) in places.iter().zip(NAMES) {
+        let home = world.path("home");
+        candidates.push(Candidate::new(name, short, move |_| validate(bench, &home, place)));
+    }
+    let largest = places.last().cloned().unwrap_or_default();
+    candidates.push(Candidate::new(PEERS[0], PEERS[1], move |_| peers.check(&largest)));
+    let rows = in_turns(candidates, bench.rounds.unwrap_or(ROUNDS))?;
+    Ok(table(&rows, &[0, 3]))
+}
+
+fn cto(bench: &Bench, home: &Path, words: &[&str]) -> Outcome<String> {
+    output(program(&bench.cto, ["--home"]).arg(home).args(words).env("LANG", "C.UTF-8"))
+}
+
+fn validate(bench: &Bench, home: &Path, place: &Path) -> Outcome {
+    let place = place.display().to_string();
+    let told = cto(bench, home, &["--workspace", &place, "validate", "workspace"])?;
+    if told.starts_with("pass ") { Ok(()) } else { Err(format!("the workspace is not valid: {told}")) }
+}
+
+/// A valid workspace with so many documents and as many items.
+fn fill_workspace(bench: &Bench, world: &World, size: usize) -> Outcome<PathBuf> {
+    let (place, home) = (world.path(&format!("workspace-{size}")), world.path("home"));
+    cto(bench, &home, &["init", &place.display().to_string()])?;
+    let fail = |error: std::io::Error| format!("cannot fill {}: {error}", place.display());
+    let intent = fs::read_to_string(place.join(".sot/03-PROTOCOLS/WORKSPACE-INTENT.md")).map_err(fail)?;
+    let text =
+        format!("{intent}\n{}", "A paragraph about what is planned, with [terms](../../CONTEXT.md).\n\n".repeat(20));
+    let mut board = "items:\n".to_owned();
+    for number in 0..size {
+        let name = format!("DEMO-WORK-{number:04}-BRIEF.md");
+        fs::write(place.join(".sot/03-PROTOCOLS").join(&name), &text).map_err(fail)?;
+        board.push_str(&format!("  - id: DEMO-WORK-{number:04}\n    title: item {number}\n    type: AFK\n    status: validated\n    evidence:\n      - {{kind: document, ref: {name}}}\n"));
+    }
+    fs::write(place.join("WORKBOARD.yaml"), board).map_err(fail)?;
+    Ok(place)
+}
+
+/// The tools that people use today, installed beside the worlds.
+struct Peers {
+    check_jsonschema: PathBuf,
+    markdownlint: PathBuf,
+    schema: PathBuf,
+}
+
+impl Peers {
+    fn install(world: &World) -> Outcome<Self> {
+        let venv = world.path("venv");
+        fill_venv(&venv, &["check-jsonschema"])?;
+        let folder = world.path("node");
+        fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+        let words = ["install", "--no-audit", "--no-fund", "--prefix"];
+        output(program("npm", words).arg(&folder).arg("markdownlint-cli2"))?;
+        let schema = crate::process::root().join("docs/formats/schemas/workboard.json");
+        let markdownlint = folder.join("node_modules/.bin/markdownlint-cli2");
+        Ok(Self { check_jsonschema: venv.join("bin/check-jsonschema"), markdownlint, schema })
+    }
+
+    /// Line lengths and titles are matters of taste there, so that its rules about them are off.
+    fn check(&self, place: &Path) -> Outcome {
+        output(program(&self.check_jsonschema, ["--schemafile"]).arg(&self.schema).arg(place.join("WORKBOARD.yaml")))?;
+        let config = place.join(".markdownlint.json");
+        fs::write(&config, r#"{"default": true, "MD013": false, "MD025": false, "MD012": false}"#)
+            .map_err(|error| format!("cannot write {}: {error}", config.display()))?;
+        output(program(&self.markdownlint, [".sot/03-PROTOCOLS/*.md"]).current_dir(place)).map(drop)
+    }
+}
