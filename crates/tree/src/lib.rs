@@ -26,7 +26,9 @@ pub use oid::{Oid, ParseOidError};
 pub use patch::Proof;
 pub use patch::plain::{PlainFile, plain_patch};
 pub use source::land::{BranchName, BranchNameProblem, Forwarding, Landing, Removal, UsedMark};
-pub use source::{Settings, Source, SourceBaseline, SourceDigest, SourceStatus, folder_digest, operator_settings};
+pub use source::{
+    RepositoryPlace, Settings, Source, SourceBaseline, SourceDigest, SourceStatus, folder_digest, operator_settings,
+};
 pub use source_problem::SourceProblem;
 pub use store::Store;
 pub use store::batch::{Absent, AbsentWhy, BlobReader, absent_content};
