@@ -139,6 +139,9 @@ pub struct SettingFacts {
     /// Admission of the repository that would be changed; absent where none would be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_admission: Option<TargetAdmissionFacts>,
+    /// Admission for which the contract's source repository is not copied; absent where nothing speaks against it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_target: Option<SourceTarget>,
 }
 
 impl SettingFacts {
@@ -158,6 +161,7 @@ impl SettingFacts {
             engine: None,
             model: None,
             target_admission: None,
+            source_target: None,
         }
     }
 
@@ -171,6 +175,27 @@ impl SettingFacts {
             Some(Some(record)) => rules.narrowed_by(&record.allowed_paths, &record.forbidden_paths),
         }
     }
+}
+
+/// Target admission that speaks against copying a source repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum SourceTarget {
+    /// The source is the repository of an admission, or lies in it.
+    Admitted {
+        /// The admission's file.
+        file: String,
+        /// Top of the repository that would be copied.
+        source: String,
+        /// Top of the repository that the admission names.
+        target: String,
+    },
+    /// An admission cannot be read, and could be for the source.
+    Unread {
+        /// The admission's file, or the folder of admissions.
+        file: String,
+        why: String,
+    },
 }
 
 /// Something this machine does not give, and what a person can do about it.

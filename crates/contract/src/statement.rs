@@ -10,7 +10,7 @@ use crate::digest::Digest;
 use crate::id::{RunId, TaskId, WorkId};
 use crate::model::{AdmissionStatus, ModelPair};
 use crate::reason::Reason;
-use crate::report::{CheckResult, OperatorOutcome, PassKind, TestComparison};
+use crate::report::{CheckResult, HostFacts, OperatorOutcome, PassKind, TestComparison};
 use crate::stage::Stage;
 use crate::status::{Purpose, Status};
 use crate::time::Stamp;
@@ -117,6 +117,12 @@ impl Predicate {
 pub struct SignedHarness {
     pub version: String,
     pub executable_sha256: Digest,
+}
+
+impl SignedHarness {
+    pub fn of(host: &HostFacts) -> Self {
+        Self { version: host.harness_version.clone(), executable_sha256: host.harness_sha256 }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -52,6 +52,11 @@ fn push_shown(out: &mut String, character: char) {
     }
 }
 
+/// `text` as one word that a person can paste into a shell.
+pub fn shell_word(text: &str) -> String {
+    shown(&shell_words::quote(text))
+}
+
 /// `a, b and 3 more`: as many as may be named, and how many there are besides.
 pub fn listed(names: impl IntoIterator<Item = String>, most: usize) -> String {
     let mut names = names.into_iter();
@@ -102,6 +107,13 @@ mod tests {
         c
         ");
         assert_eq!(path_text(b"a\xffb"), "a\\xffb");
+    }
+
+    #[test]
+    fn a_word_for_a_shell_is_one_word() {
+        for (text, word) in [("/srv/site", "/srv/site"), ("/srv/my site", "'/srv/my site'"), ("a\u{1b}", "'a␛'")] {
+            assert_eq!(shell_word(text), word);
+        }
     }
 
     #[test]

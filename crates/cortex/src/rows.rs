@@ -117,7 +117,7 @@ pub(crate) fn target_row(file: &Path, signers: &RecordSigners) -> RecordRow {
     let admits = record.filter(|record| record.admission_status == TargetStatus::Admitted);
     let defect = admits.and_then(|record| record.defects().into_iter().next()).map(|defect| defect.text);
     let bare = bare_row(RecordKind::TargetAdmission, file, &found);
-    RecordRow { subject, status, problem: bare.problem.clone().or(defect), ..bare }
+    RecordRow { subject, status, problem: bare.problem.or(defect), ..bare }
 }
 
 /// Row without what only the kind of record knows.

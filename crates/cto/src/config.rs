@@ -128,9 +128,9 @@ impl Config {
             settings.push(Setting { name, value, source: source.clone() });
         }
         let workspace = workspace.map(|(path, _)| path);
-        let layers = read_layers(workspace.as_deref())?;
+        let mut layers = read_layers(workspace.as_deref())?;
         let sandbox_floor = sandbox_floor(&layers, &mut settings);
-        let models = models::resolve(&layers, &mut settings)?;
+        let models = models::resolve(&mut layers, &mut settings)?;
         let engines = engines::resolve(&layers, &mut settings)?;
         let store = store::resolve(&layers, &mut settings)?;
         let named_repositories = named_repositories(&layers, workspace.as_deref(), &engines, &mut settings);

@@ -54,7 +54,7 @@ pub struct Sealed {
 pub fn seal(
     mut draft: Draft,
     mut report: Report,
-    signing: &Signing<'_>,
+    signing: Signing<'_>,
     publish: impl FnOnce(&Path, &RunId) -> Result<PathBuf, SealBundleError>,
 ) -> Result<Sealed, SealBundleError> {
     if draft.events_seen().last() != Some(&EventKind::RunCompleted) {
@@ -68,8 +68,9 @@ pub fn seal(
     let report_bytes = complete_report(&mut report, &draft)?;
     draft.write_clean(names::REPORT, &report_bytes, finished)?;
     stop::here("seal.report_written");
+    let key = signing.key;
     let statement = statement(&report, &draft, signing)?;
-    let attestation = dsse::sign(&statement, signing.key)?;
+    let attestation = dsse::sign(&statement, key)?;
     draft.write_clean(names::ATTESTATION, &attestation, finished)?;
     stop::here("seal.attestation_written");
     make_durable(&draft)?;
@@ -90,14 +91,12 @@ fn complete_report(report: &mut Report, draft: &Draft) -> Result<Vec<u8>, serde_
     report.freshness = freshness(report, draft);
     let mut bytes = canonical_bytes(report)?;
     let own = Digest::of(&bytes).to_string();
-    report.artifact_digests.insert(names::REPORT.to_owned(), own.clone());
-    match place_of_own(&bytes) {
-        Some(at) => {
-            bytes.splice(at..at, own.into_bytes());
-            Ok(bytes)
-        }
-        None => canonical_bytes(report),
+    let place = place_of_own(&bytes);
+    if let Some(at) = place {
+        bytes.splice(at..at, own.bytes());
     }
+    report.artifact_digests.insert(names::REPORT.to_owned(), own);
+    if place.is_some() { Ok(bytes) } else { canonical_bytes(report) }
 }
 
 /// Where the report's own digest goes, if its empty entry stands in one place only. Quotes within texts are escaped, so only a
@@ -117,7 +116,7 @@ fn freshness(report: &Report, draft: &Draft) -> BTreeMap<String, Freshness> {
     payload.chain(last).map(|(name, written_at)| (name, Freshness { written_at, checked_at: finished })).collect()
 }
 
-fn statement(report: &Report, draft: &Draft, signing: &Signing<'_>) -> Result<Statement, serde_json::Error> {
+fn statement(report: &Report, draft: &Draft, signing: Signing<'_>) -> Result<Statement, serde_json::Error> {
     let subject = draft
         .files()
         .iter()
@@ -131,7 +130,7 @@ fn statement(report: &Report, draft: &Draft, signing: &Signing<'_>) -> Result<St
     })
 }
 
-fn predicate(report: &Report, draft: &Draft, signing: &Signing<'_>) -> Result<Predicate, serde_json::Error> {
+fn predicate(report: &Report, draft: &Draft, signing: Signing<'_>) -> Result<Predicate, serde_json::Error> {
     let head = draft.head();
     // Keys of later versions stand only in statements that say something by them.
     let is_changing = report.stage >= Stage::DISPOSABLE_REPOSITORY;
@@ -160,7 +159,7 @@ fn predicate(report: &Report, draft: &Draft, signing: &Signing<'_>) -> Result<Pr
         blockers: report.blocker_reasons.clone(),
         coverage: report.coverage.clone(),
         events: SignedEvents { head: head.digest, count: head.count },
-        ledger: signing.ledger.clone(),
+        ledger: signing.ledger,
         key: signing.key.public().key_id(),
         started_at: report.run_started_at,
         finished_at: report.run_finished_at,
@@ -188,10 +187,7 @@ pub(crate) struct SignedFacts {
 
 pub(crate) fn signed_facts(report: &Report) -> SignedFacts {
     SignedFacts {
-        harness: SignedHarness {
-            version: report.host.harness_version.clone(),
-            executable_sha256: report.host.harness_sha256,
-        },
+        harness: SignedHarness::of(&report.host),
         engine: SignedEngine {
             id: report.engine.id.clone(),
             source_id: report.engine.source_id.clone(),

@@ -77,11 +77,21 @@ impl Admission {
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
+
+    /// The decision alone, which proves nothing any more.
+    pub fn into_decision(self) -> Decision {
+        self.decision
+    }
 }
 
 impl Refused {
     pub fn decision(&self) -> &Decision {
         &self.decision
+    }
+
+    /// The decision alone, which proves nothing any more.
+    pub fn into_decision(self) -> Decision {
+        self.decision
     }
 }
 

@@ -1,8 +1,8 @@
 //! The gate of the target's admission: which repository a run may change, and where its commit may go.
 
 use contract::approval::TargetAdmissionFacts;
-use contract::decision::{Inputs, LandingFacts, OffLimitsTree, Refusal};
-use contract::record::{Found, TargetAdmission, TargetStatus};
+use contract::decision::{Inputs, LandingFacts, OffLimitsTree, Refusal, SourceTarget};
+use contract::record::Found;
 use contract::{Gate, Reason, Stage, TaskContract, text};
 
 use crate::rules::{refuse, rests_on_signed_records};
@@ -52,22 +52,33 @@ fn judge_lower_stage(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
             "name the repository as source_repository (--repo DIR), which is copied",
         );
     }
-    let facts = inputs.settings.target_admission.as_ref();
-    if facts.is_some_and(is_admitted) {
-        return refuse(
-            Gate::TargetAdmission,
-            Reason::GateMissing,
-            format!("the source repository is an admitted target, which stage {} does not copy", inputs.stage),
-            "name another repository with --repo DIR",
-        );
-    }
-    Vec::new()
+    inputs.settings.source_target.as_ref().map_or_else(Vec::new, |found| judge_source(found, inputs.stage))
 }
 
-fn is_admitted(facts: &TargetAdmissionFacts) -> bool {
-    let admits =
-        |record: &TargetAdmission| record.admission_status == TargetStatus::Admitted && record.is_for(&facts.path);
-    facts.admission.record().is_some_and(admits)
+/// A repository that is admitted for changes is changed with an approval of its own, and never copied on the way there.
+fn judge_source(found: &SourceTarget, stage: Stage) -> Vec<Refusal> {
+    match found {
+        SourceTarget::Admitted { file, source, target } => {
+            let (shown_file, file) = (text::shown(file), text::shell_word(file));
+            let clone = text::shell_word(&format!("{target}-clone"));
+            let text = format!(
+                "the source repository is a target that {shown_file} admits, and stage {stage} copies no admitted target"
+            );
+            let remedy = format!(
+                "git clone {} {clone}     and --repo {clone}; or --stage 5 --target {file}, without a source repository",
+                text::shell_word(source)
+            );
+            refuse(Gate::TargetAdmission, Reason::GateMissing, text, remedy)
+        }
+        SourceTarget::Unread { file, why } => {
+            let text = format!(
+                "{} cannot be read, and may admit the source repository as a target: {}",
+                text::shown(file),
+                text::shown(why)
+            );
+            not_admitted(text, format!("cto record check {}", text::shell_word(file)))
+        }
+    }
 }
 
 fn judge_record(facts: &TargetAdmissionFacts, stage: Stage) -> Vec<Refusal> {

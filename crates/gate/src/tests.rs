@@ -56,6 +56,7 @@ pub(crate) fn inputs() -> Inputs {
             engine: None,
             model: None,
             target_admission: None,
+            source_target: None,
         },
         target: Some(TargetFacts {
             repository: false,

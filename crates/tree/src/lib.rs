@@ -27,8 +27,8 @@ pub use patch::Proof;
 pub use patch::plain::{PlainFile, plain_patch};
 pub use source::land::{BranchName, BranchNameProblem, Forwarding, Landing, Removal, UsedMark};
 pub use source::{
-    ListedWorktree, References, Settings, Source, SourceBaseline, SourceDigest, SourceStatus, digest_references,
-    folder_digest, operator_settings,
+    ListedWorktree, References, RepositoryPlace, Settings, Source, SourceBaseline, SourceDigest, SourceStatus,
+    digest_references, folder_digest, operator_settings,
 };
 pub use source_problem::SourceProblem;
 pub use store::Store;

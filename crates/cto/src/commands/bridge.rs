@@ -72,7 +72,7 @@ fn config(arguments: &BridgeArgs, token: &str) -> Result<BridgeConfig, CommandEr
     admission.aliases = arguments.alias.clone();
     // Named by hand for this one use, the upstream is the class.
     let network = NetworkClass { hosts: vec![endpoint.host().to_owned()], ..NetworkClass::default() };
-    let credential = arguments.credential.0.credential();
+    let credential = arguments.credential.0.clone().into_credential();
     let now = RunClock::start().map_err(|error| CommandError::fail(error.to_string()))?.started();
     credential.check(now).map_err(|error| CommandError::blocked(error.to_string()))?;
     let mut upstream = Upstream::new(endpoint, credential);

@@ -12,8 +12,8 @@ pub(crate) fn deny(context: &Context, arguments: &RefuseArgs) -> Result<u8, Comm
     let deciding = Deciding::open(context, &arguments.request, arguments.key.as_deref(), RequestStep::Denied)?;
     let denial = deciding.opened.draft_denial(&deciding.key.fingerprint(), reason)?;
     let entry = deciding.record(RequestStep::Denied, &denial, false)?;
-    let next = deciding.opened.record.command.clone().unwrap_or_else(|| "cto approvals".to_owned());
-    Decided { word: "denied", deciding: &deciding, reason, entry, next: &next }.show(context.output)?;
+    let next = deciding.opened.record.command.as_deref().unwrap_or("cto approvals");
+    Decided { word: "denied", deciding: &deciding, reason, entry, next }.show(context.output)?;
     Ok(0)
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn revoke(context: &Context, arguments: &RefuseArgs) -> Result<u8, Co
     let deciding = Deciding::open(context, &arguments.request, arguments.key.as_deref(), RequestStep::Revoked)?;
     let revocation = deciding.opened.draft_revocation(&deciding.key.fingerprint(), reason)?;
     let entry = deciding.record(RequestStep::Revoked, &revocation, false)?;
-    let next = deciding.opened.record.command.clone().unwrap_or_else(|| "cto approvals".to_owned());
-    Decided { word: "revoked", deciding: &deciding, reason, entry, next: &next }.show(context.output)?;
+    let next = deciding.opened.record.command.as_deref().unwrap_or("cto approvals");
+    Decided { word: "revoked", deciding: &deciding, reason, entry, next }.show(context.output)?;
     Ok(0)
 }

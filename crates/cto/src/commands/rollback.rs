@@ -28,7 +28,7 @@ pub(crate) fn rollback(context: &Context, arguments: &RollbackArgs) -> Result<u8
     // Before the repository is touched: a rollback that nobody may sign is none.
     let key = allowed_key(context, arguments.key.as_deref())?;
     let done = roll_back(&harness, &landed, arguments.revert).map_err(refused)?;
-    let repository = done.repository.display().to_string();
+    let repository = landed.repository.display().to_string();
     let statement = draft_rollback(&bundle, &repository, done.act.clone(), reason, key.fingerprint())?;
     let (armour, key_fingerprint) =
         (key.sign(&canonical_bytes(&statement)?, OutcomeSchema::NAMESPACE)?, key.fingerprint());

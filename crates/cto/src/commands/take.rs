@@ -1,11 +1,10 @@
 //! `cto take`: a verified patch on a new branch of one's own repository.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use contract::Status;
-use contract::text::shown;
+use contract::text::{shell_word, shown};
 use harness::{TakeAsk, TakeError, TookPatch};
 use serde_json::json;
 
@@ -52,12 +51,6 @@ fn document(took: &TookPatch) -> serde_json::Value {
     document
 }
 
-/// What a person can paste into a shell.
-fn word(text: &str) -> String {
-    let quoted: Cow<'_, str> = shell_words::quote(text);
-    shown(&quoted)
-}
-
 // Writing to a String cannot fail, so the results of `write!` below are dropped.
 
 fn view(output: Output, took: &TookPatch, took_time: Duration) -> String {
@@ -88,7 +81,7 @@ fn view(output: Output, took: &TookPatch, took_time: Duration) -> String {
     if let Some(statement) = &took.statement {
         fact("recorded", &statement.display().to_string());
     }
-    let branch = word(&taken.branch);
+    let branch = shell_word(&taken.branch);
     let _ = writeln!(out, "\n{}  {}", paint.dim("next"), paint.command(&format!("git switch {branch}")));
     let _ = writeln!(out, "      {}", paint.command(&format!("git log -1 {branch}")));
     let _ = writeln!(out, "{}  {}", paint.dim("undo"), paint.command(&format!("git branch -D {branch}")));
@@ -107,7 +100,7 @@ fn lines(took: &TookPatch) -> String {
     if let Some(statement) = &took.statement {
         let _ = writeln!(out, "statement {}", shown(&statement.display().to_string()));
     }
-    let _ = writeln!(out, "next git switch {}", word(&taken.branch));
-    let _ = writeln!(out, "undo git branch -D {}", word(&taken.branch));
+    let _ = writeln!(out, "next git switch {}", shell_word(&taken.branch));
+    let _ = writeln!(out, "undo git branch -D {}", shell_word(&taken.branch));
     out
 }

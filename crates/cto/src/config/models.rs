@@ -75,8 +75,8 @@ impl CredentialSource {
         }
     }
 
-    pub(crate) fn credential(&self) -> Credential {
-        match self.clone() {
+    pub(crate) fn into_credential(self) -> Credential {
+        match self {
             Self::None => Credential::None,
             Self::File(path) => Credential::File(path),
             Self::OauthFile(path) => Credential::OauthFile(path),
@@ -105,27 +105,27 @@ fn from_command(argv: &[String]) -> Result<Secret, FetchCredentialError> {
     Ok(Secret::new(output.stdout))
 }
 
-/// All layers together; what a later one says of a name holds.
-pub(super) fn resolve(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<ModelSettings, CommandError> {
+/// All layers together; what a later one says of a name holds. Nobody else reads what they say of models, so that it is moved out.
+pub(super) fn resolve(layers: &mut [Layer], settings: &mut Vec<Setting>) -> Result<ModelSettings, CommandError> {
     let mut models = ModelSettings::default();
     let mut shown = BTreeMap::new();
     for layer in layers {
         refuse_workspace(layer)?;
         let Layer { path, file, .. } = layer;
         let source = path.display().to_string();
-        for (class, credential) in &file.credential_sources {
+        for (class, credential) in std::mem::take(&mut file.credential_sources) {
             shown.insert(format!("credential_sources.{class}"), (credential.shown(), source.clone()));
-            models.credential_sources.insert(class.clone(), credential.credential());
+            models.credential_sources.insert(class, credential.into_credential());
         }
-        for (class, network) in &file.network_classes {
+        for (class, network) in std::mem::take(&mut file.network_classes) {
             shown.insert(format!("network_classes.{class}"), (network.hosts.join(" "), source.clone()));
-            models.network_classes.insert(class.clone(), network.clone());
+            models.network_classes.insert(class, network);
         }
         if file.limits_per_day != Limits::default() {
             shown.insert("limits_per_day".to_owned(), (amounts(file.limits_per_day), source.clone()));
             models.limits_per_day = file.limits_per_day;
         }
-        for (name, model) in &file.models {
+        for (name, model) in std::mem::take(&mut file.models) {
             let pair: ModelPair =
                 name.parse().map_err(|error| CommandError::usage(format!("{source}: models.{name}: {error}")))?;
             // An endpoint's value is shown nowhere.
@@ -135,7 +135,7 @@ pub(super) fn resolve(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<M
                 let message = format!("{source}: models.{name}.proxy: its address is no address of a proxy");
                 return Err(CommandError::usage(message).hint("write it as http://HOST:PORT; a login stands apart"));
             }
-            models.models.insert(pair.to_string(), setting(&pair, model));
+            models.models.insert(pair.to_string(), setting(pair, model));
         }
     }
     settings.extend(shown.into_iter().map(|(name, (value, source))| Setting { name, value, source }));
@@ -165,25 +165,25 @@ fn refuse_workspace(Layer { path, file, of, .. }: &Layer) -> Result<(), CommandE
     }
 }
 
-fn setting(pair: &ModelPair, file: &ModelFile) -> ModelSetting {
-    let price = file.price.as_ref().map(|price| Price {
-        provider: pair.provider.clone(),
-        model: pair.model.clone(),
+fn setting(pair: ModelPair, file: ModelFile) -> ModelSetting {
+    let price = file.price.map(|price| Price {
+        provider: pair.provider,
+        model: pair.model,
         prompt: price.prompt,
         completion: price.completion,
         cached: price.cached,
         cache_written: price.cache_written,
     });
     ModelSetting {
-        endpoint: file.endpoint.clone(),
-        aliases: file.aliases.clone(),
-        sent_as: file.sent_as.clone(),
+        endpoint: file.endpoint,
+        aliases: file.aliases,
+        sent_as: file.sent_as,
         responses: file.responses,
         price,
-        custom_ca: file.custom_ca.clone(),
-        proxy: file.proxy.as_ref().map(|proxy| ProxySetting {
-            address: proxy.address.clone(),
-            login: proxy.login.as_ref().map_or(Credential::None, CredentialSource::credential),
+        custom_ca: file.custom_ca,
+        proxy: file.proxy.map(|proxy| ProxySetting {
+            address: proxy.address,
+            login: proxy.login.map_or(Credential::None, CredentialSource::into_credential),
         }),
         shape: file.shape,
         limits_per_day: file.limits_per_day,

@@ -203,12 +203,14 @@ impl Climber<'_> {
     pub(crate) fn climb(&mut self) -> LandingTarget {
         let target = LandingTarget::make(self.world, FILES);
         let at = target.root().to_owned();
-        self.admit_target(&at);
         let before = target.untouched();
         for stage in 1..=3 {
             let (report, _) = self.run(stage, &at, 0);
             assert_eq!(report["status"], "pass", "{}", testkit::outcome_of(&report));
         }
+        self.admit_target(&at);
+        let (report, _) = self.run(3, &at, 3);
+        assert_eq!(report["blocker_reasons"], json!(["gate_missing"]), "an admitted target is not copied any more");
         self.refused(4, &at, "approval_missing");
         let _ = self.approve(4, &at);
         let (report, bundle) = self.run(4, &at, 0);

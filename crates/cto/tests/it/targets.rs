@@ -4,6 +4,7 @@
 mod admitted;
 mod again;
 mod busy;
+mod copied;
 mod documents;
 mod hostile;
 mod killed;

@@ -1,7 +1,7 @@
 //! Stages that change a repository: their gates, open and closed.
 
 use contract::approval::{ApprovalFacts, ApprovalInput, TargetAdmissionFacts};
-use contract::decision::{Inputs, LandingFacts, OffLimitsTree, Profile};
+use contract::decision::{Inputs, LandingFacts, OffLimitsTree, Profile, SourceTarget};
 use contract::paths::PathVerdict;
 use contract::record::{Found, TargetAdmission, TargetStatus};
 use contract::task::{ForbiddenAction, RiskClass, TaskContract};
@@ -58,6 +58,15 @@ fn admitted() -> TargetAdmissionFacts {
         admission: Found::Record { sha256: Digest::ZERO, record, signed_by: Some(text("op1")) },
         file: Some(text("admissions/target/site.yaml")),
         remedy: text("cto record check admissions/target/site.yaml"),
+    }
+}
+
+fn admitted_source() -> SourceTarget {
+    let text = |text: &str| text.to_owned();
+    SourceTarget::Admitted {
+        file: text("admissions/target/site.yaml"),
+        source: text("/srv/site"),
+        target: text("/srv/my site"),
     }
 }
 
@@ -151,27 +160,23 @@ const GOVERNED: &[GovernedRow] = &[
     (
         "a source that is an admitted target",
         4,
-        |_, i| i.settings.target_admission = Some(admitted()),
-        &[("target_admission gate_missing", "name another repository with --repo DIR")],
+        |_, i| i.settings.source_target = Some(admitted_source()),
+        &[(
+            "target_admission gate_missing",
+            "git clone /srv/site '/srv/my site-clone'     and --repo '/srv/my site-clone'; or --stage 5 --target \
+             admissions/target/site.yaml, without a source repository",
+        )],
     ),
     (
-        "a source whose admission is for another",
+        "a record that cannot be read",
         4,
         |_, i| {
-            i.settings.target_admission = Some(admitted());
-            admission(i).path.push('2');
+            let (file, why) = ("admissions/target/site.yaml".to_owned(), "why".to_owned());
+            i.settings.source_target = Some(SourceTarget::Unread { file, why });
         },
-        &[],
+        &[("target_admission target_not_admitted", CHECK)],
     ),
-    (
-        "a source whose admission admits nothing",
-        4,
-        |_, i| {
-            i.settings.target_admission = Some(admitted());
-            record(i).admission_status = TargetStatus::NotAdmitted;
-        },
-        &[],
-    ),
+    ("a source is no matter of stage 5", 5, |_, i| i.settings.source_target = Some(admitted_source()), &[]),
     (
         "a source at stage 5",
         5,

@@ -185,7 +185,7 @@ impl Recovered {
 
 fn active_runs(home: &Home) -> Result<Vec<RunId>, RecoverError> {
     let active = home.active();
-    let entries = own_files::read_dir(&active).map_err(|error| RecoverError::Io(active.clone(), error))?;
+    let entries = own_files::read_dir(&active).map_err(|error| RecoverError::Io(active, error))?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     Ok(names.filter_map(|name| RunId::try_from(name).ok()).collect())
 }

@@ -220,8 +220,9 @@ fn work(harness: &Harness) -> Result<Work, ReverifyError> {
 
 fn read<T: serde::de::DeserializeOwned>(bundle: &Path, name: &str) -> Result<T, ReverifyError> {
     let path = bundle.join(name);
-    let bytes = own_files::read(&path).map_err(|error| ReverifyError::Read(path.clone(), error.into()))?;
-    serde_json::from_slice(&bytes).map_err(|error| ReverifyError::Read(path, error.into()))
+    let bytes = own_files::read(&path).map_err(ErrorCause::from);
+    let read = bytes.and_then(|bytes| serde_json::from_slice(&bytes).map_err(ErrorCause::from));
+    read.map_err(|why| ReverifyError::Read(path, why))
 }
 
 /// What stands against the run now: what was found again, and of the old what nobody can find out again. Under another
@@ -273,10 +274,7 @@ impl Held<'_> {
             blockers,
             verification: Verification::of(passes, poisoned),
             coverage: coverage.into_iter().collect(),
-            harness: SignedHarness {
-                version: harness.host.harness_version.clone(),
-                executable_sha256: harness.host.harness_sha256,
-            },
+            harness: SignedHarness::of(&harness.host),
             key: harness.key.public().key_id(),
             reverified_at: clock.now(),
         })

@@ -66,9 +66,6 @@ impl RollBackError {
 /// A change that was taken back.
 #[derive(Debug)]
 pub struct RolledBack {
-    pub repository: PathBuf,
-    pub branch: String,
-    pub commit: String,
     pub act: RollbackAct,
     /// Says what was at work until somebody has said why, should that be cut off.
     _work: Work,
@@ -140,8 +137,7 @@ pub fn roll_back(harness: &Harness, landed: &LandedChange, may_revert: bool) -> 
     let is_said = is_rolled_back(harness, &landed.run_id).map_err(RollBackError::Ledger)?;
     let done = |act, work| {
         stop::here("rollback.done");
-        let LandedChange { repository, branch, commit, .. } = landed.clone();
-        RolledBack { repository, branch, commit, act, _work: work }
+        RolledBack { act, _work: work }
     };
     if !landed.moved {
         match source.remove_branch(&branch, commit, &work.token()).map_err(RollBackError::Target)? {

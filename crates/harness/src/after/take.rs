@@ -57,12 +57,12 @@ pub struct TookPatch {
 }
 
 /// Puts the patch of a run on a new branch, or finds that it is there already.
-pub fn take(harness: &Harness, ask: TakeAsk<'_>) -> Result<TookPatch, TakeError> {
+pub fn take(harness: &Harness, mut ask: TakeAsk<'_>) -> Result<TookPatch, TakeError> {
     let report = ask.bundle.report();
     let contract: TaskContract = read(ask.bundle.dir(), names::CONTRACT)?;
     require_worth(report)?;
-    let branch = match &ask.branch {
-        Some(branch) => branch.clone(),
+    let branch = match ask.branch.take() {
+        Some(branch) => branch,
         None => words::default_branch(report, &contract)?,
     };
     let work = Work::make(&harness.home, left::TAKE).map_err(TakeError::Work)?;
@@ -103,8 +103,9 @@ fn require_worth(report: &Report) -> Result<(), TakeError> {
 
 fn read<T: serde::de::DeserializeOwned>(bundle: &Path, name: &str) -> Result<T, TakeError> {
     let path = bundle.join(name);
-    let bytes = own_files::read(&path).map_err(|error| TakeError::Read(path.clone(), error.into()))?;
-    serde_json::from_slice(&bytes).map_err(|error| TakeError::Read(path, error.into()))
+    let bytes = own_files::read(&path).map_err(ErrorCause::from);
+    let read = bytes.and_then(|bytes| serde_json::from_slice(&bytes).map_err(ErrorCause::from));
+    read.map_err(|why| TakeError::Read(path, why))
 }
 
 /// Two who take the same run in this home do it one after the other, so that it is said once.
@@ -217,10 +218,7 @@ impl Taking<'_> {
             branch: self.branch.to_string(),
             commit: commit.to_string(),
             author,
-            harness: SignedHarness {
-                version: harness.host.harness_version.clone(),
-                executable_sha256: harness.host.harness_sha256,
-            },
+            harness: SignedHarness::of(&harness.host),
             key: harness.key.public().key_id(),
             taken_at: clock.now(),
         }

@@ -63,10 +63,7 @@ pub(crate) fn find_approval(scene: &PlanScene<'_>, now: Stamp) -> Result<FoundAp
     let rows = list_candidates(scene)?;
     let last_entry_at = harness.ledger().latest_time()?.unwrap_or(now);
     let chosen = choose_request(scene, &unrequested, rows, now.max(last_entry_at))?;
-    let plan = match &chosen {
-        Some(chosen) => chosen.plan_now.clone(),
-        None => unrequested.plan.clone(),
-    };
+    let plan = chosen.as_ref().map_or(&unrequested.plan, |chosen| &chosen.plan_now);
     let (request, unprotected) = match &chosen {
         Some(chosen) => (Some(describe_request(harness, chosen)?), chosen.is_same && chosen.record.is_unprotected()),
         None => (None, false),

@@ -71,32 +71,35 @@ pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Resu
     let clock = crate::home::clock::RunClock::start().map_err(DecideError::Clock)?;
     let digest = task.contract.digest().map_err(DecideError::Encode)?;
     let (settings, _) = settings(harness, task, ask, clock.started());
-    let inputs = |target, approval| Inputs {
+    let inputs = Inputs {
         contract_digest: digest,
         engine: ask.engine.clone(),
         stage: ask.stage,
         purpose: ask.purpose,
         kind: None,
         time: clock.started(),
-        settings: settings.clone(),
-        target,
+        settings,
+        target: None,
         // Asking a model costs, so only a run does it: what it would answer stays not evaluated.
         answer: None,
         // Neither does asking start a command of the baseline.
         baseline_exam: None,
-        approval,
+        approval: defer_approval(ask),
     };
-    let first = gate::decide(&task.contract, inputs(None, defer_approval(ask))).map_err(DecideError::Encode)?;
+    let first = gate::decide(&task.contract, inputs).map_err(DecideError::Encode)?;
     if !first.is_pending() {
         return Ok(Answer { decision: first, exam: None });
     }
-    let mut target = inspect(harness, task, ask, &settings, scratch).map_err(DecideError::Scratch)?;
-    let scene = PlanScene { harness, task, ask, settings: &settings, target: &target };
+    let inputs = first.inputs;
+    let settings = &inputs.settings;
+    let mut target = inspect(harness, task, ask, settings, scratch).map_err(DecideError::Scratch)?;
+    let scene = PlanScene { harness, task, ask, settings, target: &target };
     let approval = look_for_approval(&scene, clock.started())?.map(|found| found.input);
     target.settle_branch(task, approval.as_ref()).map_err(DecideError::Scratch)?;
     let Target { facts, copy } = target;
-    let exam = copy.and_then(|copy| exam_files(task, &settings, &facts, &copy.baseline.listing));
-    let decision = gate::decide(&task.contract, inputs(Some(facts), approval)).map_err(DecideError::Encode)?;
+    let exam = copy.and_then(|copy| exam_files(task, settings, &facts, &copy.baseline.listing));
+    let inputs = Inputs { target: Some(facts), approval, ..inputs };
+    let decision = gate::decide(&task.contract, inputs).map_err(DecideError::Encode)?;
     Ok(Answer { decision, exam })
 }
 

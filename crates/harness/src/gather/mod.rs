@@ -16,4 +16,5 @@ pub(crate) mod plan_records;
 pub(crate) mod protected;
 pub(crate) mod requests;
 pub(crate) mod settings;
+pub(crate) mod source_target;
 pub(crate) mod target;

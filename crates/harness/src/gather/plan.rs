@@ -105,10 +105,7 @@ pub(crate) fn build_plan(
         evidence: find_evidence(scene, &engine.source_id),
         engine,
         repository,
-        harness: SignedHarness {
-            version: harness.host.harness_version.clone(),
-            executable_sha256: harness.host.harness_sha256,
-        },
+        harness: SignedHarness::of(&harness.host),
         ledger_id,
         instance_id: harness.instance,
         requester_fingerprint: requester_fingerprint.to_owned(),

@@ -109,28 +109,29 @@ pub fn propose_request(
     let now = RunClock::start()?.started();
     let (settings, _) = settings(harness, task, ask, now);
     let contract_digest = task.contract.digest()?;
-    let inputs = |target| Inputs {
+    let inputs = Inputs {
         contract_digest,
         engine: ask.engine.clone(),
         stage: ask.stage,
         purpose: ask.purpose,
         kind: None,
         time: now,
-        settings: settings.clone(),
-        target,
+        settings,
+        target: None,
         answer: None,
         baseline_exam: None,
         approval: Some(ApprovalInput::Deferred),
     };
-    let decide = |target| gate::decide(&task.contract, inputs(target));
-    let first = decide(None)?;
+    let first = gate::decide(&task.contract, inputs)?;
     // A target that is not admitted is not looked at.
     if first.refusals.iter().any(is_fatal) {
         return Err(ProposeRequestError::Refused(Box::new(first)));
     }
-    let target = inspect(harness, task, ask, &settings, scratch).map_err(ProposeRequestError::Target)?;
-    let decision = decide(Some(target.facts.clone()))?;
-    let scene = PlanScene { harness, task, ask, settings: &settings, target: &target };
+    let inputs = first.inputs;
+    let target = inspect(harness, task, ask, &inputs.settings, scratch).map_err(ProposeRequestError::Target)?;
+    let decision = gate::decide(&task.contract, Inputs { target: Some(target.facts.clone()), ..inputs })?;
+    let settings = &decision.inputs.settings;
+    let scene = PlanScene { harness, task, ask, settings, target: &target };
     let unrequested = match build_unrequested(&scene) {
         Ok(unrequested) => unrequested,
         Err(FindApprovalError::Plan(BuildPlanError::Incomplete(_))) => {

@@ -11,7 +11,9 @@ use evidence::stop;
 use crate::gather::admission::find_target_admission;
 use crate::gather::engine::equip::{Equipment, Equipped, equip};
 use crate::gather::model;
+use crate::gather::source_target::find_source_target;
 use crate::home::ask::Ask;
+use crate::home::engines::Engine;
 use crate::home::placement::Places;
 use crate::home::task::Task;
 use crate::judge::environment;
@@ -40,11 +42,9 @@ pub(crate) fn settings(harness: &Harness, task: &Task, ask: &Ask, now: Stamp) ->
         facts.auth_bridge = engine.as_ref().and_then(|engine| model::auth_bridge(&harness.models, &facts, engine));
         facts
     });
-    let equipment = engine.map(|engine| {
-        let open = gate::engine::is_open(&engine.id, &engine.config.gate, ask.stage);
-        let may_look = open && !halted && ask.sandbox != Profile::None;
-        equip(harness, engine, ask, now, may_look)
-    });
+    let is_open = |engine: &Engine| gate::engine::is_open(&engine.id, &engine.config.gate, ask.stage);
+    let may_look = !halted && engine.as_ref().is_none_or(is_open);
+    let equipment = engine.map(|engine| equip(harness, engine, ask, now, may_look && ask.sandbox != Profile::None));
     let (sandbox_available, sandbox_shortfall) = availability::profiles(harness, ask.sandbox);
     let (missing_programs, hidden_programs) = missing_programs(harness, task, ask.sandbox);
     let confined = ask.sandbox != Profile::None;
@@ -66,6 +66,7 @@ pub(crate) fn settings(harness: &Harness, task: &Task, ask: &Ask, now: Stamp) ->
         engine: setting,
         model,
         target_admission: find_target_admission(harness, task, ask, now),
+        source_target: may_look.then(|| find_source_target(harness, task, ask)).flatten(),
     };
     (facts, equipped)
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use contract::record::TargetStatus;
 use contract::source;
 use contract::text::shown;
 use untrusted_fs::own_files::{self, OwnPath as _};
@@ -11,6 +12,8 @@ use crate::home::cause::ErrorCause;
 
 /// The field of a target admission that names its repository.
 const FIELD: &str = "target_repository_path";
+/// The field that says whether it admits.
+const STATUS: &str = "admission_status";
 
 /// Places where repositories are named.
 #[derive(Debug, Clone, Default)]
@@ -30,21 +33,35 @@ pub struct NamedRepositories {
     shown(&.file.display().to_string())
 )]
 pub(crate) struct ReadTargetError {
-    file: PathBuf,
+    pub(crate) file: PathBuf,
     #[source]
-    why: ErrorCause,
+    pub(crate) why: ErrorCause,
+}
+
+/// Repository that a target admission names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamedTarget {
+    /// The admission's file.
+    pub(crate) file: PathBuf,
+    pub(crate) path: PathBuf,
+    /// False only for a record that says `not_admitted`: a draft. Whatever else a record lacks, it was not written as a draft.
+    pub(crate) is_admitted: bool,
 }
 
 impl NamedRepositories {
     /// Every path that is named, as it is written and as the file system resolves it.
     pub(crate) fn paths(&self) -> Result<Vec<PathBuf>, ReadTargetError> {
         let mut paths = self.protected_roots.clone();
-        for file in self.records()? {
-            paths.extend(target_path(&file).map_err(|why| ReadTargetError { file, why })?);
-        }
+        paths.extend(self.targets(&[])?.into_iter().map(|target| target.path));
         let resolved: Vec<PathBuf> = paths.iter().filter_map(|path| own_files::canonicalize(path).ok()).collect();
         paths.extend(resolved);
         Ok(paths)
+    }
+
+    /// Repositories of all target admissions, and of `further` ones.
+    pub(crate) fn targets(&self, further: &[&Path]) -> Result<Vec<NamedTarget>, ReadTargetError> {
+        let files = self.records()?.into_iter().chain(further.iter().map(|file| (*file).to_owned()));
+        files.filter_map(|file| read_target(file).transpose()).collect()
     }
 
     fn records(&self) -> Result<Vec<PathBuf>, ReadTargetError> {
@@ -63,15 +80,24 @@ fn is_record(file: &Path) -> bool {
 }
 
 /// The repository of a target admission; none in a record that is not filled in.
-fn target_path(file: &Path) -> Result<Option<PathBuf>, ErrorCause> {
+fn read_target(file: PathBuf) -> Result<Option<NamedTarget>, ReadTargetError> {
+    match read_fields(&file) {
+        Ok(fields) => Ok(fields.map(|(path, is_admitted)| NamedTarget { file, path, is_admitted })),
+        Err(why) => Err(ReadTargetError { file, why }),
+    }
+}
+
+/// Path and status, whatever else a record has or lacks.
+fn read_fields(file: &Path) -> Result<Option<(PathBuf, bool)>, ErrorCause> {
     let text = own_files::read_to_string(file)?;
     let source::Reading { node, problems } = source::read(&file.display().to_string(), &text);
     let node = node.filter(|_| problems.is_empty()).ok_or("it is neither JSON nor YAML")?;
     let Some(named) = node.get(FIELD).map(source::Node::to_value) else { return Ok(None) };
+    let is_draft = node.get(STATUS).is_some_and(|status| status.to_value() == TargetStatus::NotAdmitted.as_str());
     match named.as_str() {
         None if named.is_null() => Ok(None),
         Some("") => Ok(None),
-        Some(path) if path.starts_with('/') => Ok(Some(PathBuf::from(path))),
+        Some(path) if path.starts_with('/') => Ok(Some((PathBuf::from(path), !is_draft))),
         _ => Err(format!("`{FIELD}` is no absolute path").into()),
     }
 }
@@ -84,8 +110,10 @@ mod tests {
     fn a_record_names_its_repository_or_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         for (name, text, expected) in [
-            ("a.json", r#"{"target_repository_path": "/srv/site", "further": 1}"#, Ok(Some("/srv/site"))),
-            ("a.yaml", "admission_status: admitted\ntarget_repository_path: /srv/site\n", Ok(Some("/srv/site"))),
+            ("a.json", r#"{"target_repository_path": "/srv/site", "further": 1}"#, Ok(Some(("/srv/site", true)))),
+            ("a.yaml", "admission_status: admitted\ntarget_repository_path: /s\n", Ok(Some(("/s", true)))),
+            ("odd.yaml", "admission_status: perhaps\ntarget_repository_path: /s\n", Ok(Some(("/s", true)))),
+            ("draft.yaml", "admission_status: not_admitted\ntarget_repository_path: /s\n", Ok(Some(("/s", false)))),
             ("empty.yaml", "admission_status: not_admitted\ntarget_repository_path: \"\"\n", Ok(None)),
             ("without.yaml", "admission_status: not_admitted\n", Ok(None)),
             ("relative.yaml", "target_repository_path: srv/site\n", Err(())),
@@ -95,10 +123,14 @@ mod tests {
         ] {
             let file = folder.path().join(name);
             own_files::write(&file, text).unwrap();
-            let found = target_path(&file).map_err(drop);
-            assert_eq!(found, expected.map(|path: Option<&str>| path.map(PathBuf::from)), "{name}");
+            let found = read_fields(&file).map_err(drop);
+            assert_eq!(
+                found,
+                expected.map(|it: Option<(&str, bool)>| it.map(|(path, admits)| (path.into(), admits))),
+                "{name}"
+            );
         }
-        assert!(target_path(&folder.path().join("absent.yaml")).is_err());
+        assert!(read_fields(&folder.path().join("absent.yaml")).is_err());
     }
 
     #[test]

@@ -204,8 +204,8 @@ impl Task {
             Self::from_case(case, origin)
         } else {
             let contract = load_contract(&shown, &bytes, &beside).map_err(LoadTaskError::Invalid)?;
-            let named = contract.source_repository.clone().map(|path| folder.join(path));
-            let target = contract.target_repository.clone().map(|path| Origin::Target(folder.join(path)));
+            let named = contract.source_repository.as_ref().map(|path| folder.join(path));
+            let target = contract.target_repository.as_ref().map(|path| Origin::Target(folder.join(path)));
             let copied = repository.map(Path::to_owned).or(named).map(Origin::Repository);
             let origin = copied.or(target).ok_or(LoadTaskError::NoRepository(file))?;
             let unsaid = list_unsaid(&shown, &bytes);

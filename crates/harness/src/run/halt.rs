@@ -191,7 +191,7 @@ pub fn resume(home: &Home) -> Result<Resumed, HaltError> {
     match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(HaltError::Record(path, error)),
         _ => {
-            sync_folder(&path).map_err(|error| HaltError::Record(path.clone(), error))?;
+            sync_folder(&path).map_err(|error| HaltError::Record(path, error))?;
             Ok(Resumed::Lifted(halted))
         }
     }

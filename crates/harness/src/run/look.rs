@@ -138,7 +138,7 @@ fn run(
         timed_out: ended.timed_out,
         cell: cells.last().cloned(),
         attempts,
-        limit_hits: ended.limit_hits.clone(),
+        limit_hits: ended.limit_hits,
         applied: ended.applied.unwrap_or(before),
     })
 }

@@ -69,8 +69,7 @@ impl Account {
     }
 
     /// The account of a run that ended before its engine started.
-    fn without_engine(decision: &Decision, preparation: Preparation) -> Self {
-        let decision = decision.clone();
+    fn without_engine(decision: Decision, preparation: Preparation) -> Self {
         let (engine, taken, checked) = (EngineRun::default(), TakenResult::default(), CheckedResult::default());
         Self { decision, preparation, engine, taken, checked, landing: LandedResult::default() }
     }
@@ -104,21 +103,25 @@ impl<'a> From<Remains<'a>> for Evidence<'a> {
 impl<'a> From<RefusedRun<'a>> for Evidence<'a> {
     fn from(refused: RefusedRun<'a>) -> Self {
         let (run, preparation, refused) = refused.into_parts();
-        Self { run, account: Account::without_engine(refused.decision(), preparation), ending: Ending::Refused }
+        Self { run, account: Account::without_engine(refused.into_decision(), preparation), ending: Ending::Refused }
     }
 }
 
 impl<'a> From<PreflightRun<'a>> for Evidence<'a> {
     fn from(preflight: PreflightRun<'a>) -> Self {
         let (run, preparation, admission) = preflight.into_parts();
-        Self { run, account: Account::without_engine(admission.decision(), preparation), ending: Ending::Preflight }
+        Self {
+            run,
+            account: Account::without_engine(admission.into_decision(), preparation),
+            ending: Ending::Preflight,
+        }
     }
 }
 
 impl<'a> From<BlockedRun<'a>> for Evidence<'a> {
     fn from(blocked: BlockedRun<'a>) -> Self {
         let (run, admission, preparation, engine, blocked) = blocked.into_parts();
-        let account = Account { engine, ..Account::without_engine(admission.decision(), preparation) };
+        let account = Account { engine, ..Account::without_engine(admission.into_decision(), preparation) };
         Self { run, account, ending: Ending::Blocked(blocked) }
     }
 }
@@ -126,7 +129,7 @@ impl<'a> From<BlockedRun<'a>> for Evidence<'a> {
 impl<'a> From<Landed<'a>> for Evidence<'a> {
     fn from(landed: Landed<'a>) -> Self {
         let (run, admission, preparation, engine, taken, checked, landing) = landed.into_parts();
-        let decision = admission.decision().clone();
+        let decision = admission.into_decision();
         let account = Account { decision, preparation, engine, taken, checked, landing };
         Self { run, account, ending: Ending::Verified }
     }
@@ -292,7 +295,7 @@ impl Reported<'_> {
         if is_lost(run.harness, run.id()) {
             return Err(Stopped::Cancelled);
         }
-        let signing = Signing { key: &run.harness.key, ledger: run.ledger_at_start.clone(), sealed_by };
+        let signing = Signing { key: &run.harness.key, ledger: run.ledger_at_start, sealed_by };
         // The work area is scratch and everything worth keeping is in the draft: it goes while the bundle is made durable.
         let sealed = std::thread::scope(|scope| {
             if !run.ask.keep_workspace {
@@ -300,7 +303,7 @@ impl Reported<'_> {
                 scope.spawn(move || remove_work(&run.harness.home, &run_id));
             }
             let bundles = run.harness.home.bundles();
-            seal(run.draft, report, &signing, |finished, run_id| {
+            seal(run.draft, report, signing, |finished, run_id| {
                 let placed = bundles.publish(finished, run_id, &|place| stop::here(place));
                 placed.map_err(|PlaceBundleError { path, error }| SealBundleError::Sync(path, error))
             })

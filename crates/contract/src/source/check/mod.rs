@@ -129,7 +129,7 @@ impl<'s> Checker<'s> {
         if self.is_full() {
             return;
         }
-        let key = problem.key.clone().or_else(|| self.key());
+        let key = problem.key.or_else(|| self.key());
         self.found.push(Problem { key, ..problem });
     }
 

@@ -118,7 +118,7 @@ pub(in crate::commands) fn ended_otherwise(report: &Report, status: Status, allo
     if report.status == status && first && others {
         return None;
     }
-    let why = report.failure_reason.clone().unwrap_or_default();
+    let why = report.failure_reason.as_deref().unwrap_or_default();
     Some(format!("it ended as {}: {}: {why}", report.run_id, report.status))
 }
 

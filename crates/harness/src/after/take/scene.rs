@@ -67,10 +67,10 @@ impl Scene {
 
 /// The baseline's commit, if the repository still has it and it is what it was.
 fn baseline(source: &Source, store: &Store, report: &Report) -> Result<(Oid, Listing), TakeError> {
-    let named = report.baseline_commit.clone().unwrap_or_default();
+    let named = report.baseline_commit.as_deref().unwrap_or_default();
     let gone = |error: tree::TreeError| TakeError::NoBaseline {
         repository: source.root().to_owned(),
-        commit: named.clone(),
+        commit: named.to_owned(),
         problem: error.into(),
     };
     let commit: Oid = named.parse().map_err(|_| TakeError::NothingChanged)?;

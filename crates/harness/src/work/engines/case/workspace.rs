@@ -53,7 +53,7 @@ pub(in crate::work::engines) fn prepare_workspace(
         }
         let path = root.join(below);
         let made = path.parent().map_or(Ok(()), fs::create_dir_all);
-        made.and_then(|()| own_files::write(&path, text)).map_err(|error| Stopped::Io(path.clone(), error))?;
+        made.and_then(|()| own_files::write(&path, text)).map_err(|error| Stopped::Io(path, error))?;
     }
     Ok(layer.map(Path::to_owned))
 }
