@@ -10,18 +10,24 @@ const ENTER: &str = r#"
 set -eu
 root=$1
 mount --make-rprivate /
-for name in usr proc dev sys tmp home opt root run etc; do mkdir -p "$root/$name"; done
+mount --bind "$root" "$root"
+chmod 755 "$root"
+for name in old usr proc dev sys tmp home opt root run etc; do mkdir -p "$root/$name"; done
 for name in bin sbin lib lib64; do [ -e "/$name" ] && ln -s "usr/$name" "$root/$name"; done
 mount --bind -o ro /usr "$root/usr"
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 mount --rbind /sys "$root/sys"
-mount -t tmpfs tmpfs "$root/tmp"
+mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
 echo 'root:x:0:0:root:/root:/bin/sh' > "$root/etc/passwd"
 [ -e /etc/alternatives ] && cp -a /etc/alternatives "$root/etc/"
 [ -e /etc/ld.so.cache ] && cp /etc/ld.so.cache "$root/etc/"
 cp "$2" "$root/opt/cto.tar.gz"
-exec chroot "$root" /usr/bin/env -i PATH=/opt/cto:/usr/bin:/bin HOME=/root LC_ALL=C.UTF-8 /bin/sh -c "$3"
+cd "$root"
+# A root of the mount namespace, not a chroot: inside of a chroot the kernel makes no user namespaces, which the sandbox needs.
+pivot_root . old
+umount -l /old
+exec /usr/bin/env -i PATH=/opt/cto:/usr/bin:/bin HOME=/root LC_ALL=C.UTF-8 /bin/sh -c "$3"
 "#;
 
 /// What a person does there.

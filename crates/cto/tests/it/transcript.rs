@@ -1,5 +1,4 @@
 //! `cto logs`: the conversation of each agent as text, and every other log.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 use std::fs;
 
