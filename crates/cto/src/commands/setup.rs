@@ -9,9 +9,10 @@ mod records;
 use std::path::Path;
 
 use contract::text::shown;
-use contract::{Gate, Purpose, Report, Stage, Status};
+use contract::{Purpose, Report, Stage, Status};
 use harness::{Ask, FAKE, Quiet, Task, Watch, govern};
 use serde_json::{Value, json};
+use views::{Rung, RungStatus};
 
 use self::consent::Consent;
 use self::model::ChosenModel;
@@ -20,6 +21,7 @@ use crate::args::SetupArgs;
 use crate::config::user_file;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::ladder_view::LadderScene;
 use crate::output::Output;
 use crate::settings_file::{replace_file, set_keys, set_top};
 
@@ -173,7 +175,7 @@ fn climb(
         if stage.number() > arguments.stage {
             break;
         }
-        if stage == Stage::ARTIFICIAL_FIXTURE && is_earned(&context()?, engine)? {
+        if stage == Stage::ARTIFICIAL_FIXTURE && is_earned(&context()?, engine, model)? {
             steps.tell("stage 2", "earned before", "cto ladder");
             continue;
         }
@@ -219,14 +221,16 @@ fn cost(stage: Stage, engine: &str, model: &ChosenModel) -> String {
     )
 }
 
-/// True if nothing but the gate and the records is between the engine and stage 3.
-fn is_earned(context: &Context, engine: &str) -> Result<bool, CommandError> {
-    let (task, mut ask) = case_ask(context, engine, Stage::COPIED_REPOSITORY)?;
-    ask.request_command = String::new();
-    let scratch = tempfile::tempdir()?;
-    let harness = context.harness()?;
-    let decision = harness::decide(&harness, &task, &ask, scratch.path())?.decision;
-    Ok(!decision.missing_gates.contains(&Gate::Stage) && !decision.not_evaluated.contains(&Gate::Stage))
+/// True if the engine has earned stage 2 with this model, by its verified bundles.
+fn is_earned(context: &Context, engine: &str, model: &ChosenModel) -> Result<bool, CommandError> {
+    let scene = LadderScene::open(context)?;
+    for climber in scene.climbers(Some(engine))? {
+        let is_rung = |rung: &Rung| rung.stage == Stage::ARTIFICIAL_FIXTURE && rung.status == RungStatus::Validated;
+        if climber.model.as_ref() == Some(&model.pair) && scene.ladder(&climber)?.rungs.iter().any(is_rung) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn case_ask(context: &Context, engine: &str, stage: Stage) -> Result<(Task, Ask), CommandError> {

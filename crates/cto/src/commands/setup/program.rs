@@ -48,10 +48,13 @@ pub(super) fn find_program(context: &Context, arguments: &SetupArgs) -> Result<F
     }
     let tools = &context.config.tools;
     let short = match find_engine(&engine, tools) {
-        Ok(program) => return Ok(found(&program, settings)),
+        Ok(program) => {
+            settings.extend(name_interpreter(&engine, &tools.operator_path));
+            return Ok(found(&program, settings));
+        }
         Err(short) => short,
     };
-    match find_elsewhere(&mut engine, tools, &mut settings) {
+    match find_elsewhere(&engine, tools, &mut settings) {
         Some(program) => Ok(found(&program, settings)),
         None => Err(CommandError::blocked(shown(&short.text)).hint(short.remedy)),
     }
@@ -66,7 +69,7 @@ fn found(program: &Path, settings: Vec<(&'static str, String)>) -> FoundEngine {
 }
 
 /// Tries with the usual folders behind the PATH. Program and interpreter are both named, because a run looks on the PATH alone.
-fn find_elsewhere(engine: &mut Engine, tools: &Tools, settings: &mut Vec<(&'static str, String)>) -> Option<PathBuf> {
+fn find_elsewhere(engine: &Engine, tools: &Tools, settings: &mut Vec<(&'static str, String)>) -> Option<PathBuf> {
     let mut wider = tools.clone();
     wider.operator_path.extend(usual_folders());
     let program = find_engine(engine, &wider).ok()?;
@@ -77,11 +80,15 @@ fn find_elsewhere(engine: &mut Engine, tools: &Tools, settings: &mut Vec<(&'stat
     if engine.config.executable.is_none() {
         settings.push(("executable", named(&engine.definition.program)?));
     }
-    if let Some(interpreter) = engine.definition.interpreter.as_deref().filter(|_| engine.config.interpreter.is_none())
-    {
-        settings.push(("interpreter", named(interpreter)?));
-    }
+    settings.extend(name_interpreter(engine, &wider.operator_path));
     Some(program)
+}
+
+/// The program that runs the engine, by its path: another shell may have another version of it first on its PATH.
+fn name_interpreter(engine: &Engine, path: &[PathBuf]) -> Option<(&'static str, String)> {
+    let name = engine.definition.interpreter.as_deref().filter(|_| engine.config.interpreter.is_none())?;
+    let found = path.iter().map(|dir| dir.join(name)).find(|file| file.is_file())?;
+    Some(("interpreter", found.display().to_string()))
 }
 
 fn usual_folders() -> Vec<PathBuf> {

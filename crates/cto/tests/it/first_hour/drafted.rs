@@ -16,6 +16,9 @@ const PYTHON: &[(&str, &str)] = &[
     ),
 ];
 
+/// A name, the files of a project, and the words of its tests.
+type ProjectRow<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+
 /// The contract that `cto new` writes for these files, and what it resolves to.
 fn drafted(world: &World, name: &str, files: &[(&str, &str)]) -> (String, Value) {
     let repository = world.repository(name, files);
@@ -55,7 +58,7 @@ fn a_contract_is_drafted_from_what_lies_there() {
 
 #[test]
 fn each_kind_of_project_is_tested_by_its_own_command() {
-    let rows: &[(&str, &[(&str, &str)], &str)] = &[
+    let rows: &[ProjectRow<'_>] = &[
         ("npm", &[("package.json", r#"{"scripts": {"test": "ava"}}"#), ("package-lock.json", "{}")], "[npm, test]"),
         ("pnpm", &[("package.json", r#"{"scripts": {"test": "jest"}}"#), ("pnpm-lock.yaml", "")], "[pnpm, test]"),
         ("yarn", &[("package.json", r#"{"scripts": {"test": "mocha"}}"#), ("yarn.lock", "")], "[yarn, test]"),
