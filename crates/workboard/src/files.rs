@@ -47,7 +47,7 @@ impl WorkspaceFiles {
     /// Reads a workspace. No link is followed.
     pub fn read_workspace(root: &Path) -> Result<Self, ReadWorkspaceError> {
         let open = |source: io::Error| ReadWorkspaceError::Open { path: root.to_owned(), source };
-        let dir = open_root(root).map_err(|error| open(error.into()))?;
+        let dir = open_root(root).map_err(open)?;
         let mut files = Self::default();
         let bounds = Bounds { entries: MOST_ENTRIES, depth: DEEPEST, ..Bounds::within(LONGEST_READ) };
         let cut = walk(dir, &bounds, |met| Ok::<_, std::convert::Infallible>(files.take_met(met)));

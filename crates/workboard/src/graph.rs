@@ -60,8 +60,9 @@ impl WorkGraph {
         let mut out = "digraph workboard {\n  rankdir=LR;\n  node [shape=box];\n".to_owned();
         for node in &self.nodes {
             let status = node.status.map_or("unknown", WorkStatus::as_str);
-            let label = format!("{}\\n{}\\n{status}", node.id, contract::text::shown(&node.title).replace('"', "'"));
-            out.push_str(&format!("  \"{}\" [label=\"{}\"];\n", node.id, label.replace('\\', "\\").replace('\n', " ")));
+            // Quotes and backslashes would end or change a label.
+            let title = contract::text::shown(&node.title).replace('"', "'").replace(['\\', '\n'], " ");
+            out.push_str(&format!("  \"{0}\" [label=\"{0}\\n{title}\\n{status}\"];\n", node.id));
         }
         for node in &self.nodes {
             node.blocked_by.iter().for_each(|from| out.push_str(&format!("  \"{from}\" -> \"{}\";\n", node.id)));

@@ -44,7 +44,7 @@ pub fn unpack(file: &Path, home: &HomePlace, workspace: &Path, keys: &[PublicKey
     }
     let aside = aside_of(&home.root);
     let done = unpack_aside(file, &aside, home, workspace, keys);
-    let _ = fs::remove_dir_all(&aside);
+    let _ = untrusted_fs::remove_tree(&aside);
     done
 }
 

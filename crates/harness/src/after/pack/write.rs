@@ -65,7 +65,7 @@ pub fn pack(home: &Home, workspace: &Path, to: &Path) -> Result<Packed, PackErro
     }
     let scratch = tempfile_beside(to)?;
     let done = pack_into(home, workspace, to, &scratch);
-    let _ = fs::remove_dir_all(&scratch);
+    let _ = untrusted_fs::remove_tree(&scratch);
     done
 }
 
