@@ -8,6 +8,7 @@ mod lanes;
 mod nouns;
 mod outcome;
 mod refresh;
+mod serve;
 mod take;
 mod trust;
 mod validate;
@@ -28,9 +29,10 @@ pub(crate) use lanes::{MatrixArgs, RaceArgs, RepeatArgs};
 pub(crate) use nouns::{CaseCommand, EnvironmentCommand, KeyCommand, LedgerCommand};
 pub(crate) use outcome::{OutcomeArgs, OutcomeWord, RollbackArgs};
 pub(crate) use refresh::RefreshArgs;
+pub(crate) use serve::ServeArgs;
 pub(crate) use take::TakeArgs;
 pub(crate) use trust::{RecordCommand, TrustCommand, TrustKeyCommand, TrustWorkspaceArgs, TrustWorkspaceCommand};
-pub(crate) use validate::{HealthArgs, ValidateCommand};
+pub(crate) use validate::{HealthArgs, SummaryArgs, ValidateCommand};
 pub(crate) use values::{Age, ProfileName, StatusFilter};
 use values::{age, speed, work_id};
 
@@ -226,6 +228,16 @@ pub(crate) enum Command {
         after_help = "Looks only: nothing is recovered and nothing is sealed.\n\nExamples:\n  cto status\n  cto status --json\n\nExit code: 0, whatever waits."
     )]
     Status,
+    /// The console: a web page of this home, on loopback
+    #[command(
+        after_help = "Prints an address with a link that logs in once. Looking changes nothing, and no page starts a run.\n\nExamples:\n  cto serve\n  cto serve --open\n  cto serve --read-only --listen 127.0.0.1:0\n\nExit codes: 0 ended by a signal, 2 wrong usage, 3 it cannot listen."
+    )]
+    Serve(ServeArgs),
+    /// The control summary: ladders, health, approvals and the next action in one bounded document
+    #[command(
+        after_help = "The same bytes for the same ledger, but for generated_at. With --write it is put into CTO_HOME/matrix/webui-summary.json.\n\nExamples:\n  cto summary\n  cto summary --json\n  cto summary --write\n\nExit code: 0."
+    )]
+    Summary(SummaryArgs),
     /// How far each engine is proven, computed from verified bundles, and what is missing
     #[command(
         after_help = "No rung is stored and none can be set. A later run that did not pass ends a rung until there is a newer pass.\n\nExamples:\n  cto ladder\n  cto ladder --engine codex --json\n  cto ladder explain 3 --engine codex\n  cto ladder --svg ladder.svg\n\nExit code: 0; printing a ladder is not a verdict."

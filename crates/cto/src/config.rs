@@ -2,6 +2,7 @@
 //! place that reads the environment.
 
 mod engines;
+mod hermes;
 mod models;
 mod store;
 
@@ -29,6 +30,7 @@ use crate::output::{Output, Paint};
 
 use engines::EngineFile;
 pub(crate) use engines::gate_in;
+use hermes::{HermesFile, HermesSettings};
 use models::ModelFile;
 pub(crate) use models::{bridge_token, model_ask};
 use store::{StoreFile, StoreSettings};
@@ -60,6 +62,8 @@ pub(crate) struct ConfigFile {
     /// The key that the operator signs with, where it is not the home's own: a private key, or a public one whose other half an
     /// agent has. Not in a workspace's file.
     pub(crate) signing_key: Option<PathBuf>,
+    /// The console. A workspace's file can only switch off.
+    pub(crate) hermes: HermesFile,
 }
 
 /// More than anybody waits for.
@@ -91,6 +95,7 @@ pub(crate) struct Config {
     pub(crate) passes_required: u32,
     /// Key that the operator signs with, where it is not the home's own.
     pub(crate) signing_key: Option<PathBuf>,
+    pub(crate) hermes: HermesSettings,
     pub(crate) settings: Vec<Setting>,
 }
 
@@ -122,6 +127,7 @@ impl Config {
         let named_repositories = named_repositories(&layers, workspace.as_deref(), &engines, &mut settings);
         let signing_key = signing_key(&layers, &mut settings)?;
         let passes_required = passes_required(&layers, &mut settings)?;
+        let hermes = hermes::resolve(&layers, &mut settings);
         let records = RecordPlaces::new(&home, workspace.as_deref());
         Ok(Self {
             home,
@@ -136,6 +142,7 @@ impl Config {
             store,
             passes_required,
             signing_key,
+            hermes,
             settings,
         })
     }
@@ -155,6 +162,7 @@ impl Config {
             store: StoreSettings::default(),
             passes_required: 1,
             signing_key: None,
+            hermes: HermesSettings::default(),
             settings: Vec::new(),
         }
     }
@@ -162,8 +170,9 @@ impl Config {
     /// Settings as plans repeat them: what tells hosts or a store's address is there by its digest alone.
     pub(crate) fn planned_settings(&self) -> Vec<PlannedSetting> {
         let is_address = |name: &str| name.starts_with("network_classes.") || name == "store.url";
-        // Who signs is no part of what runs.
-        let of_runs = self.settings.iter().filter(|setting| setting.name != "signing_key");
+        // Who signs and who looks is no part of what runs.
+        let is_of_people = |name: &str| name == "signing_key" || name.starts_with("hermes.");
+        let of_runs = self.settings.iter().filter(|setting| !is_of_people(&setting.name));
         let planned = of_runs.map(|Setting { name, value, source }| {
             let value = match is_address(name) {
                 true => format!("sha256:{}", Digest::of(value.as_bytes())),

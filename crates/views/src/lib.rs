@@ -5,15 +5,18 @@
 
 mod compare;
 mod cursor;
+mod events;
 mod find;
 mod key_use;
 mod ladder;
 mod live;
 mod outcome;
+mod query_words;
 mod requests;
 mod run;
 mod runs;
 mod spend;
+mod summary;
 mod verify;
 
 use std::path::PathBuf;
@@ -25,6 +28,7 @@ use ledger::{Bundles, Ledger};
 
 pub use compare::{Lane, LaneComparison, LaneUse, compare_runs, join_statuses};
 pub use cursor::ParseCursorError;
+pub use events::{EventsRead, ReadEventsError};
 pub use find::{BindRunError, FindRunError, FoundRun, asked_run};
 pub use key_use::{KeyUse, KeyUseEntry};
 pub use ladder::{
@@ -33,6 +37,7 @@ pub use ladder::{
 };
 pub use live::{LastEvent, LeaseView, LiveRun, Liveness, RunPhase};
 pub use outcome::{RunAnswer, read_answer};
+pub use query_words::ParseQueryError;
 pub use requests::{
     ApprovalTally, FindRequestError, ListRequestsError, RequestPage, RequestQuery, RequestRecord, RequestRules,
     RequestState, RequestSummary, SignedDocument, count_approvals, find_consumer, find_request, summarize_request,
@@ -40,6 +45,11 @@ pub use requests::{
 pub use run::{CollectedRun, RunView, SealedRun, ViewRunError};
 pub use runs::{CollectedBundle, ListRunsError, RunPage, RunQuery, RunSummary};
 pub use spend::{CountedAccounts, ModelAccount, SpendRow, ViewSpendError, count_accounts};
+pub use summary::{
+    BlockedLane, CandidateDefault, ClimberFacts, ComposeSummaryError, ControlSummary, GovernedExecution,
+    LARGEST_SUMMARY, SUMMARY_FILE, SummaryFacts, SummaryHealth, SummaryLadder, SummaryPacket, SummaryProblem,
+    SummaryRung, check_summary,
+};
 pub use verify::{VerifyMemo, VerifyResult, VerifyRunError};
 
 /// A home that is looked at.

@@ -1,5 +1,7 @@
 //! Arguments of `validate` and `health`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Args)]
@@ -9,8 +11,24 @@ pub(crate) struct HealthArgs {
     pub(crate) only: Vec<String>,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct SummaryArgs {
+    /// Put it into the home, for tools that read it there
+    #[arg(long)]
+    pub(crate) write: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum ValidateCommand {
+    /// The control summary: its shape, its bounds, and that nothing in it activates, promotes or leaks
+    #[command(
+        after_help = "Examples:\n  cto validate summary\n  cto validate summary webui-summary.json --json\n\nExit codes: 0 every check holds, 1 one does not, 2 wrong usage."
+    )]
+    Summary {
+        /// A summary that lies somewhere; without it the one of now is checked
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
     /// One stage and every stage below it: gates, a pass, each failure class, nothing changed
     #[command(
         after_help = "The harness is tried by real runs of `fake` in a temporary home; no engine is started and nothing counts for a stage. With --engine\nthat engine's passes are looked for as well, among the verified bundles of this home.\n\nExamples:\n  cto validate stage 3\n  cto validate stage 5 --engine case --json\n\nExit codes: 0 everything holds, 1 something does not, 2 wrong usage, 3 something could not be shown."

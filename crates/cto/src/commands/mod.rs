@@ -48,9 +48,11 @@ mod sandbox;
 mod scan;
 mod schema;
 mod sentence;
+mod serve;
 mod show;
 mod stage_checks;
 mod status;
+mod summary;
 mod take;
 mod trust;
 mod validate;
@@ -142,6 +144,8 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Outcome(arguments) => outcome::outcome(&context()?, &arguments),
         Command::Rollback(arguments) => rollback::rollback(&context()?, &arguments),
         Command::Status => status::status(&context()?),
+        Command::Serve(arguments) => serve::serve(context()?, &arguments),
+        Command::Summary(arguments) => summary::summary(&context()?, &arguments),
         Command::Ladder(arguments) => ladder::ladder(&context()?, &arguments),
         Command::Refresh(arguments) => refresh::refresh(&context()?, &arguments),
         Command::Runs { status, engine, task, since, limit } => {

@@ -74,7 +74,10 @@ fn describe_error(stage: Stage, (name, check): &NamedCheck) -> Option<Validation
 }
 
 pub(crate) fn validate(context: &Context, command: &ValidateCommand) -> Result<u8, CommandError> {
-    let ValidateCommand::Stage { stage, engine } = command;
+    let (stage, engine) = match command {
+        ValidateCommand::Summary { file } => return super::summary::validate_summary(context, file.as_deref()),
+        ValidateCommand::Stage { stage, engine } => (stage, engine),
+    };
     let stage = Stage::try_from(*stage).map_err(CommandError::usage)?;
     let engine = engine.as_deref();
     if let Some(engine) = engine {

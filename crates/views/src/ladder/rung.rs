@@ -3,7 +3,8 @@
 use contract::engine::{RungFact, RungLack};
 use contract::{Digest, RunId, Stage};
 use ledger::{Ledger, ReadLedgerError, RunRow, RunStatus};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::candidate::compute_candidate;
 use super::count::{RungRun, Weighed, weigh_run};
@@ -16,7 +17,7 @@ use super::{RungGap, RungIdentity};
 const LISTED: usize = 20;
 
 /// State of a rung.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RungStatus {
     NotStarted,
