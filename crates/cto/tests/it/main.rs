@@ -13,6 +13,7 @@ mod claims;
 mod cli;
 mod climb;
 mod collected;
+mod console;
 mod controls;
 mod engine_files;
 mod environment;
