@@ -3,6 +3,7 @@
 mod approvals;
 mod bridge;
 mod engine;
+mod hermes;
 mod ladder;
 mod lanes;
 mod nouns;
@@ -24,6 +25,7 @@ use evidence::verify::Expectation;
 pub(crate) use approvals::{ApprovalsArgs, ApproveArgs, HoldArgs, RefuseArgs, RequestArgs};
 pub(crate) use bridge::BridgeArgs;
 pub(crate) use engine::EngineCommand;
+pub(crate) use hermes::HermesCommand;
 pub(crate) use ladder::{LadderArgs, LadderCommand};
 pub(crate) use lanes::{MatrixArgs, RaceArgs, RepeatArgs};
 pub(crate) use nouns::{CaseCommand, EnvironmentCommand, KeyCommand, LedgerCommand};
@@ -233,6 +235,9 @@ pub(crate) enum Command {
         after_help = "Prints an address with a link that logs in once. Looking changes nothing, and no page starts a run.\n\nExamples:\n  cto serve\n  cto serve --open\n  cto serve --read-only --listen 127.0.0.1:0\n\nExit codes: 0 ended by a signal, 2 wrong usage, 3 it cannot listen."
     )]
     Serve(ServeArgs),
+    /// Whether a console answers other hosts
+    #[command(subcommand)]
+    Hermes(HermesCommand),
     /// The control summary: ladders, health, approvals and the next action in one bounded document
     #[command(
         after_help = "The same bytes for the same ledger, but for generated_at. With --write it is put into CTO_HOME/matrix/webui-summary.json.\n\nExamples:\n  cto summary\n  cto summary --json\n  cto summary --write\n\nExit code: 0."

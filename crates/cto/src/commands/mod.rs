@@ -21,6 +21,7 @@ mod export;
 mod gc;
 mod halt;
 mod health;
+mod hermes;
 mod hold;
 mod import;
 mod init;
@@ -145,6 +146,7 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Rollback(arguments) => rollback::rollback(&context()?, &arguments),
         Command::Status => status::status(&context()?),
         Command::Serve(arguments) => serve::serve(context()?, &arguments),
+        Command::Hermes(command) => hermes::run_hermes(&context()?, &command),
         Command::Summary(arguments) => summary::summary(&context()?, &arguments),
         Command::Ladder(arguments) => ladder::ladder(&context()?, &arguments),
         Command::Refresh(arguments) => refresh::refresh(&context()?, &arguments),

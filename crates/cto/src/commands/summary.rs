@@ -128,5 +128,6 @@ pub(super) fn check_contract(context: &Context) -> Result<Vec<NamedCheck>, Comma
         let written = write_summary(context, &bytes);
         checks.push(("summary_written".to_owned(), Check::fact(written.err().map(|error| error.message))));
     }
+    checks.extend(super::hermes::check_routes(context)?);
     Ok(checks)
 }

@@ -151,3 +151,29 @@ fn the_published_schema_takes_the_summary() {
     wrong["approval_required"] = json!("yes");
     assert!(!validator.is_valid(&wrong));
 }
+
+#[test]
+fn smoke_asks_the_three_routes() {
+    let world = world();
+    let smoke = world.cto(["hermes", "smoke", "--json"]).expect(0).json();
+    let told: Vec<(&str, u64)> = smoke["routes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["route"].as_str().unwrap(), row["status"].as_u64().unwrap()))
+        .collect();
+    let expected = [
+        ("/api/cto/control-summary", 401),
+        ("/plugins/svrnty/cto_control_panel.js", 200),
+        ("/plugins/svrnty/cto_control_panel.css", 200),
+    ];
+    assert_eq!((told.as_slice(), &smoke["failed"]), (&expected[..], &json!(0)));
+    assert!(!world.home().exists(), "nothing is left behind");
+    let served = Served::start(&world, &[]);
+    world.cto(["hermes", "smoke", "--url", &format!("http://{}", served.host)]).expect(0);
+    let gone = served.host.clone();
+    drop(served);
+    let failed = world.cto(["hermes", "smoke", "--url", &format!("http://{gone}"), "--json"]).expect(1).json();
+    assert_eq!(failed["failed"], 3, "nobody answers");
+    world.cto(["hermes", "smoke", "--url", "ftp://x"]).expect(2);
+}
