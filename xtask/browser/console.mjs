@@ -22,7 +22,7 @@ const first = await browser.newContext({ javaScriptEnabled: false });
 const entry = await first.newPage();
 await entry.goto(origin + login);
 await entry.click('button[type=submit]:has-text("Log in")');
-if (new URL(entry.url()).pathname !== '/') faults.push('the login without script did not lead to the overview: ' + entry.url());
+if (new URL(entry.url()).pathname !== '/') { console.log('the login without script did not lead to the overview: ' + entry.url()); process.exit(1); }
 const cookies = await first.cookies();
 if (!cookies.every((c) => c.httpOnly && c.sameSite === 'Strict')) faults.push('a cookie is not HttpOnly and SameSite=Strict');
 await first.close();
@@ -52,6 +52,7 @@ for (const script of [true, false]) for (const theme of ['light', 'dark']) for (
     page.on('dialog', (d) => { said.push('a dialog opened: ' + d.message()); d.dismiss(); });
     page.on('request', (r) => { if (!r.url().startsWith(origin)) said.push('asked elsewhere: ' + r.url()); });
     const answer = await page.goto(origin + path, { waitUntil: 'load' });
+    if (new URL(page.url()).pathname !== new URL(origin + path).pathname) said.push('led to ' + page.url());
     if (answer.status() !== 200) said.push('status ' + answer.status());
     await page.waitForTimeout(60);
     const found = await page.evaluate(facts);

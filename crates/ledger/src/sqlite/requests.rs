@@ -95,8 +95,8 @@ impl SqliteStore {
 
 fn undecided_query() -> String {
     format!(
-        "SELECT {COLUMNS} FROM requests WHERE used_seq IS NULL AND denied_seq IS NULL AND revoked_seq IS NULL AND seq < ?1 \
-         ORDER BY seq DESC LIMIT ?2"
+        "{} WHERE used_seq IS NULL AND denied_seq IS NULL AND revoked_seq IS NULL AND seq < ?1 ORDER BY seq DESC LIMIT ?2",
+        select_rows()
     )
 }
 
@@ -131,7 +131,12 @@ mod tests {
         let mut rows = statement.raw_query();
         let plan: String = rows.next().unwrap().unwrap().get(3).unwrap();
         assert!(plan.starts_with("SEARCH requests USING INDEX requests_undecided"), "{plan}");
-        assert!(rows.next().unwrap().is_none(), "{plan} needs a second step");
+        // The one further look-up is that of the entry by which time went back.
+        while let Some(row) = rows.next().unwrap() {
+            let step: String = row.get(3).unwrap();
+            let is_costly = ["SCAN", "B-TREE", "requests"].iter().any(|word| step.contains(word));
+            assert!(!is_costly, "{plan}, and then {step}");
+        }
     }
 
     #[test]

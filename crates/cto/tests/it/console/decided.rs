@@ -6,7 +6,9 @@ use crate::world;
 #[test]
 fn a_denial_is_signed_once_and_recorded() {
     let world = world();
-    world.cto(["key", "init", "--json"]).expect(0);
+    let _ = world.cto(["key", "init", "--json"]).expect(0);
+    let key = world.home().join("keys/operator.pub");
+    let _ = world.cto(["trust", "key", "add", key.to_str().unwrap(), "--name", "operator"]).expect(0);
     let asked = world.cto(["request", "r1-string-slugify", "--stage", "4", "--json"]);
     let request = asked.json()["request"].as_str().unwrap_or_else(|| panic!("{}", asked.told())).to_owned();
     let place = format!("/approvals/{request}");
@@ -38,7 +40,7 @@ fn a_denial_is_signed_once_and_recorded() {
     assert!(shown.contains("too wide") && shown.contains("denied"));
     let asked = format!("{place}/approve");
     assert_eq!(served.post(&asked, &cookie, "token=x&sentence=y&packet_digest=z").status, 409);
-    world.cto(["ledger", "verify"]).expect(0);
+    let _ = world.cto(["ledger", "verify"]).expect(0);
 }
 
 fn state(world: &testkit::World, request: &str) -> String {

@@ -93,6 +93,7 @@ fn a_cookie_and_a_page_are_of_one_session_alone() {
     let cookie = cookie.split(';').next().unwrap();
     let page = served.get("/", cookie);
     assert_eq!((page.header("cache-control"), page.header("vary")), (Some("private, no-cache"), Some("Cookie")));
+    assert_eq!(page.header("referrer-policy"), Some("same-origin"), "else forms have the origin null");
     let policy = page.header("content-security-policy").unwrap();
     for word in ["default-src 'none'", "require-trusted-types-for 'script'", "frame-ancestors 'none'"] {
         assert!(policy.contains(word) && !policy.contains("unsafe"), "{policy}");
@@ -187,7 +188,7 @@ fn beyond_loopback_tls_is_demanded() {
     let text = refused["errors"][0]["message"].as_str().unwrap();
     assert!(text.contains("without TLS"), "{text}");
     assert!(refused["errors"][0]["hint"].as_str().unwrap().contains("--tls-cert"));
-    world.cto(["serve", "--tls-cert", "only.pem"]).expect(2);
+    let _ = world.cto(["serve", "--tls-cert", "only.pem"]).expect(2);
 }
 
 /// Every route of the description, with every method, in both roles: the home stays as it is but for acts, and no run is added.
