@@ -71,6 +71,7 @@ fn ledger_holds(world: &testkit::World, word: &str) -> bool {
 #[test]
 fn the_session_ends_with_the_logout() {
     let world = world();
+    world.make_home();
     let served = Served::start(&world, &[]);
     let cookie = served.log_in();
     let page = served.get("/", &cookie);
@@ -84,6 +85,7 @@ fn the_session_ends_with_the_logout() {
 #[test]
 fn a_cookie_and_a_page_are_of_one_session_alone() {
     let world = world();
+    world.make_home();
     let served = Served::start(&world, &[]);
     let answer = served.post(&served.login.clone(), "", "");
     let cookie = answer.header("set-cookie").unwrap();
@@ -106,6 +108,7 @@ fn a_cookie_and_a_page_are_of_one_session_alone() {
 #[test]
 fn another_name_or_origin_gets_nothing() {
     let world = world();
+    world.make_home();
     let served = Served::start(&world, &[]);
     let cookie = served.log_in();
     let host = |name: &str| served.ask("GET", "/", &cookie, &[("Host", name)], "").status;
@@ -152,6 +155,7 @@ fn no_path_leads_out_of_a_bundle() {
 #[test]
 fn heads_bodies_and_slow_clients_are_bounded() {
     let world = world();
+    world.make_home();
     let served = Served::start(&world, &[]);
     let cookie = served.log_in();
     let large = format!("GET / HTTP/1.1\r\nHost: {}\r\nX: {}\r\n\r\n", served.host, "x".repeat(10 << 20));

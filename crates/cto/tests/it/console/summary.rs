@@ -94,6 +94,7 @@ fn the_summary_has_every_key_and_is_the_same_everywhere() {
 #[test]
 fn a_summary_that_activates_leaks_or_grows_is_refused() {
     let world = world();
+    world.make_home();
     let good = world.cto(["summary", "--json"]).expect(0);
     let told: Value = good.json();
     let check = |text: &[u8], code: i32| {
@@ -143,6 +144,7 @@ fn health_has_the_summary_as_a_group() {
 #[test]
 fn the_published_schema_takes_the_summary() {
     let world = world();
+    world.make_home();
     let schema = world.cto(["schema", "control-summary"]).expect(0).json();
     let summary = world.cto(["summary", "--json"]).expect(0).json();
     let validator = jsonschema::validator_for(&schema).unwrap();
