@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 
 use crate::pages::{ApprovalsQuery, CompareQuery, LogQuery, RunsQuery};
 use crate::respond::{json_bytes, json_document};
-use crate::routes::{ConsoleState, ROUTES, Route, RouteAccess};
+use crate::route_table::{ROUTES, Route, RouteAccess};
+use crate::state::ConsoleState;
 
 type Shared = State<Arc<ConsoleState>>;
 

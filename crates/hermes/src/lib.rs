@@ -10,14 +10,16 @@ mod live;
 mod metrics;
 mod pages;
 mod respond;
+mod route_table;
 mod routes;
 mod serve;
 mod source;
+mod state;
 
 pub use access::{LoginLink, Role, SessionPolicy};
 pub use assets::{PANEL_SCRIPT, PANEL_STYLE};
 pub use live::SEND_WITHIN;
-pub use routes::{ROUTES, Route, RouteAccess};
+pub use route_table::{ROUTES, Route, RouteAccess};
 pub use serve::{Console, ConsoleSettings, ServeConsoleError, ServerTls};
 pub use source::{
     ArtifactFacts, ConsoleSource, DayCount, EventChunk, LadderFacts, LadderRung, LogAsked, LogWindow, OperatorAct,

@@ -3,9 +3,9 @@
 
 mod body;
 mod feed;
+mod hub;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -14,10 +14,11 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 
 use crate::respond::{json_document, plain_refusal};
-use crate::routes::ConsoleState;
 use crate::source::{EventChunk, SourceError};
+use crate::state::ConsoleState;
 use body::LiveBody;
 use feed::{FeedEnd, LiveFeed};
+pub(crate) use hub::LiveHub;
 
 /// A viewer that takes longer for what it was sent is dropped.
 pub const SEND_WITHIN: Duration = Duration::from_secs(10);
@@ -25,38 +26,8 @@ pub const SEND_WITHIN: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(40);
 /// Looks without any viewer after which a reader ends.
 const IDLE_LOOKS: u32 = 50;
-/// Runs that are followed at a time.
-const MOST_FEEDS: usize = 256;
 /// Between two signs of life on a quiet stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-
-/// The feeds of all runs that somebody follows.
-#[derive(Debug, Default)]
-pub(crate) struct LiveHub {
-    feeds: Mutex<BTreeMap<String, Weak<LiveFeed>>>,
-}
-
-impl LiveHub {
-    /// The feed of a run, and true if it was made now and needs a reader.
-    fn join(&self, run_id: &str) -> Option<(Arc<LiveFeed>, bool)> {
-        let mut feeds = self.feeds.lock().unwrap_or_else(PoisonError::into_inner);
-        feeds.retain(|_, feed| feed.strong_count() > 0);
-        if let Some(feed) = feeds.get(run_id).and_then(Weak::upgrade).filter(|feed| feed.is_read()) {
-            return Some((feed, false));
-        }
-        if feeds.len() >= MOST_FEEDS {
-            return None;
-        }
-        let feed = Arc::new(LiveFeed::default());
-        feeds.insert(run_id.to_owned(), Arc::downgrade(&feed));
-        Some((feed, true))
-    }
-
-    pub(crate) fn count_viewers(&self) -> usize {
-        let feeds = self.feeds.lock().unwrap_or_else(PoisonError::into_inner);
-        feeds.values().filter_map(Weak::upgrade).map(|feed| feed.count_viewers()).sum()
-    }
-}
 
 /// Sends a run's events: first those behind `Last-Event-ID`, then each as it is written.
 pub(crate) async fn follow_events(

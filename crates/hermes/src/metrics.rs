@@ -10,7 +10,7 @@ use contract::Status;
 use views::{ControlSummary, RungStatus};
 
 use crate::respond::{json_document, with_body};
-use crate::routes::ConsoleState;
+use crate::state::ConsoleState;
 
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 

@@ -22,8 +22,9 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::access::{LoginLink, PeerAddress, RateLimiter, Role, ServerNames, SessionPolicy, Sessions};
 use crate::live::LiveHub;
-use crate::routes::{ConsoleState, make_router};
+use crate::routes::make_router;
 use crate::source::ConsoleSource;
+use crate::state::ConsoleState;
 
 pub use tls::ServerTls;
 

@@ -12,7 +12,8 @@ use axum::response::Response;
 use super::session::session_name;
 use super::{Role, SESSION_COOKIE};
 use crate::respond::{login_wanted, plain_refusal};
-use crate::routes::{ConsoleState, RouteAccess, find_route};
+use crate::route_table::{RouteAccess, find_route};
+use crate::state::ConsoleState;
 
 /// Address that a connection came from.
 #[derive(Debug, Clone, Copy)]

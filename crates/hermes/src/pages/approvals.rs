@@ -13,8 +13,8 @@ use views::RequestPage;
 use super::{Frame, error_response};
 use crate::access::Viewer;
 use crate::respond::{html_page, see_other};
-use crate::routes::ConsoleState;
 use crate::source::{OperatorAct, OperatorActKind, RequestFacts, SourceError};
+use crate::state::ConsoleState;
 
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct ApprovalsQuery {

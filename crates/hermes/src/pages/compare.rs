@@ -15,7 +15,7 @@ use super::Frame;
 use super::text::{millis_text, money_text};
 use crate::access::Viewer;
 use crate::respond::html_page;
-use crate::routes::ConsoleState;
+use crate::state::ConsoleState;
 
 /// Runs that are compared at most.
 const MOST_RUNS: usize = 12;

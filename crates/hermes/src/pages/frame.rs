@@ -6,8 +6,8 @@ use axum::response::Response;
 
 use crate::access::Viewer;
 use crate::respond::html_page;
-use crate::routes::ConsoleState;
 use crate::source::{SourceError, SourceErrorKind};
+use crate::state::ConsoleState;
 
 /// Links of the head: address, text.
 const LINKS: &[(&str, &str)] = &[

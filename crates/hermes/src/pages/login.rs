@@ -12,8 +12,8 @@ use serde::Deserialize;
 use super::Frame;
 use crate::access::{SESSION_COOKIE, Viewer};
 use crate::respond::{html_page, plain_refusal, see_other};
-use crate::routes::ConsoleState;
 use crate::source::{OperatorAct, OperatorActKind};
+use crate::state::ConsoleState;
 
 #[derive(Template)]
 #[template(path = "login.html")]

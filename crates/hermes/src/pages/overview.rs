@@ -14,8 +14,8 @@ use super::text::age_text;
 use super::{Frame, error_response};
 use crate::access::Viewer;
 use crate::respond::html_page;
-use crate::routes::ConsoleState;
 use crate::source::{DayCount, OverviewFacts, PassRate, RunningFacts, WaitingFacts};
+use crate::state::ConsoleState;
 
 /// Height of the bars' area, and where it begins, in pixels.
 const CHART_HEIGHT: u64 = 146;

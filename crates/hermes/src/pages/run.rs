@@ -18,8 +18,8 @@ use super::text::{millis_text, money_text};
 use super::{Frame, error_response};
 use crate::access::Viewer;
 use crate::respond::html_page;
-use crate::routes::ConsoleState;
 use crate::source::{PatchFile, PatchLineKind, RunFacts, RunState, verdict_word};
+use crate::state::ConsoleState;
 
 #[derive(Template)]
 #[template(path = "run.html")]

@@ -13,8 +13,8 @@ use super::ansi::{ColouredText, colour_line};
 use super::{Frame, error_response};
 use crate::access::Viewer;
 use crate::respond::html_page;
-use crate::routes::ConsoleState;
 use crate::source::{LogAsked, LogWindow};
+use crate::state::ConsoleState;
 
 /// Longest text that is searched for.
 const LONGEST_SEARCH: usize = 200;

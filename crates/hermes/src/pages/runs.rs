@@ -15,8 +15,8 @@ use super::text::millis_text;
 use super::{Frame, error_response};
 use crate::access::Viewer;
 use crate::respond::html_page;
-use crate::routes::ConsoleState;
 use crate::source::{RunsAsked, SourceErrorKind};
+use crate::state::ConsoleState;
 
 /// Rows of a page.
 const ROWS: usize = 50;

@@ -14,8 +14,8 @@ use super::text::money_text;
 use super::{Frame, error_response};
 use crate::access::Viewer;
 use crate::respond::html_page;
-use crate::routes::ConsoleState;
 use crate::source::{RecordFacts, SpendFacts};
+use crate::state::ConsoleState;
 
 #[derive(Template)]
 #[template(path = "spend.html")]
