@@ -139,7 +139,7 @@ impl WaitingRow {
             "recovery" => ("stale", format!("/runs/{}", one.subject)),
             _ => ("shield", String::new()),
         };
-        let since = one.since.map_or_else(String::new, |since| format!("since {} ago", age_text(&age_of(since, now))));
+        let since = one.since.map_or_else(String::new, |since| format!("{} ago", age_text(&age_of(since, now))));
         Self { icon, href, text: shown(&one.text), since, remedy: shown(&one.remedy) }
     }
 }
