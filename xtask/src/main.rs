@@ -5,6 +5,7 @@
 )]
 
 mod bench;
+mod browser;
 mod ci;
 mod dist;
 mod exam;
@@ -37,6 +38,8 @@ Usage: cargo xtask CHORE
                             checksums, SBOM, signed provenance; --try installs it on a bare root file system and runs it there
   schema [--check]          write docs/formats/schemas, or say where they differ from what the program says
   exam [--check]            write the tables of docs/formats/exam-set.md, or say that they differ from the program's
+  browser                   every page of the console in Chromium: light, dark, wide, narrow, without script, axe-core
+  shots DIR                 the same, and pictures of every page
   soak [NAME] [--times N]   what the tests take a sample of, many times: kills, take-kills, gc-kills, writes,
                             gc, answers, case, interrupted, theft, products, capture, depth
   soak honest [PACKAGE]     published versions of packages as patches: none may be refused
@@ -68,6 +71,8 @@ fn chore(arguments: &[&str]) -> Outcome {
         ["dist", rest @ ..] => dist::chore(rest),
         ["schema"] => schema::write(),
         ["schema", "--check"] => schema::check(),
+        ["browser"] => browser::chore(None),
+        ["shots", folder] => browser::chore(Some(std::path::Path::new(folder))),
         ["exam"] => exam::write(),
         ["exam", "--check"] => exam::check(),
         ["soak", rest @ ..] => soak::chore(rest),

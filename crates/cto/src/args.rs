@@ -3,6 +3,7 @@
 mod approvals;
 mod bridge;
 mod engine;
+mod hermes;
 mod ladder;
 mod lanes;
 mod logs;
@@ -11,6 +12,7 @@ mod nouns;
 mod outcome;
 mod records;
 mod refresh;
+mod serve;
 mod setup;
 mod take;
 #[cfg(test)]
@@ -29,6 +31,7 @@ use evidence::verify::Expectation;
 pub(crate) use approvals::{ApprovalsArgs, ApproveArgs, HoldArgs, RefuseArgs, RequestArgs};
 pub(crate) use bridge::BridgeArgs;
 pub(crate) use engine::EngineCommand;
+pub(crate) use hermes::HermesCommand;
 pub(crate) use ladder::{LadderArgs, LadderCommand};
 pub(crate) use lanes::{MatrixArgs, RaceArgs, RepeatArgs};
 pub(crate) use logs::LogsArgs;
@@ -37,10 +40,11 @@ pub(crate) use nouns::{CaseCommand, EnvironmentCommand, KeyCommand, LedgerComman
 pub(crate) use outcome::{OutcomeArgs, OutcomeWord, RollbackArgs};
 pub(crate) use records::{RecordsArgs, RecordsCommand, UnpackArgs, ValidateWorkspaceArgs, WorkCommand};
 pub(crate) use refresh::RefreshArgs;
+pub(crate) use serve::ServeArgs;
 pub(crate) use setup::{KeySource, SetupArgs, key_source};
 pub(crate) use take::TakeArgs;
 pub(crate) use trust::{RecordCommand, TrustCommand, TrustKeyCommand, TrustWorkspaceArgs, TrustWorkspaceCommand};
-pub(crate) use validate::{HealthArgs, ValidateCommand};
+pub(crate) use validate::{HealthArgs, SummaryArgs, ValidateCommand};
 pub(crate) use values::age;
 pub(crate) use values::{Age, ProfileName, StatusFilter};
 use values::{speed, work_id};
@@ -358,6 +362,31 @@ Examples:
 
 Exit code: 0, whatever waits.")]
     Status,
+    /// The console: a web page of this home, on loopback
+    #[command(after_help = "\
+Prints an address with a link that logs in once. Looking changes nothing, and no page starts a run.
+
+Examples:
+  cto serve
+  cto serve --open
+  cto serve --read-only --listen 127.0.0.1:0
+
+Exit codes: 0 ended by a signal, 2 wrong usage, 3 it cannot listen.")]
+    Serve(ServeArgs),
+    /// Whether a console answers other hosts
+    #[command(subcommand)]
+    Hermes(HermesCommand),
+    /// The control summary: ladders, health, approvals and the next action in one bounded document
+    #[command(after_help = "\
+The same bytes for the same ledger, but for generated_at. With --write it is put into CTO_HOME/matrix/webui-summary.json.
+
+Examples:
+  cto summary
+  cto summary --json
+  cto summary --write
+
+Exit code: 0.")]
+    Summary(SummaryArgs),
     /// How far each engine is proven, computed from verified bundles, and what is missing
     #[command(after_help = "\
 No rung is stored and none can be set. A later run that did not pass ends a rung until there is a newer pass.

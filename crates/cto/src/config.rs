@@ -3,6 +3,7 @@
 
 mod core;
 mod engines;
+mod hermes;
 mod models;
 mod store;
 mod terminal;
@@ -34,6 +35,7 @@ use crate::output::{Output, Paint};
 pub(crate) use self::core::{CoreFile, ValidatorFile};
 use engines::EngineFile;
 pub(crate) use engines::gate_in;
+use hermes::{HermesFile, HermesSettings};
 use models::ModelFile;
 pub(crate) use models::{bridge_token, model_ask};
 use store::{StoreFile, StoreSettings};
@@ -72,6 +74,8 @@ pub(crate) struct ConfigFile {
     pub(crate) core: CoreFile,
     /// Programs that `cto validate workspace` runs. Only in a workspace's file.
     pub(crate) validators: Vec<ValidatorFile>,
+    /// The console. A workspace's file can only switch off.
+    pub(crate) hermes: HermesFile,
 }
 
 /// More than anybody waits for.
@@ -105,6 +109,7 @@ pub(crate) struct Config {
     pub(crate) signing_key: Option<PathBuf>,
     pub(crate) core: CoreFile,
     pub(crate) validators: Vec<ValidatorFile>,
+    pub(crate) hermes: HermesSettings,
     pub(crate) settings: Vec<Setting>,
 }
 
@@ -136,6 +141,7 @@ impl Config {
         let named_repositories = named_repositories(&layers, workspace.as_deref(), &engines, &mut settings);
         let signing_key = signing_key(&layers, &mut settings)?;
         let passes_required = passes_required(&layers, &mut settings)?;
+        let hermes = hermes::resolve(&layers, &mut settings);
         let records = RecordPlaces::new(&home, workspace.as_deref());
         Ok(Self {
             home,
@@ -152,6 +158,7 @@ impl Config {
             signing_key,
             core: self::core::resolve_core(&layers),
             validators: self::core::resolve_validators(&layers)?,
+            hermes,
             settings,
         })
     }
@@ -173,6 +180,7 @@ impl Config {
             signing_key: None,
             core: CoreFile::default(),
             validators: Vec::new(),
+            hermes: HermesSettings::default(),
             settings: Vec::new(),
         }
     }
@@ -180,8 +188,9 @@ impl Config {
     /// Settings as plans repeat them: what tells hosts or a store's address is there by its digest alone.
     pub(crate) fn planned_settings(&self) -> Vec<PlannedSetting> {
         let is_address = |name: &str| name.starts_with("network_classes.") || name == "store.url";
-        // Who signs is no part of what runs.
-        let of_runs = self.settings.iter().filter(|setting| setting.name != "signing_key");
+        // Who signs and who looks is no part of what runs.
+        let is_of_people = |name: &str| name == "signing_key" || name.starts_with("hermes.");
+        let of_runs = self.settings.iter().filter(|setting| !is_of_people(&setting.name));
         let planned = of_runs.map(|Setting { name, value, source }| {
             let value = match is_address(name) {
                 true => format!("sha256:{}", Digest::of(value.as_bytes())),

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use contract::source::Problems;
 use evidence::verify::{OpenBundleError, VerifyBundleError};
-use views::{BindRunError, FindRequestError, FindRunError, ListRequestsError, ListRunsError, ViewRunError};
+use views::{
+    BindRunError, ComposeSummaryError, FindRequestError, FindRunError, ListRequestsError, ListRunsError, ViewRunError,
+};
 
 /// The exit code of a run that a signal ended.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -322,5 +324,15 @@ impl From<std::io::Error> for CommandError {
 impl From<serde_json::Error> for CommandError {
     fn from(error: serde_json::Error) -> Self {
         Self::blocked(format!("cannot encode the answer: {error}"))
+    }
+}
+
+impl From<ComposeSummaryError> for CommandError {
+    fn from(error: ComposeSummaryError) -> Self {
+        match error {
+            ComposeSummaryError::Runs(error) => error.into(),
+            ComposeSummaryError::Requests(error) => error.into(),
+            ComposeSummaryError::Ledger(error) => error.into(),
+        }
     }
 }

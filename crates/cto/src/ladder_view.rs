@@ -50,6 +50,11 @@ impl<'a> LadderScene<'a> {
         Ok(Self { context, views, now, people, signers })
     }
 
+    /// The same, with results of verification that others of this home and these keys share.
+    pub(crate) fn sharing(self, memo: std::sync::Arc<views::VerifyMemo>) -> Self {
+        Self { views: self.views.sharing(memo), ..self }
+    }
+
     /// Every engine that climbs, or the one that is named, once for each model.
     pub(crate) fn climbers(&self, engine: Option<&str>) -> Result<Vec<Climber>, CommandError> {
         let engines = match engine {

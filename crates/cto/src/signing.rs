@@ -118,6 +118,11 @@ impl OperatorKey {
         }
     }
 
+    /// True if the private half is in no file that this program could read: an agent or a security key has it.
+    pub(crate) fn is_held_by_agent(&self) -> bool {
+        self.private == PrivateHalf::InAgent || self.kind().is_hardware()
+    }
+
     /// True if whoever reads the file can sign: no passphrase, and no security key that would have to be touched.
     pub(crate) fn is_unprotected(&self) -> bool {
         self.private == PrivateHalf::InFile { has_passphrase: false } && !self.kind().is_hardware()

@@ -59,6 +59,7 @@ kinds! {
     LedgerContinued "ledger.continued" Home "The operator vouched for a copied or restored home.",
     HaltSet "halt.set" Home "The kill switch was set.",
     HaltLifted "halt.lifted" Home "The kill switch was lifted.",
+    OperatorActed "operator.acted" Home "An operator did something in the console, or was refused.",
     EngineEnabled "engine.enabled" Home "The operator opened an engine's gate.",
     ModelReserved "model.reserved" Home "A run has reserved what it may use of a model. Names its run in the body, so that no bundle is kept for it.",
     ModelSettled "model.settled" Home "The use of a model that a run's reservation came to.",

@@ -135,6 +135,15 @@ impl Views {
         Ok(FoundRun::at(path, Some(asked)))
     }
 
+    /// The ledger's row of a run; none where the ledger does not know it.
+    pub fn find_row(&self, run_id: &str) -> Result<Option<RunRow>, ReadLedgerError> {
+        let found = self.ledger().map_or(Ok(Found::None), |ledger| ledger.run_find(run_id))?;
+        Ok(match found {
+            Found::One(row) => Some(*row),
+            Found::None | Found::Many(_) => None,
+        })
+    }
+
     pub(crate) fn seek_run(&self, reference: &str, now: Stamp) -> Result<Sought, FindRunError> {
         let steps = steps_back(reference);
         if let (Some(steps), Some(ledger)) = (steps, self.ledger())

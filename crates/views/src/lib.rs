@@ -5,6 +5,7 @@
 
 mod compare;
 mod cursor;
+mod events;
 mod find;
 mod imported;
 mod key_use;
@@ -12,10 +13,12 @@ mod ladder;
 mod last_run;
 mod live;
 mod outcome;
+mod query_words;
 mod requests;
 mod run;
 mod runs;
 mod spend;
+mod summary;
 mod transcript;
 mod verify;
 
@@ -28,6 +31,7 @@ use ledger::{Bundles, Ledger};
 
 pub use compare::{Lane, LaneComparison, LaneUse, compare_runs, join_statuses};
 pub use cursor::ParseCursorError;
+pub use events::{EventsRead, ReadEventsError};
 pub use find::{BindRunError, FindRunError, FoundRun, asked_run};
 pub use imported::ImportedRun;
 pub use key_use::{KeyUse, KeyUseEntry};
@@ -37,6 +41,7 @@ pub use ladder::{
 };
 pub use live::{LastEvent, LeaseView, LiveRun, Liveness, RunPhase};
 pub use outcome::{RunAnswer, read_answer};
+pub use query_words::ParseQueryError;
 pub use requests::{
     ApprovalTally, FindRequestError, ListRequestsError, RequestPage, RequestQuery, RequestRecord, RequestRules,
     RequestState, RequestSummary, SignedDocument, count_approvals, find_consumer, find_request, summarize_request,
@@ -44,6 +49,11 @@ pub use requests::{
 pub use run::{CollectedRun, RunView, SealedRun, ViewRunError};
 pub use runs::{CollectedBundle, ListRunsError, RunPage, RunQuery, RunSummary};
 pub use spend::{CountedAccounts, ModelAccount, SpendRow, ViewSpendError, count_accounts};
+pub use summary::{
+    BlockedLane, CandidateDefault, ClimberFacts, ComposeSummaryError, ControlSummary, GovernedExecution,
+    LARGEST_SUMMARY, SUMMARY_FILE, SummaryFacts, SummaryHealth, SummaryLadder, SummaryPacket, SummaryProblem,
+    SummaryRung, check_summary,
+};
 pub use transcript::{EntryWord, ReadTranscriptError, RefusedAct, Transcript, TranscriptEntry};
 pub use verify::{VerifyMemo, VerifyResult, VerifyRunError};
 

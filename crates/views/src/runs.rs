@@ -1,6 +1,6 @@
 //! Runs, newest first, a page at a time.
 
-use contract::{CollectionKind, Stage, Stamp, TaskId};
+use contract::{CollectionKind, Reason, Stage, Stamp, TaskId};
 use ledger::{Collection, EntryKind, ReadLedgerError, RunCollected, RunFilter, RunRow, RunStatus};
 use serde::Serialize;
 
@@ -8,6 +8,9 @@ use crate::Views;
 use crate::cursor::{ParseCursorError, parse_cursor, write_cursor};
 use crate::last_run::{may_be_document, place_of};
 use crate::outcome::RunAnswer;
+
+/// Pages that are looked through for runs with a reason.
+const MOST_LOOKS: usize = 40;
 
 /// A question for runs. The default asks for the newest of all.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +20,8 @@ pub struct RunQuery {
     pub task_id: Option<TaskId>,
     /// Runs started at this time or later.
     pub since: Option<Stamp>,
+    /// Runs against which this reason stands.
+    pub reason: Option<Reason>,
     /// The `next` of the page before; `None` for the first page.
     pub cursor: Option<String>,
     /// Runs on a page.
@@ -79,15 +84,32 @@ impl Views {
     pub fn list_runs(&self, query: &RunQuery, now: Stamp) -> Result<RunPage, ListRunsError> {
         let after = query.cursor.as_deref().map(parse_cursor).transpose()?;
         let Some(ledger) = self.ledger() else { return Ok(RunPage { runs: Vec::new(), next: None, total: 0 }) };
-        let RunQuery { status, engine, task_id, since, limit, .. } = query.clone();
-        let filter = RunFilter { status, engine, task_id, since, after };
-        // One more than asked for tells whether there is a next page.
-        let mut rows = ledger.runs_recent(&filter, limit.saturating_add(1))?;
-        let is_last = rows.len() <= limit;
-        rows.truncate(limit);
-        let next = rows.last().filter(|_| !is_last).map(|row| write_cursor(place_of(row)));
-        let runs = rows.into_iter().map(|row| self.summarize(row, now)).collect::<Result<_, _>>()?;
-        Ok(RunPage { runs, next, total: ledger.runs_total()? })
+        let RunQuery { status, engine, task_id, since, reason, limit, .. } = query.clone();
+        let mut filter = RunFilter { status, engine, task_id, since, after };
+        let (mut runs, mut next) = (Vec::new(), None);
+        // A reason is no index of the ledger: rows are looked through, and no further than is bearable.
+        for _ in 0..if reason.is_some() { MOST_LOOKS } else { 1 } {
+            // One more than asked for tells whether there is a next page.
+            let mut rows = ledger.runs_recent(&filter, limit.saturating_add(1))?;
+            let is_last = rows.len() <= limit;
+            rows.truncate(limit);
+            next = None;
+            for (index, row) in rows.iter().enumerate() {
+                let has_more = index + 1 < rows.len() || !is_last;
+                if reason.is_none_or(|reason| row.reasons.contains(&reason)) {
+                    runs.push(self.summarize(row.clone(), now)?);
+                }
+                next = has_more.then(|| place_of(row));
+                if runs.len() == limit {
+                    break;
+                }
+            }
+            if runs.len() == limit || next.is_none() {
+                break;
+            }
+            filter.after = next;
+        }
+        Ok(RunPage { runs, next: next.map(write_cursor), total: ledger.runs_total()? })
     }
 
     fn summarize(&self, row: RunRow, now: Stamp) -> Result<RunSummary, ReadLedgerError> {

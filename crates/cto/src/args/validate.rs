@@ -1,5 +1,7 @@
 //! Arguments of `validate` and `health`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 use super::ValidateWorkspaceArgs;
@@ -9,6 +11,13 @@ pub(crate) struct HealthArgs {
     /// Only this group or named check; may be given several times
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SummaryArgs {
+    /// Put it into the home, for tools that read it there
+    #[arg(long)]
+    pub(crate) write: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -24,6 +33,18 @@ Examples:
 
 Exit codes: 0 valid, 1 something does not hold, 2 wrong usage.")]
     Workspace(ValidateWorkspaceArgs),
+    /// The control summary: its shape, its bounds, and that nothing in it activates, promotes or leaks
+    #[command(after_help = "\
+Examples:
+  cto validate summary
+  cto validate summary webui-summary.json --json
+
+Exit codes: 0 every check holds, 1 one does not, 2 wrong usage.")]
+    Summary {
+        /// A summary that lies somewhere; without it the one of now is checked
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
     /// One stage and every stage below it: gates, a pass, each failure class, nothing changed
     #[command(after_help = "\
 The harness is tried by real runs of `fake` in a temporary home; no engine is started and nothing counts for a stage. With --engine

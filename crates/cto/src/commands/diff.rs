@@ -53,7 +53,7 @@ pub(crate) fn diff(context: &Context, run: &str, protected: bool, outside: bool)
 }
 
 /// The patch cut before each header.
-fn sections(patch: &[u8]) -> Vec<&[u8]> {
+pub(super) fn sections(patch: &[u8]) -> Vec<&[u8]> {
     let header = b"diff --git ";
     let mut starts: Vec<usize> = (0..patch.len())
         .filter(|at| patch[*at..].starts_with(header) && (*at == 0 || patch[*at - 1] == b'\n'))

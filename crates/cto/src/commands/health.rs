@@ -23,7 +23,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::duration;
 use group::Group;
-use plan::{ADAPTER, HealthPlan, MATRIX, REFRESH, Work, stage_group};
+use plan::{ADAPTER, HealthPlan, MATRIX, REFRESH, SUMMARY, Work, stage_group};
 
 /// The engine of the operator's reports.
 const ENGINE: &str = "case";
@@ -69,6 +69,7 @@ fn do_work(context: &Context, plan: &HealthPlan, work: Work) -> Result<Vec<(Stri
             let check = check_refresh(context, ENGINE).unwrap_or_else(|error| check_of_error(&error));
             (REFRESH.to_owned(), Ok(vec![(REFRESH.to_owned(), check)]))
         }
+        Work::Summary => (SUMMARY.to_owned(), super::summary::check_contract(context).map_err(TrialStop::from)),
     };
     let checks = match checks {
         Err(TrialStop::Failed(error)) => vec![("trial".to_owned(), check_of_error(&error))],

@@ -27,6 +27,7 @@ mod gc;
 mod guard;
 mod halt;
 mod health;
+mod hermes;
 mod hold;
 mod import;
 mod init;
@@ -58,10 +59,12 @@ mod sandbox;
 mod scan;
 mod schema;
 mod sentence;
+mod serve;
 mod setup;
 mod show;
 mod stage_checks;
 mod status;
+mod summary;
 mod take;
 mod trust;
 mod validate;
@@ -158,6 +161,9 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Outcome(arguments) => outcome::outcome(&context()?, &arguments),
         Command::Rollback(arguments) => rollback::rollback(&context()?, &arguments),
         Command::Status => status::status(&context()?),
+        Command::Serve(arguments) => serve::serve(context()?, &arguments),
+        Command::Hermes(command) => hermes::run_hermes(&context()?, &command),
+        Command::Summary(arguments) => summary::summary(&context()?, &arguments),
         Command::Ladder(arguments) => ladder::ladder(&context()?, &arguments),
         Command::Refresh(arguments) => refresh::refresh(&context()?, &arguments),
         Command::Runs { status, engine, task, since, imported, limit } => {

@@ -35,8 +35,8 @@ pub(crate) fn runs(context: &Context, wanted: &Wanted) -> Result<u8, CommandErro
         engine: wanted.engine.clone(),
         task_id: wanted.task.clone().map(TaskId::try_from).transpose().map_err(CommandError::usage)?,
         since: wanted.since.as_deref().map(since).transpose()?,
-        cursor: None,
         limit: wanted.limit as usize,
+        ..RunQuery::default()
     };
     if wanted.imported {
         return imported(context, &query);

@@ -13,6 +13,7 @@ fn all() -> Vec<Published> {
     all.push(published::<harness::Halt>("halt", "halt.json: the kill switch while it is set"));
     all.push(published::<harness::Matrix>("matrix", "matrix.json"));
     all.push(published::<views::LaneComparison>("comparison", "comparison.json: runs side by side"));
+    all.push(published::<views::ControlSummary>("control-summary", "webui-summary.json: the control summary"));
     all.push(published::<harness::Repetition>("repeat", "repeat.json: one task again and again"));
     all.push(published::<cortex::CompromisedKeys>("compromised-keys", "trust/compromised.json of the home"));
     all.push(published::<crate::config::ConfigFile>("config", "config.yaml and a workspace's harness.yaml"));

@@ -26,7 +26,7 @@ const REACHED: usize = 20;
 /// A kind of thing that waits for the operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum WaitingFor {
+pub(super) enum WaitingFor {
     Decision,
     Outcome,
     Recovery,
@@ -34,7 +34,7 @@ enum WaitingFor {
 }
 
 impl WaitingFor {
-    const fn as_str(self) -> &'static str {
+    pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Decision => "decision",
             Self::Outcome => "outcome",
@@ -46,14 +46,14 @@ impl WaitingFor {
 
 /// One thing that waits, and the command that answers it.
 #[derive(Debug, Serialize)]
-struct Waiting {
-    waits_for: WaitingFor,
+pub(super) struct Waiting {
+    pub(super) waits_for: WaitingFor,
     /// Request or run.
-    subject: String,
-    text: String,
+    pub(super) subject: String,
+    pub(super) text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    since: Option<Stamp>,
-    remedy: String,
+    pub(super) since: Option<Stamp>,
+    pub(super) remedy: String,
 }
 
 /// One ladder in a line.
@@ -124,7 +124,7 @@ fn verdict(waiting: &[Waiting]) -> &'static str {
     if waiting.is_empty() { "clear" } else { "waiting" }
 }
 
-fn halted(context: &Context) -> Vec<Waiting> {
+pub(super) fn halted(context: &Context) -> Vec<Waiting> {
     let halted = harness::halted(&context.config.home);
     let waiting = halted.map(|halted| Waiting {
         waits_for: WaitingFor::Resume,
@@ -136,7 +136,7 @@ fn halted(context: &Context) -> Vec<Waiting> {
     waiting.into_iter().collect()
 }
 
-fn requests(context: &Context, scene: &LadderScene<'_>) -> Result<Vec<Waiting>, CommandError> {
+pub(super) fn requests(context: &Context, scene: &LadderScene<'_>) -> Result<Vec<Waiting>, CommandError> {
     let people = People::read(&context.config.records)?;
     let policies = Policies::read(&context.config.records)?;
     let rules = RequestRules {
@@ -163,7 +163,7 @@ fn requests(context: &Context, scene: &LadderScene<'_>) -> Result<Vec<Waiting>, 
 }
 
 /// The newest passes that wait for an outcome, oldest first; and true if there are older ones.
-fn outcomes(scene: &LadderScene<'_>) -> Result<(Vec<Waiting>, bool), CommandError> {
+pub(super) fn outcomes(scene: &LadderScene<'_>) -> Result<(Vec<Waiting>, bool), CommandError> {
     let mut rows = scene.views.list_unanswered(MOST_OUTCOMES + 1)?;
     let has_older = rows.len() > MOST_OUTCOMES;
     rows.truncate(MOST_OUTCOMES);
@@ -177,7 +177,7 @@ fn outcomes(scene: &LadderScene<'_>) -> Result<(Vec<Waiting>, bool), CommandErro
     Ok((waiting.collect(), has_older))
 }
 
-fn interrupted(run: LiveRun) -> Waiting {
+pub(super) fn interrupted(run: LiveRun) -> Waiting {
     Waiting {
         waits_for: WaitingFor::Recovery,
         subject: run.row.run_id.to_string(),

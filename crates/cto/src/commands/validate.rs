@@ -77,6 +77,7 @@ fn describe_error(stage: Stage, (name, check): &NamedCheck) -> Option<Validation
 pub(crate) fn validate(context: &Context, command: &ValidateCommand) -> Result<u8, CommandError> {
     let (stage, engine) = match command {
         ValidateCommand::Workspace(arguments) => return validate_workspace(context, arguments),
+        ValidateCommand::Summary { file } => return super::summary::validate_summary(context, file.as_deref()),
         ValidateCommand::Stage { stage, engine } => (stage, engine),
     };
     let stage = Stage::try_from(*stage).map_err(CommandError::usage)?;

@@ -15,6 +15,7 @@ mod cli;
 mod climb;
 mod collected;
 mod completions;
+mod console;
 mod controls;
 mod engine_files;
 mod environment;

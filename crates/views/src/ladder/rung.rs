@@ -3,7 +3,8 @@
 use contract::engine::{RungFact, RungLack};
 use contract::{Digest, RunId, Stage};
 use ledger::{Ledger, ReadLedgerError, RunRow, RunStatus};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::count::{RungRun, Weighed, weigh_run};
 use super::evidence::RunEvidence;
@@ -13,7 +14,7 @@ use super::terms::RungIdentity;
 use super::walk::RungWalk;
 
 /// State of a rung.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RungStatus {
     NotStarted,

@@ -12,6 +12,7 @@ use crate::commands::stage_checks::CANDIDATE_CHECKS;
 pub(super) const MATRIX: &str = "matrix";
 pub(super) const ADAPTER: &str = "case_provider_adapter";
 pub(super) const REFRESH: &str = "case_stage6_real_governed_refresh";
+pub(super) const SUMMARY: &str = "webui_summary";
 /// The check that stage 6 takes from stage 5.
 pub(super) const CLOSURE: &str = "stage5_failure_closure_inherited";
 
@@ -22,6 +23,7 @@ pub(super) enum Work {
     Adapter,
     Stage(Stage),
     Refresh,
+    Summary,
 }
 
 pub(super) fn stage_group(stage: Stage) -> String {
@@ -63,13 +65,14 @@ impl HealthPlan {
         let mut work: Vec<Work> = stages.map(Work::Stage).collect();
         work.insert(1, Work::Matrix);
         work.insert(1, Work::Adapter);
-        work.push(Work::Refresh);
+        work.extend([Work::Refresh, Work::Summary]);
         work.retain(|work| match work {
             Work::Matrix => self.wants_group(MATRIX),
             Work::Adapter => self.wants_group(ADAPTER),
             Work::Stage(Stage::OWNED_REPOSITORY) if self.wants(&stage_group(Stage::CANDIDATE_DEFAULT), CLOSURE) => true,
             Work::Stage(stage) => self.wants_group(&stage_group(*stage)),
             Work::Refresh => self.wants_group(REFRESH),
+            Work::Summary => self.wants_group(SUMMARY),
         });
         work
     }
@@ -107,6 +110,7 @@ fn all_groups() -> Vec<(String, Vec<String>)> {
         groups.push((stage_group(stage), named));
     }
     groups.push((REFRESH.to_owned(), Vec::new()));
+    groups.push((SUMMARY.to_owned(), Vec::new()));
     groups
 }
 
@@ -129,10 +133,11 @@ mod tests {
             (&[CLOSURE], vec![stage(5), stage(6)]),
             (&["candidate_default_comparison"], vec![stage(6)]),
             (&[REFRESH], vec![Work::Refresh]),
+            (&[SUMMARY], vec![Work::Summary]),
         ] {
             assert_eq!(plan(only).work(), expected, "{only:?}");
         }
-        assert_eq!(plan(&[]).work().len(), 9);
+        assert_eq!(plan(&[]).work().len(), 10);
         assert!(HealthPlan::read(&["nothing".to_owned()]).is_err());
     }
 

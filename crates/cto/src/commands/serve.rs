@@ -1,0 +1,91 @@
+//! `cto serve`: the console. Looking changes nothing; no page starts a run.
+
+mod home_source;
+mod overview;
+mod patch_lines;
+mod requests;
+mod run_facts;
+
+use std::sync::Arc;
+
+use contract::text::shown;
+use hermes::{Console, ConsoleSettings, Role, ServeConsoleError, ServerTls, SessionPolicy};
+use serde_json::json;
+
+use crate::args::ServeArgs;
+use crate::context::Context;
+use crate::error::CommandError;
+pub(crate) use home_source::HomeSource;
+
+pub(crate) fn serve(context: Context, arguments: &ServeArgs) -> Result<u8, CommandError> {
+    let output = context.output;
+    let cancel = Arc::clone(&context.cancel);
+    let settings = settings_of(&context, arguments)?;
+    let console = Console::bind(&settings, Arc::new(HomeSource::new(context)))?;
+    let role = if arguments.read_only { Role::ReadOnly } else { Role::Operator };
+    let link = console.make_link(role)?;
+    let address = format!("{}{}", console.origin(), link.path);
+    if output.json {
+        output.print_json(&json!({
+            "address": console.origin(), "login": address, "role": role.as_str(), "runtime_default_activation": false,
+        }))?;
+    } else {
+        let open = settings.sessions.open_read_only;
+        let read = if open { "pages can be read without a login" } else { "nothing is shown without a login" };
+        output.print(&format!("serving {}\nlogin {address}\n", console.origin()));
+        output.note(&format!("the link logs in once, as {}; {read}; Ctrl-C ends the server\n", role.as_str()));
+    }
+    if arguments.open {
+        open_browser(&address).map_err(|error| {
+            CommandError::blocked(format!("no browser could be opened: {error}"))
+                .hint(format!("open {}", shown(&address)))
+        })?;
+    }
+    console.run(&cancel)?;
+    Ok(0)
+}
+
+fn settings_of(context: &Context, arguments: &ServeArgs) -> Result<ConsoleSettings, CommandError> {
+    let tls = match (&arguments.tls_cert, &arguments.tls_key) {
+        (Some(certificate), Some(key)) => Some(ServerTls { certificate: certificate.clone(), key: key.clone() }),
+        (None, None) => None,
+        _ => {
+            return Err(CommandError::usage("a certificate needs its key, and a key its certificate")
+                .hint("--tls-cert FILE --tls-key FILE"));
+        }
+    };
+    let open_read_only = context.config.hermes.open_read_only;
+    let sessions = SessionPolicy { open_read_only, ..SessionPolicy::default() };
+    Ok(ConsoleSettings { listen: arguments.listen, names: arguments.name.clone(), sessions, tls })
+}
+
+/// Opens the operator's own browser, as asked.
+#[expect(clippy::disallowed_methods, reason = "the operator's own program, run for the operator, outside every run")]
+fn open_browser(address: &str) -> std::io::Result<()> {
+    use std::process::{Command, Stdio};
+    let mut child = Command::new("xdg-open")
+        .arg(address)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    child.wait().map(drop)
+}
+
+impl From<ServeConsoleError> for CommandError {
+    fn from(error: ServeConsoleError) -> Self {
+        let hint = match &error {
+            ServeConsoleError::NeedsTls(_) => "--listen 127.0.0.1:4170, or --tls-cert FILE --tls-key FILE",
+            ServeConsoleError::NeedsLogin(_) => "take `hermes.open_read_only` out of config.yaml",
+            ServeConsoleError::Listen(..) => "--listen 127.0.0.1:0 takes any port that is free",
+            ServeConsoleError::Tls(_) => "both files in PEM, the chain first",
+            ServeConsoleError::Randomness | ServeConsoleError::Start(_) => "cto doctor",
+        };
+        match &error {
+            ServeConsoleError::NeedsTls(_) | ServeConsoleError::NeedsLogin(_) | ServeConsoleError::Tls(_) => {
+                Self::usage(&error).hint(hint)
+            }
+            _ => Self::blocked(&error).hint(hint),
+        }
+    }
+}

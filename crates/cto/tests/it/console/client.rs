@@ -1,0 +1,133 @@
+//! A server of the real binary, and a client that sends bytes as a test has them.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use testkit::World;
+
+/// A running `cto serve`, ended with the test.
+pub(super) struct Served {
+    child: Child,
+    /// `127.0.0.1:PORT`.
+    pub(super) host: String,
+    /// Path of the login link.
+    pub(super) login: String,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An answer: status, head and body.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) head: String,
+    pub(super) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("not JSON ({error}): {}", self.text()))
+    }
+
+    /// The value of a header.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.filter(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
+    }
+
+    /// The value of a hidden field of a form with this action.
+    pub(super) fn token(&self, action: &str) -> String {
+        let text = self.text();
+        let form = text.split("<form").find(|form| form.contains(&format!("action=\"{action}\""))).unwrap();
+        form.split("name=\"token\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+    }
+}
+
+impl Served {
+    pub(super) fn start(world: &World, more: &[&str]) -> Self {
+        let words = ["serve", "--listen", "127.0.0.1:0", "--json"].iter().chain(more);
+        let mut child = world.command(words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let told: Value = serde_json::from_str(&line).unwrap();
+        let host = told["address"].as_str().unwrap().split_once("://").unwrap().1.to_owned();
+        let login = told["login"].as_str().unwrap().rsplit_once("/login/").unwrap().1.to_owned();
+        Self { child, host, login: format!("/login/{login}") }
+    }
+
+    /// Sends bytes as they are and reads the answer to its end.
+    pub(super) fn send(&self, bytes: &[u8]) -> Option<Answer> {
+        let mut stream = TcpStream::connect(&self.host).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        // A server that has heard enough closes before everything is sent.
+        let _ = stream.write_all(bytes);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let at = answer.windows(4).position(|part| part == b"\r\n\r\n")?;
+        let head = String::from_utf8_lossy(&answer[..at]).into_owned();
+        let status = head.split(' ').nth(1)?.parse().ok()?;
+        let body = answer[at + 4..].to_vec();
+        let body = if head.to_lowercase().contains("transfer-encoding: chunked") { unchunk(&body) } else { body };
+        Some(Answer { status, head, body })
+    }
+
+    /// Asks with a cookie and further headers.
+    pub(super) fn ask(&self, method: &str, path: &str, cookie: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut text = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+        if !headers.iter().any(|(name, _)| *name == "Host") {
+            text.push_str(&format!("Host: {}\r\n", self.host));
+        }
+        if !cookie.is_empty() {
+            text.push_str(&format!("Cookie: {cookie}\r\n"));
+        }
+        for (name, value) in headers {
+            text.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if method != "GET" {
+            let kind = "application/x-www-form-urlencoded";
+            text.push_str(&format!("Content-Type: {kind}\r\nContent-Length: {}\r\n", body.len()));
+        }
+        self.send(format!("{text}\r\n{body}").as_bytes()).unwrap()
+    }
+
+    pub(super) fn get(&self, path: &str, cookie: &str) -> Answer {
+        self.ask("GET", path, cookie, &[], "")
+    }
+
+    /// A form as this server's own page sends it.
+    pub(super) fn post(&self, path: &str, cookie: &str, body: &str) -> Answer {
+        self.ask("POST", path, cookie, &[("Origin", &format!("http://{}", self.host))], body)
+    }
+
+    /// Logs in; gives the cookie.
+    pub(super) fn log_in(&self) -> String {
+        let answer = self.post(&self.login.clone(), "", "");
+        assert_eq!(answer.status, 303, "{}", answer.head);
+        answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned()
+    }
+}
+
+fn unchunk(mut body: &[u8]) -> Vec<u8> {
+    let mut whole = Vec::new();
+    while let Some(at) = body.windows(2).position(|part| part == b"\r\n") {
+        let size = usize::from_str_radix(std::str::from_utf8(&body[..at]).unwrap_or("0").trim(), 16).unwrap_or(0);
+        if size == 0 {
+            break;
+        }
+        whole.extend_from_slice(&body[at + 2..(at + 2 + size).min(body.len())]);
+        body = body.get(at + 4 + size..).unwrap_or_default();
+    }
+    whole
+}

@@ -1,0 +1,128 @@
+//! Pages say what the command line says, show foreign text as text, and change nothing.
+
+use serde_json::json;
+use testkit::content_digest;
+
+use super::Served;
+use crate::world;
+
+/// Text that must stay text wherever it stands.
+const HOSTILE: &[&str] = &[
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>",
+    "<svg/onload=alert(1)>",
+    "javascript:alert(1)",
+    "{{7*7}}",
+    "{% raw %}",
+    "</title><h1>x",
+    "'onmouseover='alert(1)",
+    "&lt;b&gt;",
+    "\u{202e}gnp.exe",
+    "a\u{200b}b",
+];
+
+#[test]
+fn a_pass_a_failure_and_a_refusal_are_shown() {
+    let world = world();
+    let (passed, _) = world.run("r1-string-slugify", 0);
+    let (failed, _) = world.run("fail-no-diff", 1);
+    let served = Served::start(&world, &["--read-only"]);
+    let cookie = served.log_in();
+    let list = served.get("/runs", &cookie).text();
+    assert!(list.contains("2 in the ledger") && list.contains("no_diff"), "{list}");
+    let page =
+        |run: &serde_json::Value| served.get(&format!("/runs/{}", run["run_id"].as_str().unwrap()), &cookie).text();
+    let text = page(&passed);
+    for word in
+        ["verdict-pass", "The proof holds", "strings.py", "g-allowed", "Verify bundle", "report.json", "timeline"]
+    {
+        assert!(text.contains(word), "{word}");
+    }
+    let text = page(&failed);
+    for word in ["verdict-fail", "no_diff", "Nothing changed."] {
+        assert!(text.contains(word), "{word}");
+    }
+    let checked = served.get("/runs/@-1/verify", &cookie).text();
+    assert!(checked.contains("Every one holds"), "{checked}");
+    let facts = served.get("/api/cto/runs/@-1", &cookie).json();
+    assert_eq!((&facts["state"], &facts["report"]["status"]), (&json!("sealed"), &json!("pass")));
+    assert_eq!(facts["report"]["run_id"], passed["run_id"]);
+    assert_eq!(served.get("/runs?q=status:fail", &cookie).text().matches("class=\"task\"").count(), 1);
+    assert_eq!(served.get("/runs?q=reason:no_diff", &cookie).text().matches("class=\"task\"").count(), 1);
+    assert_eq!(served.get("/runs?q=colour:red", &cookie).status, 400);
+    assert_eq!(served.get("/runs/nothing", &cookie).status, 404);
+}
+
+#[test]
+fn a_changed_bundle_has_no_verdict() {
+    let world = world();
+    let (_, bundle) = world.run("r1-string-slugify", 0);
+    let served = Served::start(&world, &[]);
+    let cookie = served.log_in();
+    assert!(served.get("/runs/@", &cookie).text().contains("verdict-pass"), "the control");
+    let file = bundle.join("test.log");
+    let mut text = std::fs::read(&file).unwrap();
+    text.extend_from_slice(b"x");
+    let mut mode = std::fs::metadata(&file).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o600);
+    std::fs::set_permissions(&file, mode).unwrap();
+    std::fs::write(&file, text).unwrap();
+    let page = served.get("/runs/@", &cookie).text();
+    assert!(page.contains("verdict-broken") && !page.contains("verdict-pass"), "{page}");
+    let checked = served.get("/runs/@/verify", &cookie).text();
+    assert!(checked.contains("does not verify") && checked.contains("test.log"), "{checked}");
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    let world = world();
+    let script: String = HOSTILE.iter().map(|text| format!("{text}\n")).collect();
+    let echo = json!({"steps": [
+        {"run": {"argv": ["sh", "-c", "printf '%s' \"$0\"; printf '%s' \"$0\" > '<img src=x onerror=alert(2)>.txt'", script]}},
+    ]});
+    world.case("made", &[("fake", &echo.to_string()), ("title", &json!(HOSTILE[0]).to_string())]);
+    world.cto(["run", "./made", "--json"]);
+    let served = Served::start(&world, &["--read-only"]);
+    let cookie = served.log_in();
+    let query = "/runs?q=%3Cscript%3Ealert(1)%3C%2Fscript%3E";
+    for page in [
+        "/",
+        "/runs",
+        "/runs/@",
+        query,
+        "/runs/@/log?name=report.json",
+        "/runs/%3Cscript%3Ealert(1)%3C%2Fscript%3E",
+        "/compare?runs=@",
+        "/compare?runs=%3Cscript%3Ealert(1)%3C%2Fscript%3E",
+    ] {
+        let text = served.get(page, &cookie).text();
+        for bad in
+            ["<script>alert", "<img src=x", "<svg/onload", "</title><h1>", "'onmouseover='", "\u{202e}", "\u{200b}"]
+        {
+            assert!(!text.contains(bad), "{page} holds {bad:?}");
+        }
+        assert!(!text.contains(" style=") && !text.contains("onclick="), "{page}: no inline style or handler");
+    }
+    let text = served.get("/runs/@", &cookie).text();
+    assert!(
+        text.contains("&lt;script&gt;alert(1)&lt;/script&gt;") || text.contains("&#60;script&#62;"),
+        "shown as text"
+    );
+}
+
+#[test]
+fn looking_changes_nothing() {
+    let world = world();
+    world.run("r1-string-slugify", 0);
+    let served = Served::start(&world, &["--read-only"]);
+    let cookie = served.log_in();
+    // The write-ahead log's index of an open ledger is no content.
+    let leave = ["ledger.db-shm", "ledger.db-wal"];
+    let before = content_digest(&world.home(), &leave);
+    for page in
+        ["/", "/runs", "/runs/@", "/runs/@/verify", "/approvals", "/compare?runs=@", "/records", "/spend", "/metrics"]
+    {
+        assert_eq!(served.get(page, &cookie).status, 200, "{page}");
+    }
+    assert_eq!(content_digest(&world.home(), &leave), before);
+}

@@ -1,0 +1,158 @@
+// Hermes console: progressive enhancement only. Every page is complete without this file.
+// Runs in <head> so that a stored theme applies before first paint; the rest waits for the document.
+// Text of others enters the document as text nodes and attributes alone: no markup is ever made from it.
+(() => {
+  'use strict';
+  const root = document.documentElement;
+  const store = {
+    get: (k) => { try { return localStorage.getItem(k); } catch { return null; } },
+    set: (k, v) => { try { localStorage.setItem(k, v); } catch { /* private mode */ } },
+  };
+  for (const [key, known] of [['theme', ['light', 'dark']], ['density', ['compact', 'comfortable']]]) {
+    const value = store.get('hermes-' + key);
+    if (known.includes(value)) root.dataset[key] = value;
+  }
+  const $ = (s, el = document) => el.querySelector(s);
+  const $$ = (s, el = document) => [...el.querySelectorAll(s)];
+  const say = (text) => { const live = $('#live'); if (live) live.textContent = text; };
+  const isTyping = () => /INPUT|SELECT|TEXTAREA/.test(document.activeElement?.tagName || '');
+
+  const theme = () => {
+    const dark = () => (root.dataset.theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
+    for (const b of $$('[data-do="theme"]')) {
+      const paint = () => { b.setAttribute('aria-label', dark() ? 'Use light theme' : 'Use dark theme'); $('use', b).setAttribute('href', dark() ? '#i-sun' : '#i-moon'); };
+      b.hidden = false;
+      paint();
+      b.addEventListener('click', () => { root.dataset.theme = dark() ? 'light' : 'dark'; store.set('hermes-theme', root.dataset.theme); paint(); });
+    }
+  };
+
+  const copying = () => {
+    for (const b of $$('.copy')) b.hidden = false;
+    document.addEventListener('click', async (e) => {
+      const b = e.target.closest('.copy');
+      if (!b) return;
+      try { await navigator.clipboard.writeText(b.dataset.copy); b.dataset.done = ''; $('use', b).setAttribute('href', '#i-tick'); say('Copied'); } catch { say('Copy is not allowed here; select the text instead'); }
+      setTimeout(() => { delete b.dataset.done; $('use', b).setAttribute('href', '#i-copy'); }, 1200);
+    });
+  };
+
+  // j k between rows, / to search, g and a letter to a page, ? for this list
+  const keyboard = () => {
+    const pages = { o: '/', r: '/runs', a: '/approvals', c: '/compare', s: '/spend' };
+    let going = false;
+    document.addEventListener('keydown', (e) => {
+      if (isTyping() || e.ctrlKey || e.metaKey || e.altKey) return;
+      if (going && pages[e.key]) { location.assign(pages[e.key]); return; }
+      going = e.key === 'g';
+      if (e.key === '/') { const q = $('input[type="search"]'); if (q) { e.preventDefault(); q.focus(); } }
+      if (e.key === '?') $('#keys')?.showModal();
+      if (e.key === 'j' || e.key === 'k') {
+        const rows = $$('main .rows a, main tbody a');
+        const at = rows.indexOf(document.activeElement) + (e.key === 'j' ? 1 : -1);
+        rows[Math.min(rows.length - 1, Math.max(0, at))]?.focus();
+      }
+    });
+  };
+
+  // the range input is the control; the cursor and the list follow
+  const scrubbing = () => {
+    const scrub = $('#scrub');
+    const items = $$('.events li');
+    if (!scrub || !items.length) return;
+    scrub.parentElement.hidden = false;
+    const cursors = $$('.cursor');
+    const out = $('#scrub-out');
+    const list = $('.events');
+    let at = items.length - 1;
+    const draw = (follow) => {
+      const li = items[at];
+      scrub.value = Math.round(li.dataset.x * 10);
+      for (const c of cursors) { c.setAttribute('x1', li.dataset.x + '%'); c.setAttribute('x2', li.dataset.x + '%'); }
+      items.forEach((it, i) => { it.toggleAttribute('data-now', i === at); it.toggleAttribute('data-later', i > at); });
+      out.textContent = li.dataset.t;
+      scrub.setAttribute('aria-valuetext', li.dataset.t + ', ' + $('.type', li).textContent);
+      if (follow) list.scrollTop = li.offsetTop - list.offsetTop - list.clientHeight / 2;
+    };
+    scrub.addEventListener('input', () => { at = Math.max(0, items.findLastIndex((it) => it.dataset.x * 10 <= Number(scrub.value))); draw(true); });
+    scrub.addEventListener('keydown', (e) => {
+      const to = { ArrowLeft: at - 1, ArrowDown: at - 1, ArrowRight: at + 1, ArrowUp: at + 1, PageUp: at + 5, PageDown: at - 5, Home: 0, End: items.length - 1 }[e.key];
+      if (to === undefined) return;
+      e.preventDefault(); at = Math.min(items.length - 1, Math.max(0, to)); draw(true);
+    });
+    items.forEach((it, i) => it.addEventListener('click', () => { at = i; draw(false); }));
+    draw(false);
+  };
+
+  // printable and short, as the server shows it: control and direction characters become their code
+  const shown = (text) => text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, (c) => '\\u{' + c.codePointAt(0).toString(16) + '}');
+  const describe = (data) => {
+    const text = Object.entries(data || {}).filter(([, v]) => v !== null).map(([k, v]) => k + ' ' + (typeof v === 'string' ? v : JSON.stringify(v))).join(', ');
+    const clean = shown(text);
+    return clean.length > 300 ? clean.slice(0, 300) + '…' : clean;
+  };
+
+  // a live run: history is on the page, the stream goes on behind it; a cut stream resumes by itself behind the last event
+  const following = () => {
+    const list = $('.events[data-live]');
+    if (!list || !window.EventSource) return;
+    const state = $('#live-state');
+    const word = (text) => { const span = state && $('span span', state); if (span) span.textContent = text; say(text); };
+    const first = list.firstElementChild;
+    let start = null;
+    const add = (event) => {
+      if (document.getElementById('event-' + event.seq)) return;
+      const time = Date.parse(event.time);
+      if (start === null) start = time;
+      const ms = Math.max(0, time - start);
+      const li = document.createElement('li');
+      li.id = 'event-' + event.seq;
+      const clock = Math.floor(ms / 60000) + ':' + String(Math.floor(ms / 1000) % 60).padStart(2, '0') + '.' + String(ms % 1000).padStart(3, '0');
+      for (const [cls, text] of [['seq', String(event.seq)], ['t', clock], ['type', shown(String(event.type))], ['say soft', describe(event.data)]]) {
+        const span = document.createElement('span');
+        span.className = cls;
+        span.textContent = text;
+        li.append(span);
+      }
+      const atEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 8;
+      list.append(li);
+      if (atEnd) list.scrollTop = list.scrollHeight;
+    };
+    const stream = new EventSource(list.dataset.live);
+    stream.onmessage = (e) => {
+      let event;
+      try { event = JSON.parse(e.data); } catch { return; }
+      if (start === null && first) start = Date.parse(event.time);
+      add(event);
+      list.dataset.seen = e.lastEventId;
+    };
+    stream.onopen = () => word('live');
+    stream.onerror = () => word('The stream stopped; events up to ' + (list.dataset.seen || list.dataset.after || '–') + ' are shown. Trying again.');
+    stream.addEventListener('interrupted', () => word('The process of this run is gone. cto recover seals it.'));
+    stream.addEventListener('lost', () => { stream.close(); word('Nothing more can be read here.'); });
+    stream.addEventListener('sealed', () => { stream.close(); list.dataset.sealed = ''; word('sealed'); location.reload(); });
+  };
+
+  // say where the sentence stops matching; the server and the signature decide
+  const sentence = () => {
+    const typed = $('#sentence-in');
+    if (!typed) return;
+    const want = $('#sentence').textContent;
+    const hint = $('#sentence-hint');
+    typed.addEventListener('input', () => {
+      const got = typed.value;
+      let i = 0;
+      while (i < got.length && got[i] === want[i]) i += 1;
+      const text = !got ? 'Type or paste the sentence. Anything else is refused.'
+        : got === want ? 'The sentence matches. Signing is the next step.'
+          : i < got.length ? `Differs at character ${i + 1}: expected “${want.slice(i, i + 12) || 'end of sentence'}”.`
+            : `Matches so far: ${i} of ${want.length} characters.`;
+      hint.lastElementChild.textContent = text;
+      $('use', hint).setAttribute('href', '#i-' + (!got ? 'idle' : got === want ? 'pass' : 'blocked'));
+      hint.className = 'hint st ' + (got === want ? 'st-pass' : i < got.length ? 'st-blocked' : '');
+    });
+  };
+
+  const ready = () => { theme(); copying(); keyboard(); scrubbing(); following(); sentence(); };
+  if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', ready); else ready();
+})();

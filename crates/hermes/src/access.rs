@@ -1,0 +1,13 @@
+//! Who may look and who may act: one-time login links, sessions with a role, form tokens, names of this server, rates.
+
+mod guard;
+mod names;
+mod random;
+mod rate;
+mod session;
+
+pub(crate) use guard::{PeerAddress, Viewer, guard_request};
+pub(crate) use names::ServerNames;
+pub(crate) use rate::RateLimiter;
+pub use session::{LoginLink, Role, SessionPolicy};
+pub(crate) use session::{SESSION_COOKIE, Sessions};

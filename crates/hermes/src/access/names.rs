@@ -1,0 +1,62 @@
+//! Names under which this server may be asked. Every other Host is refused, so that a name that points here by somebody else's DNS
+//! gets nothing.
+
+use std::net::SocketAddr;
+
+/// Hosts and origins of this server.
+#[derive(Debug, Clone)]
+pub(crate) struct ServerNames {
+    hosts: Vec<String>,
+    scheme: &'static str,
+}
+
+impl ServerNames {
+    pub(crate) fn new(address: SocketAddr, more: &[String], is_tls: bool) -> Self {
+        let port = address.port();
+        let mut hosts = vec![address.to_string()];
+        if address.ip().is_loopback() || address.ip().is_unspecified() {
+            hosts.extend([format!("localhost:{port}"), format!("127.0.0.1:{port}"), format!("[::1]:{port}")]);
+        }
+        hosts.extend(more.iter().flat_map(|name| [format!("{name}:{port}"), name.clone()]));
+        Self { hosts, scheme: if is_tls { "https" } else { "http" } }
+    }
+
+    pub(crate) fn is_host(&self, host: &str) -> bool {
+        self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+    }
+
+    pub(crate) fn is_origin(&self, origin: &str) -> bool {
+        let host = origin.strip_prefix(self.scheme).and_then(|rest| rest.strip_prefix("://"));
+        host.is_some_and(|host| self.is_host(host))
+    }
+
+    pub(crate) fn is_tls(&self) -> bool {
+        self.scheme == "https"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_own_names_count() {
+        let names = ServerNames::new("127.0.0.1:4170".parse().unwrap(), &["desk.example".to_owned()], false);
+        for (host, is_own) in [
+            ("127.0.0.1:4170", true),
+            ("localhost:4170", true),
+            ("LOCALHOST:4170", true),
+            ("[::1]:4170", true),
+            ("desk.example", true),
+            ("127.0.0.1", false),
+            ("127.0.0.1:4171", false),
+            ("evil.example:4170", false),
+            ("", false),
+        ] {
+            assert_eq!(names.is_host(host), is_own, "{host}");
+            assert_eq!(names.is_origin(&format!("http://{host}")), is_own, "{host}");
+            assert!(!names.is_origin(&format!("https://{host}")), "{host}: another scheme is another origin");
+        }
+        assert!(!names.is_origin("null"));
+    }
+}

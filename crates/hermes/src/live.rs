@@ -1,0 +1,113 @@
+//! Live runs. One reader of a run's event file serves any number of viewers; a viewer that does not take what it is sent is dropped,
+//! and the run notices nothing.
+
+mod body;
+mod feed;
+mod hub;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::Response;
+
+use crate::respond::{json_document, plain_refusal};
+use crate::source::{EventChunk, SourceError};
+use crate::state::ConsoleState;
+use body::LiveBody;
+use feed::{FeedEnd, LiveFeed};
+pub(crate) use hub::LiveHub;
+
+/// A viewer that takes longer for what it was sent is dropped.
+pub const SEND_WITHIN: Duration = Duration::from_secs(10);
+/// Between two looks at a run's file: a viewer sees an event within a tenth of a second.
+const LOOK: Duration = Duration::from_millis(40);
+/// Looks without any viewer after which a reader ends.
+const IDLE_LOOKS: u32 = 50;
+/// Between two signs of life on a quiet stream.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Sends a run's events: first those behind `Last-Event-ID`, then each as it is written.
+pub(crate) async fn follow_events(
+    State(state): State<Arc<ConsoleState>>,
+    Path(reference): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    // The first look tells whether there is such a run before anything is sent.
+    let asked = reference.clone();
+    let first = state.ask(move |source| source.read_events(&asked, 0)).await;
+    let run_id = match first {
+        Ok(chunk) => chunk.run_id.clone(),
+        Err(error) => return json_document::<()>(&Err(error)),
+    };
+    let Some((feed, is_new)) = state.live.join(&run_id) else {
+        return plain_refusal(StatusCode::SERVICE_UNAVAILABLE, "too many runs are followed");
+    };
+    if is_new {
+        tokio::spawn(read_feed(Arc::clone(&state), run_id, Arc::clone(&feed)));
+    }
+    let after = headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(|id| id.parse::<u64>().ok());
+    let (sender, body) = LiveBody::new();
+    tokio::spawn(send_feed(feed, after, sender));
+    let mut response = Response::new(Body::new(body));
+    let answer = response.headers_mut();
+    answer.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    answer.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// The one reader of a run's file.
+async fn read_feed(state: Arc<ConsoleState>, run_id: String, feed: Arc<LiveFeed>) {
+    let (mut from, mut idle) = (0, 0);
+    loop {
+        let asked = run_id.clone();
+        let look: Result<EventChunk, SourceError> = state.ask(move |source| source.read_events(&asked, from)).await;
+        let end = match look {
+            Ok(chunk) => {
+                from = chunk.next;
+                let is_quiet = chunk.lines.is_empty();
+                feed.extend(chunk.lines, chunk.is_interrupted);
+                (chunk.is_over && is_quiet).then_some(FeedEnd::Sealed)
+            }
+            Err(_) => Some(FeedEnd::Lost),
+        };
+        idle = if feed.count_viewers() == 0 { idle + 1 } else { 0 };
+        let end = end.or((idle > IDLE_LOOKS).then_some(FeedEnd::Lost));
+        if let Some(end) = end {
+            feed.end(end);
+            return;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Sends one viewer what the feed has, until the feed or the viewer ends.
+async fn send_feed(feed: Arc<LiveFeed>, after: Option<u64>, sender: body::LiveSender) {
+    let _viewer = feed.count_in();
+    let mut news = feed.subscribe();
+    let mut sent = 0;
+    loop {
+        let (frames, end) = feed.frames_behind(sent);
+        sent += frames.len();
+        for (seq, frame) in frames {
+            if after.is_some_and(|after| seq.is_some_and(|seq| seq <= after)) {
+                continue;
+            }
+            if !sender.send_within(frame, SEND_WITHIN).await {
+                return;
+            }
+        }
+        if let Some(end) = end {
+            sender.send_within(end.frame(), SEND_WITHIN).await;
+            return;
+        }
+        match tokio::time::timeout(KEEP_ALIVE, news.changed()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return,
+            Err(_) if !sender.send_within(feed::keep_alive(), SEND_WITHIN).await => return,
+            Err(_) => {}
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Logging in by a link that works once, and out.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use axum::{Extension, Form};
+use serde::Deserialize;
+
+use super::Frame;
+use crate::access::{SESSION_COOKIE, Viewer};
+use crate::respond::{html_page, plain_refusal, see_other};
+use crate::source::{OperatorAct, OperatorActKind};
+use crate::state::ConsoleState;
+
+#[derive(Template)]
+#[template(path = "login.html")]
+struct LoginPage {
+    frame: Frame,
+    /// Address that the form is sent to; empty without a link.
+    action: String,
+    role: &'static str,
+    text: &'static str,
+}
+
+/// The page for whoever is not logged in.
+pub(crate) async fn login_page() -> Response {
+    no_link("Open the link that the server printed.", StatusCode::OK)
+}
+
+fn no_link(text: &'static str, status: StatusCode) -> Response {
+    html_page(status, &LoginPage { frame: Frame::outside("Log in"), action: String::new(), role: "", text })
+}
+
+/// Opening a link shows a button and uses nothing up: programs that look at links ahead of a person log nobody in.
+pub(crate) async fn login_form(State(state): State<Arc<ConsoleState>>, Path(token): Path<String>) -> Response {
+    let Some(role) = state.sessions.find_link(&token) else {
+        return no_link("This link was used or has lapsed.", StatusCode::GONE);
+    };
+    let page =
+        LoginPage { frame: Frame::outside("Log in"), action: format!("/login/{token}"), role: role.as_str(), text: "" };
+    html_page(StatusCode::OK, &page)
+}
+
+pub(crate) async fn log_in(
+    State(state): State<Arc<ConsoleState>>,
+    Extension(viewer): Extension<Viewer>,
+    Path(token): Path<String>,
+) -> Response {
+    let found = state.sessions.log_in(&token);
+    let subject = found.as_ref().map_or("none", |(role, _)| role.as_str()).to_owned();
+    record(&state, &viewer, OperatorActKind::Login, subject, found.is_some()).await;
+    let Some((_, value)) = found else {
+        return no_link("This link was used or has lapsed.", StatusCode::GONE);
+    };
+    let mut response = see_other("/");
+    let secure = if state.names.is_tls() { "; Secure" } else { "" };
+    let age = state.sessions.policy().session.as_secs();
+    let cookie = format!("{SESSION_COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}");
+    set_cookie(&mut response, &cookie);
+    response
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct LogoutForm {
+    token: String,
+}
+
+pub(crate) async fn log_out(
+    State(state): State<Arc<ConsoleState>>,
+    Extension(viewer): Extension<Viewer>,
+    Form(form): Form<LogoutForm>,
+) -> Response {
+    let Some(session) = viewer.session.clone() else { return see_other("/login") };
+    if state.sessions.logout_token(&session).as_deref() != Some(form.token.as_str()) {
+        return plain_refusal(StatusCode::FORBIDDEN, "this form is not of this session");
+    }
+    state.sessions.log_out(&session);
+    record(&state, &viewer, OperatorActKind::Logout, "session".to_owned(), true).await;
+    let mut response = see_other("/login");
+    set_cookie(&mut response, &format!("{SESSION_COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"));
+    // Pages of this session must not come back from a cache.
+    response.headers_mut().insert("clear-site-data", HeaderValue::from_static("\"cache\""));
+    response
+}
+
+fn set_cookie(response: &mut Response, cookie: &str) {
+    if let Ok(value) = HeaderValue::from_str(cookie) {
+        response.headers_mut().insert(header::SET_COOKIE, value);
+    }
+}
+
+/// A login is an act: it stands in the ledger. One that cannot be written down still lets a reader in.
+async fn record(state: &ConsoleState, viewer: &Viewer, act: OperatorActKind, subject: String, allowed: bool) {
+    let text = if allowed { "done" } else { "the link was used or has lapsed" }.to_owned();
+    let act = OperatorAct { act, subject, session: viewer.name(), allowed, text };
+    let _ = state.ask(move |source| source.record_act(&act)).await;
+}

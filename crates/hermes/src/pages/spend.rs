@@ -1,0 +1,104 @@
+//! Model use with the limits of a day, and the records of the workspace.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use contract::text::shown;
+use views::SpendRow;
+
+use super::text::money_text;
+use super::{Frame, error_response};
+use crate::access::Viewer;
+use crate::respond::html_page;
+use crate::source::{RecordFacts, SpendFacts};
+use crate::state::ConsoleState;
+
+#[derive(Template)]
+#[template(path = "spend.html")]
+struct SpendPage {
+    frame: Frame,
+    limits: Vec<(&'static str, String, String)>,
+    rows: Vec<SpendText>,
+    facts: SpendFacts,
+}
+
+struct SpendText {
+    day: String,
+    engine: String,
+    pair: String,
+    runs: String,
+    requests: u64,
+    tokens: u64,
+    money: String,
+}
+
+pub(crate) async fn spend_page(
+    State(state): State<Arc<ConsoleState>>,
+    Extension(viewer): Extension<Viewer>,
+) -> Response {
+    match state.ask(|source| source.view_spend()).await {
+        Ok(facts) => {
+            let frame = Frame::new(&state, &viewer, "/spend", "Spend");
+            let rows = facts.rows.iter().rev().map(SpendText::of).collect();
+            html_page(StatusCode::OK, &SpendPage { frame, limits: limits_of(&facts), rows, facts })
+        }
+        Err(error) => error_response(&state, &viewer, error),
+    }
+}
+
+impl SpendText {
+    fn of(row: &SpendRow) -> Self {
+        let open = if row.open_runs > 0 { format!(", {} not settled", row.open_runs) } else { String::new() };
+        Self {
+            day: row.day.clone(),
+            engine: row.engine.as_deref().map_or_else(|| "unknown".to_owned(), shown),
+            pair: shown(&row.pair),
+            runs: format!("{}{open}", row.runs),
+            requests: row.requests,
+            tokens: row.tokens,
+            money: money_text(row.money_micros),
+        }
+    }
+}
+
+/// Each limit with what is used and left today.
+fn limits_of(facts: &SpendFacts) -> Vec<(&'static str, String, String)> {
+    let today = |get: fn(&SpendRow) -> u64| {
+        facts.rows.iter().filter(|row| row.day == facts.today).map(get).fold(0_u64, u64::saturating_add)
+    };
+    let line = |label, limit: Option<u64>, used: u64, text: fn(u64) -> String| match limit {
+        Some(limit) => {
+            (label, format!("{} of {}", text(used), text(limit)), format!("{} left", text(limit.saturating_sub(used))))
+        }
+        None => (label, text(used), "not limited".to_owned()),
+    };
+    vec![
+        line("Requests", facts.limit_requests, today(|row| row.requests), |number| number.to_string()),
+        line("Tokens", facts.limit_tokens, today(|row| row.tokens), |number| number.to_string()),
+        line("Money", facts.limit_money_micros, today(|row| row.money_micros), money_text),
+    ]
+}
+
+#[derive(Template)]
+#[template(path = "records.html")]
+struct RecordsPage {
+    frame: Frame,
+    records: Vec<RecordFacts>,
+}
+
+pub(crate) async fn records_page(
+    State(state): State<Arc<ConsoleState>>,
+    Extension(viewer): Extension<Viewer>,
+) -> Response {
+    match state.ask(|source| source.list_records()).await {
+        Ok(records) => {
+            let frame = Frame::new(&state, &viewer, "/records", "Records");
+            html_page(StatusCode::OK, &RecordsPage { frame, records })
+        }
+        Err(error) => error_response(&state, &viewer, error),
+    }
+}

@@ -1,0 +1,182 @@
+//! The server: a listener with bounds on connections, heads and times, on threads of its own.
+
+mod tls;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener as StdListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+
+use crate::access::{LoginLink, PeerAddress, RateLimiter, Role, ServerNames, SessionPolicy, Sessions};
+use crate::live::LiveHub;
+use crate::routes::make_router;
+use crate::source::ConsoleSource;
+use crate::state::ConsoleState;
+
+pub use tls::ServerTls;
+
+/// Connections at a time; one more is closed at once.
+const MOST_CONNECTIONS: usize = 2048;
+/// Largest head of a request.
+const LARGEST_HEAD: usize = 32 << 10;
+/// Time for the head of a request, and for a handshake.
+const HEAD_WITHIN: Duration = Duration::from_secs(10);
+/// Between two looks whether the server is to end.
+const LOOK: Duration = Duration::from_millis(100);
+/// Time that connections get to end by themselves.
+const GRACE: Duration = Duration::from_millis(300);
+/// Requests of one address: each second, and at once.
+const RATE: (f64, f64) = (500.0, 2000.0);
+
+/// How a console is served.
+#[derive(Debug, Clone)]
+pub struct ConsoleSettings {
+    pub listen: SocketAddr,
+    /// Further names under which it may be asked.
+    pub names: Vec<String>,
+    pub sessions: SessionPolicy,
+    pub tls: Option<ServerTls>,
+}
+
+/// Failure to serve.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeConsoleError {
+    #[error("{0} is not a loopback address, and beyond loopback there is no console without TLS")]
+    NeedsTls(SocketAddr),
+    #[error("{0} is not a loopback address, and beyond loopback nobody reads without a login")]
+    NeedsLogin(SocketAddr),
+    #[error("cannot listen on {0}: {1}")]
+    Listen(SocketAddr, #[source] io::Error),
+    #[error("the certificate or its key cannot be used: {0}")]
+    Tls(String),
+    #[error("this system gives no random bytes, so nobody could log in safely")]
+    Randomness,
+    #[error("the server cannot be started: {0}")]
+    Start(#[source] io::Error),
+}
+
+/// A console that listens and answers nothing yet.
+pub struct Console {
+    listener: StdListener,
+    address: SocketAddr,
+    tls: Option<TlsAcceptor>,
+    state: Arc<ConsoleState>,
+}
+
+impl std::fmt::Debug for Console {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Console").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl Console {
+    /// Listens. Beyond loopback only with TLS and a login.
+    pub fn bind(settings: &ConsoleSettings, source: Arc<dyn ConsoleSource>) -> Result<Self, ServeConsoleError> {
+        let listen = settings.listen;
+        if !listen.ip().is_loopback() && settings.tls.is_none() {
+            return Err(ServeConsoleError::NeedsTls(listen));
+        }
+        if !listen.ip().is_loopback() && settings.sessions.open_read_only {
+            return Err(ServeConsoleError::NeedsLogin(listen));
+        }
+        let tls = settings.tls.as_ref().map(ServerTls::acceptor).transpose()?;
+        let fail = |error| ServeConsoleError::Listen(listen, error);
+        let listener = StdListener::bind(listen).map_err(fail)?;
+        listener.set_nonblocking(true).map_err(fail)?;
+        let address = listener.local_addr().map_err(fail)?;
+        let state = ConsoleState {
+            source,
+            sessions: Sessions::new(settings.sessions),
+            names: ServerNames::new(address, &settings.names, tls.is_some()),
+            rates: RateLimiter::new(RATE.0, RATE.1),
+            live: LiveHub::default(),
+        };
+        Ok(Self { listener, address, tls, state: Arc::new(state) })
+    }
+
+    /// Address with the port that was taken.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `http://HOST:PORT`.
+    pub fn origin(&self) -> String {
+        format!("{}://{}", if self.tls.is_some() { "https" } else { "http" }, self.address)
+    }
+
+    pub fn make_link(&self, role: Role) -> Result<LoginLink, ServeConsoleError> {
+        self.state.sessions.make_link(role).ok_or(ServeConsoleError::Randomness)
+    }
+
+    /// Serves until it is told to stop.
+    pub fn run(self, stop: &AtomicBool) -> Result<(), ServeConsoleError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(ServeConsoleError::Start)?;
+        let done = runtime.block_on(self.accept(stop));
+        // Readers of files are looks of milliseconds; a viewer's connection is not waited for.
+        runtime.shutdown_timeout(GRACE);
+        done
+    }
+
+    async fn accept(self, stop: &AtomicBool) -> Result<(), ServeConsoleError> {
+        let listener = TcpListener::from_std(self.listener).map_err(ServeConsoleError::Start)?;
+        let router = make_router(&self.state);
+        let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        while !stop.load(Ordering::Relaxed) {
+            let Ok(accepted) = tokio::time::timeout(LOOK, listener.accept()).await else { continue };
+            // Too many open files: wait until some are closed.
+            let Ok((stream, peer)) = accepted else {
+                tokio::time::sleep(LOOK).await;
+                continue;
+            };
+            let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+            let (router, tls) = (router.clone(), self.tls.clone());
+            tokio::spawn(async move {
+                serve_stream(stream, peer, router, tls).await;
+                drop(place);
+            });
+        }
+        Ok(())
+    }
+}
+
+async fn serve_stream(stream: TcpStream, peer: SocketAddr, router: Router, tls: Option<TlsAcceptor>) {
+    // Small frames of live runs are not held back; a socket that refuses the option still works.
+    let _ = stream.set_nodelay(true);
+    match tls {
+        None => serve_connection(stream, peer, router).await,
+        Some(tls) => {
+            if let Ok(Ok(stream)) = tokio::time::timeout(HEAD_WITHIN, tls.accept(stream)).await {
+                serve_connection(stream, peer, router).await;
+            }
+        }
+    }
+}
+
+async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin, peer: SocketAddr, router: Router) {
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(PeerAddress(peer));
+        router.call(request)
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_WITHIN)
+        .max_buf_size(LARGEST_HEAD)
+        .serve_connection(TokioIo::new(stream), service);
+    // What a peer does wrong is its own affair.
+    let _ = connection.await;
+}

@@ -1,0 +1,282 @@
+//! Facts as pages and JSON show them. What `views` has is taken as it is.
+
+use contract::approval::PacketStatus;
+use contract::claim::JudgedClaim;
+use contract::paths::PathVerdict;
+use contract::{Digest, Event, Report, Stamp};
+use ledger::{BundleOrigin, RunRow, RunStatus};
+use serde::Serialize;
+use views::{CollectedBundle, RequestSummary, RunAnswer, RunPhase, RungStatus, SpendRow, VerifyResult};
+
+/// The first page.
+#[derive(Debug, Clone, Serialize)]
+pub struct OverviewFacts {
+    pub waiting: Vec<WaitingFacts>,
+    /// True if older things wait and are not listed.
+    pub older_waiting: bool,
+    pub running: Vec<RunningFacts>,
+    pub ladders: Vec<LadderFacts>,
+    /// Bundles that were verified for the ladders.
+    pub verified_bundles: u64,
+    pub days: Vec<DayCount>,
+    pub rates: Vec<PassRate>,
+    pub spend: Vec<SpendRow>,
+    pub total_runs: u64,
+    pub halted: Option<String>,
+    pub now: Stamp,
+}
+
+/// One thing that waits for the operator, and the command that answers it.
+#[derive(Debug, Clone, Serialize)]
+pub struct WaitingFacts {
+    /// `decision`, `outcome`, `recovery` or `resume`.
+    pub waits_for: String,
+    pub subject: String,
+    pub text: String,
+    pub since: Option<Stamp>,
+    pub remedy: String,
+}
+
+/// A run that goes on.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunningFacts {
+    pub run_id: String,
+    pub task_id: String,
+    pub engine: String,
+    pub stage: u8,
+    pub started_at: Stamp,
+    pub phase: RunPhase,
+}
+
+/// One ladder, the lowest rung first.
+#[derive(Debug, Clone, Serialize)]
+pub struct LadderFacts {
+    pub engine: String,
+    pub model: Option<String>,
+    pub source_id: Option<String>,
+    pub rungs: Vec<LadderRung>,
+    pub next_stage: Option<u8>,
+    pub missing: Option<String>,
+    pub remedy: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct LadderRung {
+    pub stage: u8,
+    pub name: &'static str,
+    pub scope: &'static str,
+    pub status: RungStatus,
+}
+
+/// Sealed runs of one day, UTC.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct DayCount {
+    pub day: String,
+    pub pass: u64,
+    pub fail: u64,
+    pub blocked: u64,
+}
+
+/// Passes among the runs of an engine that were not blocked.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PassRate {
+    pub engine: String,
+    pub passed: u64,
+    pub ran: u64,
+    /// Wilson interval, 95 %, in per mille.
+    pub low: u64,
+    pub high: u64,
+}
+
+/// A question for runs, as the address has it.
+#[derive(Debug, Clone, Default)]
+pub struct RunsAsked {
+    /// Words of the query language.
+    pub query: String,
+    pub cursor: Option<String>,
+    pub limit: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    Running,
+    /// Its process is gone and nothing has sealed it.
+    Interrupted,
+    Sealed,
+    /// Its bundle was removed on purpose.
+    Collected,
+    /// Its bundle does not verify: there is no verdict to show.
+    Broken,
+}
+
+/// One run in whatever state.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunFacts {
+    pub state: RunState,
+    pub row: RunRow,
+    pub phase: Option<RunPhase>,
+    /// Only of a bundle that verifies.
+    pub report: Option<Report>,
+    /// The sentence that says what the verdict means.
+    pub sentence: String,
+    pub verification: Option<VerifyResult>,
+    pub signer: Option<String>,
+    pub attestation_sha256: Option<Digest>,
+    pub origin: Option<BundleOrigin>,
+    pub collected: Option<CollectedBundle>,
+    pub answer: Option<RunAnswer>,
+    pub events: Vec<Event>,
+    /// Events beyond those that are listed.
+    pub events_left_out: u64,
+    pub patch: Vec<PatchFile>,
+    pub patch_cut: bool,
+    pub artifacts: Vec<ArtifactFacts>,
+    pub claims: Vec<JudgedClaim>,
+    /// Reason for which there is no verdict.
+    pub problem: Option<String>,
+    pub now: Stamp,
+}
+
+impl RunFacts {
+    pub fn status(&self) -> RunStatus {
+        self.row.status
+    }
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct ArtifactFacts {
+    pub name: String,
+    pub bytes: Option<u64>,
+    pub sha256: String,
+}
+
+/// One file of a patch, with the word of the contract about its path.
+#[derive(Debug, Clone, Serialize)]
+pub struct PatchFile {
+    pub path: String,
+    #[serde(serialize_with = "write_verdict")]
+    pub verdict: PathVerdict,
+    pub added: u64,
+    pub removed: u64,
+    pub lines: Vec<PatchLine>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct PatchLine {
+    pub kind: PatchLineKind,
+    pub old: Option<u64>,
+    pub new: Option<u64>,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PatchLineKind {
+    Header,
+    Hunk,
+    Context,
+    Added,
+    Removed,
+}
+
+fn write_verdict<S: serde::Serializer>(verdict: &PathVerdict, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(verdict_word(*verdict))
+}
+
+/// The word for a verdict on a path.
+pub(crate) const fn verdict_word(verdict: PathVerdict) -> &'static str {
+    match verdict {
+        PathVerdict::Allowed => "allowed",
+        PathVerdict::Forbidden => "forbidden",
+        PathVerdict::Protected => "protected",
+        PathVerdict::Outside => "outside",
+    }
+}
+
+/// Lines of a log.
+#[derive(Debug, Clone, Serialize)]
+pub struct LogWindow {
+    pub name: String,
+    pub total_lines: u64,
+    /// Lines that hold the search text; all lines where there is none.
+    pub matching_lines: u64,
+    /// Each with its number, counted from 1.
+    pub lines: Vec<(u64, String)>,
+    pub next_line: Option<u64>,
+}
+
+/// Whole lines of a run's events.
+#[derive(Debug, Clone, Default)]
+pub struct EventChunk {
+    pub run_id: String,
+    pub lines: Vec<Vec<u8>>,
+    /// Byte behind the last line.
+    pub next: u64,
+    /// No line will follow.
+    pub is_over: bool,
+    /// The run's process is gone and nothing has sealed it.
+    pub is_interrupted: bool,
+}
+
+/// One request with its packet.
+#[derive(Debug, Clone, Serialize)]
+pub struct RequestFacts {
+    #[serde(flatten)]
+    pub summary: RequestSummary,
+    /// Text that a person reads, byte for byte what is signed.
+    pub packet: String,
+    pub packet_digest: Digest,
+    pub packet_status: PacketStatus,
+    pub sentence_text: String,
+    /// Gates that refused when it was requested: gate, reason, text, remedy.
+    pub missing: Vec<[String; 4]>,
+    /// What happened to it: word, who, text, time.
+    pub history: Vec<[String; 4]>,
+    pub news: Vec<String>,
+    pub next: String,
+    /// True if the configuration lets a person approve here.
+    pub may_capture: bool,
+}
+
+/// One record of the workspace.
+#[derive(Debug, Clone, Serialize)]
+pub struct RecordFacts {
+    pub file: String,
+    pub kind: String,
+    pub subject: Option<String>,
+    pub status: Option<String>,
+    pub problem: Option<String>,
+    pub signed_by: Option<String>,
+    pub sha256: Option<String>,
+}
+
+/// Model use and the limits of a day.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct SpendFacts {
+    pub rows: Vec<SpendRow>,
+    pub limit_requests: Option<u64>,
+    pub limit_tokens: Option<u64>,
+    pub limit_money_micros: Option<u64>,
+    pub today: String,
+}
+
+/// An act of a person in the browser, or the refusal of one.
+#[derive(Debug, Clone, Serialize)]
+pub struct OperatorAct {
+    pub act: OperatorActKind,
+    pub subject: String,
+    /// Short digest of the session, never the session itself.
+    pub session: String,
+    pub allowed: bool,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OperatorActKind {
+    Login,
+    Logout,
+    Approve,
+    Deny,
+}
