@@ -155,12 +155,18 @@ fn a_run_that_was_started_elsewhere_is_attached_to() {
     testkit::wait_for("a run", || {
         (world.cto(["runs"]).code == 0 && world.cto(["runs"]).text().contains("running")).then_some(())
     });
-    let Some(left) = Tmux::start(test, &world, 80, ["attach", "@"]) else { return };
+    let Some(left) = Tmux::start(test, &world, 80, ["attach", "@"]) else {
+        let _ = World::finish(elsewhere);
+        return;
+    };
     left.wait_for("running  made  fake  stage 2");
     left.press("C-c");
     let gone = left.wait_for("ended with 130").join("\n");
     assert!(gone.contains("goes on") && gone.contains("cto attach"), "{gone}");
-    let Some(terminal) = Tmux::start(test, &world, 80, ["attach", "@"]) else { return };
+    let Some(terminal) = Tmux::start(test, &world, 80, ["attach", "@"]) else {
+        let _ = World::finish(elsewhere);
+        return;
+    };
     let engine = terminal.wait_for("runs python3");
     assert_fits(&engine, 80);
     let end = terminal.wait_for("ended with 0");

@@ -1,7 +1,7 @@
 //! Stage 6 above the climb: a second pass of stage 5, the comparison and its acceptance, a run as candidate default, the refresh.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use testkit::{git, program};
@@ -137,7 +137,7 @@ impl Climber<'_> {
     }
 }
 
-fn accepted_by_python(home: &Path, bundle: &PathBuf) {
+fn accepted_by_python(home: &Path, bundle: &Path) {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats/verify.py");
     let key = home.join("keys/harness.pub");
     let read = program("python3", Path::new("/")).args([&page, bundle, Path::new("--key"), &key]).output().unwrap();

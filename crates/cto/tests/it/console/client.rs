@@ -38,7 +38,7 @@ impl Answer {
     }
 
     pub(super) fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("not JSON ({error}): {}", self.text()))
+        serde_json::from_slice(&self.body).map_err(|error| format!("not JSON ({error}): {}", self.text())).unwrap()
     }
 
     /// The value of a header.

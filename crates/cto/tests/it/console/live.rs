@@ -64,7 +64,7 @@ fn every_viewer_ends_with_the_whole_history() {
             scope.spawn(move || {
                 std::thread::sleep(Duration::from_millis(viewer * 350));
                 // Half of them are cut after a few events, again and again, and resume behind the last one.
-                let most = if viewer % 2 == 0 { 4 } else { usize::MAX };
+                let most = if viewer.is_multiple_of(2) { 4 } else { usize::MAX };
                 let (mut all, mut last) = (Vec::new(), None);
                 loop {
                     let (lines, id) = follow(served, cookie, run, last.as_deref(), most);

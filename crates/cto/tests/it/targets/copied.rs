@@ -78,8 +78,11 @@ fn check_refused(world: &World, source: &Path, ran: Ran) {
     assert!(source.exists());
 }
 
+/// A way to name a repository.
+type NamedPair = (&'static str, fn(&World, &Path) -> Pair);
+
 /// Names of one repository.
-const NAMES: &[(&str, fn(&World, &Path) -> Pair)] = &[
+const NAMES: &[NamedPair] = &[
     ("itself", |_, it| pair(it, it)),
     ("another spelling", |_, it| pair(format!("{0}/../target//", it.display()), it)),
     ("a link to it", |world, it| pair(link(world, it), it)),
@@ -151,7 +154,7 @@ fn a_record_that_the_environment_names_counts_at_stages_3_and_4() {
 }
 
 /// Repositories that are near a target, and none.
-const NEIGHBOURS: &[(&str, fn(&World, &Path) -> Pair)] = &[
+const NEIGHBOURS: &[NamedPair] = &[
     ("a clone", |world, it| {
         let clone = world.path().join("clone");
         git(it, ["clone", "-q", ".", clone.to_str().unwrap()]);
