@@ -17,6 +17,9 @@ struct Pair {
     target: PathBuf,
 }
 
+/// Name of a row, and what makes its pair of one repository.
+type PairRow = (&'static str, fn(&World, &Path) -> Pair);
+
 fn pair(source: impl Into<PathBuf>, target: impl Into<PathBuf>) -> Pair {
     Pair { source: source.into(), target: target.into() }
 }
@@ -75,7 +78,7 @@ fn check_refused(world: &World, ran: Ran) {
 }
 
 /// Names of one repository.
-const NAMES: &[(&str, fn(&World, &Path) -> Pair)] = &[
+const NAMES: &[PairRow] = &[
     ("itself", |_, it| pair(it, it)),
     ("another spelling", |_, it| pair(format!("{0}/../target//", it.display()), it)),
     ("a link to it", |world, it| pair(link(world, it), it)),
@@ -147,7 +150,7 @@ fn a_record_that_the_environment_names_counts_at_stages_3_and_4() {
 }
 
 /// Repositories that are near a target, and none.
-const NEIGHBOURS: &[(&str, fn(&World, &Path) -> Pair)] = &[
+const NEIGHBOURS: &[PairRow] = &[
     ("a clone", |world, it| {
         let clone = world.path().join("clone");
         git(it, ["clone", "-q", ".", clone.to_str().unwrap()]);
