@@ -13,7 +13,7 @@ use super::select::Scope;
 const CHORES: &str = "xtask";
 
 /// Tests that read pages, by package and beginning of the name.
-const PAGE_READERS: [(&str, &str); 13] = [
+const PAGE_READERS: [(&str, &str); 14] = [
     ("bridge", "recording::meaning::"),
     ("contract", "record::"),
     // Of the example that prints the exam set.
@@ -22,6 +22,7 @@ const PAGE_READERS: [(&str, &str); 13] = [
     ("cto", "agents::quickstart::"),
     ("cto", "cheats::surface::"),
     ("cto", "climb::page::"),
+    ("cto", "ladder::shown::"),
     ("cto", "strict::page::"),
     ("cto", "trust::records::"),
     ("gate", "conduct::tests::page::"),

@@ -33,7 +33,7 @@ Examples:
 
 Exit codes: 0 valid, 1 something does not hold, 2 wrong usage.")]
     Workspace(ValidateWorkspaceArgs),
-    /// The control summary: its shape, its bounds, and that nothing in it activates, promotes or leaks
+    /// The control summary: shape, bounds, no activation, promotion or leak
     #[command(after_help = "\
 Examples:
   cto validate summary

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use contract::TaskContract;
+use contract::proof::OwnedRepositoryProof;
 use contract::report::Report;
 use evidence::names;
 use tree::{Listing, Oid, Source, Store};
@@ -53,7 +54,7 @@ pub(super) fn rebuild_baseline(
             store.put_listing(&listing)?;
             listing
         }
-        None => fetch(&store, report, contract)?,
+        None => fetch(&store, bundle, report, contract)?,
     };
     same("baseline", tree, baseline.tree_id())?;
     Ok((store, baseline))
@@ -74,8 +75,8 @@ pub(super) fn same(what: &'static str, expected: &str, found: Oid) -> Result<(),
 }
 
 /// The baseline from the repository the run was made on, if it still has that commit.
-fn fetch(store: &Store, report: &Report, contract: &TaskContract) -> Result<Listing, ReverifyError> {
-    let repository = contract.source_repository.as_ref();
+fn fetch(store: &Store, bundle: &Path, report: &Report, contract: &TaskContract) -> Result<Listing, ReverifyError> {
+    let repository = contract.source_repository.clone().or_else(|| target_of(bundle, report));
     let repository = repository.ok_or(ReverifyError::NoBaseline(FindBaselineError::NoRepository))?;
     let commit = report.baseline_commit.as_deref().and_then(|commit| commit.parse::<Oid>().ok());
     let commit = commit.ok_or(ReverifyError::NoBaseline(FindBaselineError::NoCommit))?;
@@ -86,7 +87,14 @@ fn fetch(store: &Store, report: &Report, contract: &TaskContract) -> Result<List
             error: error.into(),
         })
     };
-    let source = Source::open(Path::new(repository)).map_err(missing)?;
+    let source = Source::open(Path::new(&repository)).map_err(missing)?;
     source.fetch_commit_into(store, commit).map_err(missing)?;
     store.list(commit).map_err(missing)
+}
+
+/// The admitted target that the run changed, by the proof of its stage.
+fn target_of(bundle: &Path, report: &Report) -> Option<String> {
+    let bytes = own_files::read(bundle.join(names::owned_proof(report.stage))).ok()?;
+    let proof: OwnedRepositoryProof = serde_json::from_slice(&bytes).ok()?;
+    Some(proof.target_repository_path)
 }
