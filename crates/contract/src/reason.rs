@@ -57,67 +57,189 @@ macro_rules! reasons {
 }
 
 reasons! {
-    SecretLeak "secret_leak" Fail SecretScanCompleted "A secret stood in the evidence and was redacted." "rotate the secret, then run again without it in reach",
-    CanaryTouched "canary_touched" Fail SecretScanCompleted "A decoy secret was taken." "do not run this engine again before you know why it read the decoy",
-    SandboxViolation "sandbox_violation" Fail SandboxRefused "The engine tried to reach something the policy names." "look at the refused attempts: cto logs RUN --refusals",
-    ForbiddenActionAttempted "forbidden_action_attempted" Fail SandboxRefused "The engine tried a forbidden action." "look at the attempt: cto logs RUN --refusals",
-    SourceRepositoryMutated "source_repository_mutated" Fail RunCompleted "The source repository changed while the run was going on." "see what changed: git status (in the source repository)",
-    ForbiddenPathChange "forbidden_path_change" Fail GitDiffChecked "A forbidden path changed." "see it: cto diff RUN",
-    ProtectedFileChanged "protected_file_changed" Fail GitDiffChecked "A file of the exam changed that the contract does not allow to change." "see it: cto diff RUN --protected",
-    DisallowedFileChange "disallowed_file_change" Fail GitDiffChecked "A path outside the allowed paths changed." "see it: cto diff RUN --outside; widen allowed_paths only if that change is wanted",
-    BuildProductInPatch "build_product_in_patch" Fail GitDiffChecked "The patch carries a product of a build." "see it: cto diff RUN; name the file itself in allowed_paths only if it belongs to the change",
-    PatchNotReproducible "patch_not_reproducible" Fail GitDiffChecked "The patch does not apply again to the same result." "report it with the bundle: this should not happen",
-    NoDiff "no_diff" Fail GitDiffChecked "Nothing changed, and the contract requires a change." "see what the engine said: cto logs RUN; or set diff_required: false",
-    VerificationWeakened "verification_weakened" Fail VerificationCompleted "The exam proves less than it did on the baseline." "see the verification: cto logs RUN --checks",
-    VerificationFailed "verification_failed" Fail VerificationCompleted "The verification does not pass on baseline + patch." "see its output: cto logs RUN --checks",
-    EngineFailed "engine_failed" Fail EngineExited "The engine ended with a failure." "see its output: cto logs RUN",
-    LifecycleTimeoutAfterValidPatch "lifecycle_timeout_after_valid_patch" Fail RunCompleted "The patch is good, but the engine did not end in time." "raise limits.wall_seconds, or find out why the engine lingers: cto logs RUN",
-    AgentProtocol "agent_protocol" Fail RunCompleted "The engine did not keep to its result protocol." "see its output: cto logs RUN",
-    ModelFallbackBlocked "model_fallback_blocked" Fail ModelRefused "Another model than the admitted one was asked for or answered." "admit that model, or configure the engine without a fallback",
-    HostedToolRefused "hosted_tool_refused" Fail ModelRefused "The engine asked the provider to run a tool." "switch the engine's hosted tools off",
-    ModelEvidenceMissing "model_evidence_missing" Fail RunCompleted "No request was answered by the admitted model." "see the model requests: cto logs RUN",
-    MissingRequiredEvent "missing_required_event" Fail RunCompleted "A required event is absent or out of order." "see the events: cto logs RUN --events",
-    DirtyEndingTree "dirty_ending_tree" Fail RunCompleted "The engine left state behind that the patch cannot carry." "see the paths: cto show RUN -v",
-    ArtifactWriteFailure "artifact_write_failure" Fail RunCompleted "An artifact could not be written." "free disk space or mend the path that trace.jsonl names, then run again",
-    ClaimContradicted "claim_contradicted" Fail RunCompleted "What the engine says of itself is not so." "see the claims: cto show RUN -v",
-    HarnessInterrupted "harness_interrupted" ByEngineStart RunCompleted "The harness was interrupted." "run it again",
-    ReviewerRejected "reviewer_rejected" Blocked VerificationCompleted "The engine's own reviewer rejected the change." "see what it said: cto logs RUN",
-    Timeout "timeout" Blocked RunCompleted "A time limit was reached." "raise limits.wall_seconds or the command's timeout_seconds, or make the task smaller",
-    BudgetExceeded "budget_exceeded" Blocked RunCompleted "A limit of the contract was reached." "raise the limit in the contract, or make the task smaller",
-    Halted "halted" Blocked RunCompleted "The kill switch is set." "cto resume",
-    ContractInvalid "contract_invalid" Blocked TaskContractCreated "The accepted task changed before it ran." "submit it again",
-    GateMissing "gate_missing" Blocked BackendGateBlocked "A gate is not open." "see the missing gates: cto decide TASK",
-    StageNotEarned "stage_not_earned" Blocked BackendGateBlocked "The stage is not earned." "run the stage below it first",
-    MissingTestCommand "missing_test_command" Blocked VerificationCompleted "The contract has no verification command." "add verification_commands, or say why there is none with no_test_rationale",
-    SourceNotAdmitted "source_not_admitted" Blocked BackendGateBlocked "The engine's source is not admitted." "draft its admission, fill it in and sign it: cto admit source ENGINE",
-    ExecutableDigestMismatch "executable_digest_mismatch" Blocked BackendGateBlocked "The engine is not the admitted build." "admit this build, or install the admitted one",
-    LicenseUnresolved "license_unresolved" Blocked BackendGateBlocked "The engine's licence note is unresolved for this mode." "resolve the licence note in its admission",
-    ModelNotAdmitted "model_not_admitted" Blocked BackendGateBlocked "The model is not admitted." "draft its admission, and fill it in: cto admit model PROVIDER/MODEL",
-    ProviderAuthUnavailable "provider_auth_unavailable" Blocked BackendGateBlocked "The provider's credential is not available." "configure the credential source of its class",
-    LocalProviderConfigMissing "local_provider_config_missing" Blocked BackendGateBlocked "The local provider's endpoint is not configured." "configure its endpoint",
-    ProviderResponseShape "provider_response_shape" Blocked BackendGateBlocked "The model's answers have no content." "use a model or a server setting that answers with content",
-    EnvironmentBroken "environment_broken" Blocked BackendGateBlocked "The contract's commands cannot be run on the baseline." "mend the environment of the contract: cto environment suggest; see the output: cto logs RUN --verification",
-    ContractPremiseFalse "contract_premise_false" Blocked BackendGateBlocked "The contract says something of the baseline's tests that is not so." "correct the entry of must_pass or may_stay_red; the names of the tests stand in: cto logs RUN --verification",
-    EngineCopyMissing "engine_copy_missing" Blocked BackendGateBlocked "The harness's own copy of the admitted engine is gone." "admit it anew: cto admit source ENGINE --replace",
-    SourceMissing "source_missing" Blocked BackendGateBlocked "The source repository is not there, or cannot be read." "mend what is named, or name another repository with --repo DIR",
-    ToolMissing "tool_missing" Blocked BackendGateBlocked "A program that a command of the contract names is not there." "install it, or show it to the sandbox: cto environment suggest",
-    TargetNotAdmitted "target_not_admitted" Blocked BackendGateBlocked "The target repository is not admitted." "draft its admission, fill it in and sign it: cto admit target DIR",
-    UnownedRepository "unowned_repository" Blocked BackendGateBlocked "Nothing says that the repository is owned." "state source_owner and source_classification: owned_local in the contract",
-    CriticalRepository "critical_repository" Blocked BackendGateBlocked "The repository is not classified low-risk and noncritical." "choose another repository",
-    ApprovalMissing "approval_missing" Blocked BackendGateBlocked "A signed approval is required." "ask for one, and have it approved: cto request TASK",
-    ApprovalExpired "approval_expired" Blocked BackendGateBlocked "The approval has expired." "approve the request again: cto approve REQUEST",
-    ApprovalConsumed "approval_consumed" Blocked BackendGateBlocked "The approval was used by another run." "request and approve again: cto request TASK",
-    ApprovalMismatch "approval_mismatch" Blocked BackendGateBlocked "The approval is for another plan." "request and approve again: cto request TASK",
-    ApprovalNotComparable "approval_not_comparable" Blocked BackendGateBlocked "The plan was requested by a program that writes plans in another way." "request and approve again: cto request TASK",
-    ApprovalRevoked "approval_revoked" Blocked BackendGateBlocked "The approval was revoked." "request and approve again: cto request TASK",
-    ApprovalHeld "approval_held" Blocked BackendGateBlocked "The request is held." "release the request: cto hold REQUEST --release --reason \"...\"",
-    ApprovalNotYetValid "approval_not_yet_valid" Blocked BackendGateBlocked "The approval is not valid yet." "wait until its not_before",
-    LedgerContinuityUnknown "ledger_continuity_unknown" Blocked BackendGateBlocked "The home or its ledger was copied or restored." "make sure that no other copy is in use, then: cto ledger continue --reason \"...\"",
-    ApprovalDenied "approval_denied" Blocked ApprovalDenied "The approval was denied." "a denial ends the request; another plan may be asked for: cto request TASK",
-    SandboxUnavailable "sandbox_unavailable" Blocked BackendGateBlocked "The sandbox that was asked for cannot be applied." "cto doctor",
-    DirtyStartingTree "dirty_starting_tree" Blocked TaskContractCreated "The tree is dirty before work." "commit or stash what is there: git stash -u",
-    ProviderUnavailable "provider_unavailable" Blocked RunCompleted "Something the run needs is not there." "install what is named, then run again",
-    MissingOperatorOutcome "missing_operator_outcome" Blocked RunCompleted "The operator has not accepted or rejected the run." "record the operator's outcome: cto outcome RUN accept --reason \"...\"",
+    SecretLeak "secret_leak" Fail SecretScanCompleted
+        "A secret stood in the evidence and was redacted."
+        "rotate the secret, then run again without it in reach",
+    CanaryTouched "canary_touched" Fail SecretScanCompleted
+        "A decoy secret was taken."
+        "do not run this engine again before you know why it read the decoy",
+    SandboxViolation "sandbox_violation" Fail SandboxRefused
+        "The engine tried to reach something the policy names."
+        "look at the refused attempts: cto logs RUN --refusals",
+    ForbiddenActionAttempted "forbidden_action_attempted" Fail SandboxRefused
+        "The engine tried a forbidden action."
+        "look at the attempt: cto logs RUN --refusals",
+    SourceRepositoryMutated "source_repository_mutated" Fail RunCompleted
+        "The source repository changed while the run was going on."
+        "see what changed: git status (in the source repository)",
+    ForbiddenPathChange "forbidden_path_change" Fail GitDiffChecked
+        "A forbidden path changed."
+        "see it: cto diff RUN",
+    ProtectedFileChanged "protected_file_changed" Fail GitDiffChecked
+        "A file of the exam changed that the contract does not allow to change."
+        "see it: cto diff RUN --protected",
+    DisallowedFileChange "disallowed_file_change" Fail GitDiffChecked
+        "A path outside the allowed paths changed."
+        "see it: cto diff RUN --outside; widen allowed_paths only if that change is wanted",
+    BuildProductInPatch "build_product_in_patch" Fail GitDiffChecked
+        "The patch carries a product of a build."
+        "see it: cto diff RUN; name the file itself in allowed_paths only if it belongs to the change",
+    PatchNotReproducible "patch_not_reproducible" Fail GitDiffChecked
+        "The patch does not apply again to the same result."
+        "report it with the bundle: this should not happen",
+    NoDiff "no_diff" Fail GitDiffChecked
+        "Nothing changed, and the contract requires a change."
+        "see what the engine said: cto logs RUN; or set diff_required: false",
+    VerificationWeakened "verification_weakened" Fail VerificationCompleted
+        "The exam proves less than it did on the baseline."
+        "see the verification: cto logs RUN --checks",
+    VerificationFailed "verification_failed" Fail VerificationCompleted
+        "The verification does not pass on baseline + patch."
+        "see its output: cto logs RUN --checks",
+    EngineFailed "engine_failed" Fail EngineExited
+        "The engine ended with a failure."
+        "see its output: cto logs RUN",
+    LifecycleTimeoutAfterValidPatch "lifecycle_timeout_after_valid_patch" Fail RunCompleted
+        "The patch is good, but the engine did not end in time."
+        "raise limits.wall_seconds, or find out why the engine lingers: cto logs RUN",
+    AgentProtocol "agent_protocol" Fail RunCompleted
+        "The engine did not keep to its result protocol."
+        "see its output: cto logs RUN",
+    ModelFallbackBlocked "model_fallback_blocked" Fail ModelRefused
+        "Another model than the admitted one was asked for or answered."
+        "admit that model, or configure the engine without a fallback",
+    HostedToolRefused "hosted_tool_refused" Fail ModelRefused
+        "The engine asked the provider to run a tool."
+        "switch the engine's hosted tools off",
+    ModelEvidenceMissing "model_evidence_missing" Fail RunCompleted
+        "No request was answered by the admitted model."
+        "see the model requests: cto logs RUN",
+    MissingRequiredEvent "missing_required_event" Fail RunCompleted
+        "A required event is absent or out of order."
+        "see the events: cto logs RUN --events",
+    DirtyEndingTree "dirty_ending_tree" Fail RunCompleted
+        "The engine left state behind that the patch cannot carry."
+        "see the paths: cto show RUN -v",
+    ArtifactWriteFailure "artifact_write_failure" Fail RunCompleted
+        "An artifact could not be written."
+        "free disk space or mend the path that trace.jsonl names, then run again",
+    ClaimContradicted "claim_contradicted" Fail RunCompleted
+        "What the engine says of itself is not so."
+        "see the claims: cto show RUN -v",
+    HarnessInterrupted "harness_interrupted" ByEngineStart RunCompleted
+        "The harness was interrupted."
+        "run it again",
+    ReviewerRejected "reviewer_rejected" Blocked VerificationCompleted
+        "The engine's own reviewer rejected the change."
+        "see what it said: cto logs RUN",
+    Timeout "timeout" Blocked RunCompleted
+        "A time limit was reached."
+        "raise limits.wall_seconds or the command's timeout_seconds, or make the task smaller",
+    BudgetExceeded "budget_exceeded" Blocked RunCompleted
+        "A limit of the contract was reached."
+        "raise the limit in the contract, or make the task smaller",
+    Halted "halted" Blocked RunCompleted
+        "The kill switch is set."
+        "cto resume",
+    ContractInvalid "contract_invalid" Blocked TaskContractCreated
+        "The accepted task changed before it ran."
+        "submit it again",
+    GateMissing "gate_missing" Blocked BackendGateBlocked
+        "A gate is not open."
+        "see the missing gates: cto decide TASK",
+    StageNotEarned "stage_not_earned" Blocked BackendGateBlocked
+        "The stage is not earned."
+        "run the stage below it first",
+    MissingTestCommand "missing_test_command" Blocked VerificationCompleted
+        "The contract has no verification command."
+        "add verification_commands, or say why there is none with no_test_rationale",
+    SourceNotAdmitted "source_not_admitted" Blocked BackendGateBlocked
+        "The engine's source is not admitted."
+        "draft its admission, fill it in and sign it: cto admit source ENGINE",
+    ExecutableDigestMismatch "executable_digest_mismatch" Blocked BackendGateBlocked
+        "The engine is not the admitted build."
+        "admit this build, or install the admitted one",
+    LicenseUnresolved "license_unresolved" Blocked BackendGateBlocked
+        "The engine's licence note is unresolved for this mode."
+        "resolve the licence note in its admission",
+    ModelNotAdmitted "model_not_admitted" Blocked BackendGateBlocked
+        "The model is not admitted."
+        "draft its admission, and fill it in: cto admit model PROVIDER/MODEL",
+    ProviderAuthUnavailable "provider_auth_unavailable" Blocked BackendGateBlocked
+        "The provider's credential is not available."
+        "configure the credential source of its class",
+    LocalProviderConfigMissing "local_provider_config_missing" Blocked BackendGateBlocked
+        "The local provider's endpoint is not configured."
+        "configure its endpoint",
+    ProviderResponseShape "provider_response_shape" Blocked BackendGateBlocked
+        "The model's answers have no content."
+        "use a model or a server setting that answers with content",
+    EnvironmentBroken "environment_broken" Blocked BackendGateBlocked
+        "The contract's commands cannot be run on the baseline."
+        "mend the environment of the contract: cto environment suggest; see the output: cto logs RUN --verification",
+    ContractPremiseFalse "contract_premise_false" Blocked BackendGateBlocked
+        "The contract says something of the baseline's tests that is not so."
+        "correct the entry of must_pass or may_stay_red; the names of the tests stand in: cto logs RUN --verification",
+    EngineCopyMissing "engine_copy_missing" Blocked BackendGateBlocked
+        "The harness's own copy of the admitted engine is gone."
+        "admit it anew: cto admit source ENGINE --replace",
+    SourceMissing "source_missing" Blocked BackendGateBlocked
+        "The source repository is not there, or cannot be read."
+        "mend what is named, or name another repository with --repo DIR",
+    ToolMissing "tool_missing" Blocked BackendGateBlocked
+        "A program that a command of the contract names is not there."
+        "install it, or show it to the sandbox: cto environment suggest",
+    TargetNotAdmitted "target_not_admitted" Blocked BackendGateBlocked
+        "The target repository is not admitted."
+        "draft its admission, fill it in and sign it: cto admit target DIR",
+    UnownedRepository "unowned_repository" Blocked BackendGateBlocked
+        "Nothing says that the repository is owned."
+        "state source_owner and source_classification: owned_local in the contract",
+    CriticalRepository "critical_repository" Blocked BackendGateBlocked
+        "The repository is not classified low-risk and noncritical."
+        "choose another repository",
+    ApprovalMissing "approval_missing" Blocked BackendGateBlocked
+        "A signed approval is required."
+        "ask for one, and have it approved: cto request TASK",
+    ApprovalExpired "approval_expired" Blocked BackendGateBlocked
+        "The approval has expired."
+        "approve the request again: cto approve REQUEST",
+    ApprovalConsumed "approval_consumed" Blocked BackendGateBlocked
+        "The approval was used by another run."
+        "request and approve again: cto request TASK",
+    ApprovalMismatch "approval_mismatch" Blocked BackendGateBlocked
+        "The approval is for another plan."
+        "request and approve again: cto request TASK",
+    ApprovalNotComparable "approval_not_comparable" Blocked BackendGateBlocked
+        "The plan was requested by a program that writes plans in another way."
+        "request and approve again: cto request TASK",
+    ApprovalRevoked "approval_revoked" Blocked BackendGateBlocked
+        "The approval was revoked."
+        "request and approve again: cto request TASK",
+    ApprovalHeld "approval_held" Blocked BackendGateBlocked
+        "The request is held."
+        "release the request: cto hold REQUEST --release --reason \"...\"",
+    ApprovalNotYetValid "approval_not_yet_valid" Blocked BackendGateBlocked
+        "The approval is not valid yet."
+        "wait until its not_before",
+    LedgerContinuityUnknown "ledger_continuity_unknown" Blocked BackendGateBlocked
+        "The home or its ledger was copied or restored."
+        "make sure that no other copy is in use, then: cto ledger continue --reason \"...\"",
+    ApprovalDenied "approval_denied" Blocked ApprovalDenied
+        "The approval was denied."
+        "a denial ends the request; another plan may be asked for: cto request TASK",
+    SandboxUnavailable "sandbox_unavailable" Blocked BackendGateBlocked
+        "The sandbox that was asked for cannot be applied."
+        "cto doctor",
+    DirtyStartingTree "dirty_starting_tree" Blocked TaskContractCreated
+        "The tree is dirty before work."
+        "commit or stash what is there: git stash -u",
+    ProviderUnavailable "provider_unavailable" Blocked RunCompleted
+        "Something the run needs is not there."
+        "install what is named, then run again",
+    MissingOperatorOutcome "missing_operator_outcome" Blocked RunCompleted
+        "The operator has not accepted or rejected the run."
+        "record the operator's outcome: cto outcome RUN accept --reason \"...\"",
 }
 
 impl Reason {
