@@ -31,8 +31,8 @@ pub fn find_claims<'k>(bytes: &[u8], keys: impl IntoIterator<Item = (&'k str, Op
             let Some(value) = rest.strip_prefix([':', '=']) else { continue };
             let value = value.trim_start_matches(quotes);
             let word: String = value.chars().take_while(|it| it.is_ascii_alphanumeric() || *it == '-').collect();
-            // A schema describes the key and claims nothing.
-            if Some(word.as_str()) != allowed && !value.starts_with('{') {
+            // A schema that describes the key and a finding that names it claim nothing.
+            if Some(word.as_str()) != allowed && !word.is_empty() {
                 found.push(format!("{key}: {word}"));
             }
         }

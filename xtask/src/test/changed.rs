@@ -13,7 +13,7 @@ use super::select::Scope;
 const CHORES: &str = "xtask";
 
 /// Tests that read pages, by package and beginning of the name.
-const PAGE_READERS: [(&str, &str); 14] = [
+const PAGE_READERS: [(&str, &str); 15] = [
     ("bridge", "recording::meaning::"),
     ("contract", "record::"),
     // Of the example that prints the exam set.
@@ -25,6 +25,7 @@ const PAGE_READERS: [(&str, &str); 14] = [
     ("cto", "ladder::shown::"),
     ("cto", "strict::page::"),
     ("cto", "trust::records::"),
+    ("cto", "workspace_records::"),
     ("gate", "conduct::tests::page::"),
     ("secrets", "page::"),
     ("testimony", "claims::tests::patterns::"),

@@ -119,16 +119,15 @@ fn problem_text(problem: &SummaryProblem) -> String {
 
 /// The checks of `cto health`: the summary of this home holds, and is written where other tools look for it.
 pub(super) fn check_contract(context: &Context) -> Result<Vec<NamedCheck>, CommandError> {
+    if !context.config.home.is_dir() {
+        // There is no place that a tool could look at, and nothing that a console could show.
+        let missing = format!("there is no home at {}; cto run r1-string-slugify", context.config.home.display());
+        return Ok(vec![("summary_written".to_owned(), Check::blocked(missing))]);
+    }
     let bytes = compose_summary(context)?.to_bytes()?;
     let (_, errors) = check_summary(&bytes);
     let contract = Check::fact(errors.first().map(problem_text));
     let mut checks = vec![("summary_contract".to_owned(), contract)];
-    if context.home_as_it_is()?.is_none() {
-        // There is no place that a tool could look at, and nothing that a console could show.
-        let missing = format!("there is no home at {}; cto run r1-string-slugify", context.config.home.display());
-        checks.push(("summary_written".to_owned(), Check::blocked(missing)));
-        return Ok(checks);
-    }
     let written = write_summary(context, &bytes);
     checks.push(("summary_written".to_owned(), Check::fact(written.err().map(|error| error.message))));
     checks.extend(super::hermes::check_routes(context)?);

@@ -26,7 +26,11 @@ fn call(world: &World, args: &[&str], env: &[(&str, Option<&str>)]) -> Ran {
 /// The names under `Commands:` in a help text.
 fn commands_in(help: &str) -> Vec<String> {
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    listed.map(|line| line.split_whitespace().next().expect("a name").to_owned()).collect()
+    // A long explanation goes on below itself.
+    listed
+        .filter(|line| !line.starts_with("   "))
+        .map(|line| line.split_whitespace().next().expect("a name").to_owned())
+        .collect()
 }
 
 /// Checks the help of a command and of those below it; gives their names.
@@ -55,12 +59,15 @@ fn every_command_is_explained_and_built() {
 
     demo
     init
+    setup
     doctor
     health
     validate
     validate workspace
+    validate summary
     validate stage
     sandbox
+    new
     decide
     run
     request
@@ -78,6 +85,10 @@ fn every_command_is_explained_and_built() {
     outcome
     rollback
     status
+    serve
+    hermes
+    hermes smoke
+    summary
     ladder
     ladder explain
     refresh
