@@ -25,9 +25,9 @@ const STATUS: &[&str] = &["status"];
 const SHAPED: [Shaped; 5] = [
     Shaped {
         shape: "mixed",
-        // The rung of the one real run, which is verified each time.
+        // The one real run, which had no model, is verified each time.
         words: &["ladder", "--engine", "fake"],
-        says: "2 validated bundles=1",
+        says: "2 stale proof_for=model none",
         names: ["`cto ladder --engine fake`, 100 runs", "`cto ladder --engine fake`, 100,000 runs"],
         shorts: ["ladder, 100", "ladder, 100,000"],
     },
